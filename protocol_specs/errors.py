@@ -1,0 +1,207 @@
+"""What can be wrong with bytes: the errors of protocol_specs, with the Kafka class that each one mirrors.
+
+Every error keeps its parts as attributes and pickles; its text is made only when it is asked for. Errors
+about record batches also carry `error_code`: what a broker answers when it is to append such a batch.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from protocol_specs.error_codes import ErrorCode
+
+
+class ProtocolError(Exception):
+    """The root of everything that protocol_specs raises about a peer's bytes or a caller's values."""
+
+
+class MessageDecodeError(ProtocolError):
+    """A message's bytes do not fit its layout. `position` counts from the start of the decoded buffer."""
+
+    def __init__(self, message: str, version: int, path: str, position: int, reason: str) -> None:
+        super().__init__(message, version, path, position, reason)
+        self.message = message
+        self.version = version
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{_place(self.message, self.version, self.path)}, byte {self.position}: {self.reason}"
+
+
+class MessageEncodeError(ProtocolError):
+    """A message's values cannot be written in the asked version. Mirrors UnsupportedVersionException."""
+
+    def __init__(self, message: str, version: int, path: str, reason: str) -> None:
+        super().__init__(message, version, path, reason)
+        self.message = message
+        self.version = version
+        self.path = path
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{_place(self.message, self.version, self.path)}: {self.reason}"
+
+
+class FrameError(ProtocolError):
+    """A frame whose size cannot be believed; the connection is closed. Mirrors InvalidReceiveException."""
+
+
+class FrameTooLarge(FrameError):
+    """A frame announces more bytes than the limit allows; `option` names the setting that moves the limit."""
+
+    def __init__(self, size: int, limit_bytes: int, option: str) -> None:
+        super().__init__(size, limit_bytes, option)
+        self.size = size
+        self.limit_bytes = limit_bytes
+        self.option = option
+
+    def __str__(self) -> str:
+        return f"frame of {self.size} bytes, {self.option} allows {self.limit_bytes}"
+
+
+class NegativeFrameSize(FrameError):
+    """A frame announces a negative size."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+    def __str__(self) -> str:
+        return f"frame size {self.size} is negative"
+
+
+class RecordBatchError(ProtocolError):
+    """A record batch that cannot be used; `error_code` is what a broker answers for it."""
+
+    error_code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class CorruptRecordBatch(RecordBatchError):
+    """The batch's frame or checksum is wrong. Mirrors CorruptRecordException."""
+
+    error_code = ErrorCode.CORRUPT_MESSAGE
+
+
+class TruncatedRecordBatch(CorruptRecordBatch):
+    """The buffer ends before the batch does. `needed` and `available` count bytes from the batch's start."""
+
+    def __init__(self, needed: int, available: int) -> None:
+        super().__init__(needed, available)
+        self.needed = needed
+        self.available = available
+
+    def __str__(self) -> str:
+        return f"record batch needs {self.needed} bytes, {self.available} bytes left"
+
+
+class ChecksumMismatch(CorruptRecordBatch):
+    """The stored CRC-32C is not the one of the bytes."""
+
+    def __init__(self, stored: int, computed: int) -> None:
+        super().__init__(stored, computed)
+        self.stored = stored
+        self.computed = computed
+
+    def __str__(self) -> str:
+        return f"record batch stores crc {self.stored:#010x}, its bytes have {self.computed:#010x}"
+
+
+class UnsupportedMagic(RecordBatchError):
+    """The batch is of another message format than the one asked for (magic 0 and 1 are message sets)."""
+
+    error_code = ErrorCode.INVALID_RECORD
+
+    def __init__(self, magic: int) -> None:
+        super().__init__(magic)
+        self.magic = magic
+
+    def __str__(self) -> str:
+        return f"record batch of magic {self.magic}, only magic 2 is read here"
+
+
+class InvalidRecord(RecordBatchError):
+    """A record, or the records section as a whole, does not fit its batch. Mirrors InvalidRecordException.
+
+    `record_index` counts from 0 in the batch; `position` is the byte in the (decompressed) records section.
+    """
+
+    error_code = ErrorCode.INVALID_RECORD
+
+    def __init__(self, record_index: int, position: int, reason: str) -> None:
+        super().__init__(record_index, position, reason)
+        self.record_index = record_index
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"record {self.record_index}, byte {self.position} of the records: {self.reason}"
+
+
+class MalformedVarint(RecordBatchError):
+    """A variable-length integer runs past the buffer or its width. Mirrors ByteUtils' illegal argument."""
+
+    error_code = ErrorCode.INVALID_RECORD
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(position, reason)
+        self.position = position
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"varint at byte {self.position}: {self.reason}"
+
+
+class CompressionError(RecordBatchError):
+    """Records cannot be compressed or decompressed; a broker has no code of its own for it and answers -1."""
+
+
+class UnknownCodec(CompressionError):
+    """The codec bits of the attributes name no codec (5, 6 and 7 are unused)."""
+
+    def __init__(self, codec: int) -> None:
+        super().__init__(codec)
+        self.codec = codec
+
+    def __str__(self) -> str:
+        return f"compression codec {self.codec} does not exist; 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd do"
+
+
+class CorruptCompressedData(CompressionError):
+    """Compressed bytes that their codec refuses, or that end too early."""
+
+    def __init__(self, codec: str, reason: str) -> None:
+        super().__init__(codec, reason)
+        self.codec = codec
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.codec}: {self.reason}"
+
+
+class DecompressionLimitExceeded(CompressionError):
+    """Decompressed bytes pass the caller's limit: a bomb, or a limit that is too low."""
+
+    def __init__(self, codec: str, limit_bytes: int) -> None:
+        super().__init__(codec, limit_bytes)
+        self.codec = codec
+        self.limit_bytes = limit_bytes
+
+    def __str__(self) -> str:
+        return f"{self.codec}: decompressed records pass limit_bytes={self.limit_bytes}"
+
+
+class CompressionUnavailable(CompressionError):
+    """The library for a codec is not installed."""
+
+    def __init__(self, codec: str) -> None:
+        super().__init__(codec)
+        self.codec = codec
+
+    def __str__(self) -> str:
+        return f"{self.codec} needs the package cramjam: pip install 'broker-sim[compression]'"
+
+
+def _place(message: str, version: int, path: str) -> str:
+    return f"{message} v{version}, {path}" if path else f"{message} v{version}"
