@@ -1,0 +1,132 @@
+"""README and docs keep their word: every command block is run here, or by a test that is named here."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+
+# Commands that this module runs: they end by themselves within seconds.
+RUN_HERE = ["broker-sim run scenarios/catalog/leader-crash-acks-1.yaml --virtual --seed 7"]
+# Other commands that a reader is told to type -> the test that runs them.
+RUN_BY = {
+    "make demo": "tests/interop/test_demo.py",
+    "broker-sim serve --brokers 3 --port 0 --topic orders:6:3 -o min.insync.replicas=2": (
+        "tests/interop_python/test_serve.py"
+    ),
+}
+# What a document may tell a reader to type without a test: it builds the environment that tests run in.
+SET_UP = re.compile(r"make (?:test|lint|interop|bench)(?: .*)?|(?:\S+/)?pip install .*|cd \S+|curl .*")
+
+
+def blocks(document: Path, *languages: str) -> list[str]:
+    return [text for language, text in FENCE.findall(document.read_text()) if language in languages]
+
+
+def commands(document: Path) -> list[str]:
+    """The lines after a `$ ` prompt; a trailing backslash joins the next line."""
+    text = "\n".join(blocks(document, "console", "sh", "bash", "shell")).replace("\\\n", " ")
+    return [re.sub(r"\s+", " ", line[2:]).strip() for line in text.splitlines() if line.startswith("$ ")]
+
+
+def identity(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
+def test_every_command_is_run_by_a_test(document: Path) -> None:
+    unproven = [
+        line for line in commands(document) if line not in (*RUN_HERE, *RUN_BY) and not SET_UP.fullmatch(line)
+    ]
+    assert unproven == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
+def test_every_command_block_shows_its_prompt(document: Path) -> None:
+    without = [
+        block for block in blocks(document, "console", "sh", "bash", "shell") if not block.startswith("$ ")
+    ]
+    assert without == []
+
+
+def test_the_tests_named_for_commands_are_there() -> None:
+    assert [test for test in RUN_BY.values() if not (ROOT / test).exists()] == []
+
+
+def test_no_command_is_listed_that_no_document_has() -> None:
+    told = [line for document in DOCUMENTS for line in commands(document)]
+    assert [command for command in (*RUN_HERE, *RUN_BY) if command not in told] == []
+
+
+@pytest.mark.parametrize("command", RUN_HERE)
+def test_the_command_ends_as_documented(command: str) -> None:
+    program, *arguments = command.split()
+    assert program == "broker-sim"
+    start = "import sys; from broker_scenarios.cli import main; sys.exit(main())"
+    run = subprocess.run(
+        [sys.executable, "-c", start, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=180,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
+def test_the_tests_shown_in_a_document_pass(document: Path, tmp_path: Path) -> None:
+    shown = [block for block in blocks(document, "python") if "def test_" in block]
+    for number, block in enumerate(shown):
+        (tmp_path / f"test_shown_{number}.py").write_text(block)
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            str(tmp_path),
+            str(tmp_path),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    nothing_collected = 5
+    assert run.returncode == (0 if shown else nothing_collected), run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
+def test_every_link_leads_to_a_file(document: Path) -> None:
+    targets = LINK.findall(document.read_text())
+    assert [target for target in targets if not (document.parent / target).exists()] == []
+
+
+def test_the_make_targets_in_documents_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = {name for document in DOCUMENTS for name in re.findall(r"`make ([a-z]+)", document.read_text())}
+    assert sorted(told - targets) == []
+
+
+def test_every_newsfragment_has_an_issue_and_a_known_kind() -> None:
+    kinds = [
+        kind["directory"]
+        for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
+    ]
+    named = re.compile(rf"\d+(?:-[a-z0-9-]+)?\.(?:{'|'.join(kinds)})\.md")
+    strays = [path.name for path in (ROOT / "newsfragments").iterdir() if not named.fullmatch(path.name)]
+    assert strays == []
