@@ -1,0 +1,1 @@
+"""What the cluster reports of itself: the journal."""

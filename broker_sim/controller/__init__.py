@@ -1,0 +1,1 @@
+"""The KRaft-shaped controller: the metadata image, elections, producer ids, broker registrations."""

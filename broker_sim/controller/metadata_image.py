@@ -1,0 +1,158 @@
+"""The cluster's metadata at one version, immutable. Mirrors org.apache.kafka.image.MetadataImage.
+
+The controller makes a new image for each committed change; each broker holds the image that it has applied
+last, which may be older than the controller's. Unchanged topics are the same objects in the next image:
+compare them by identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from broker_sim.topic_partition import TopicPartition
+
+NO_LEADER: Final = -1
+NO_CONTROLLER: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRegistration:
+    """One partition as committed. Mirrors org.apache.kafka.metadata.PartitionRegistration; ELR is KIP-966."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+
+    @property
+    def has_leader(self) -> bool:
+        """Whether some broker leads the partition."""
+        return self.leader != NO_LEADER
+
+    @property
+    def preferred_leader(self) -> int:
+        """The first replica of the assignment."""
+        return self.replicas[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicImage:
+    """One topic: its 16-byte id, its partitions by index, and the configs set on it (not the defaults)."""
+
+    name: str
+    topic_id: bytes
+    partitions: tuple[PartitionRegistration, ...]
+    configs: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRegistration:
+    """One broker: its advertised endpoint, and whether the controller lets it serve."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+    fenced: bool
+    epoch: int
+    incarnation: int = 0
+    in_controlled_shutdown: bool = False
+
+    @property
+    def active(self) -> bool:
+        """Whether the broker may lead and join an ISR: neither fenced nor on its way out."""
+        return not self.fenced and not self.in_controlled_shutdown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataImage:
+    """Brokers and topics at one version; versions only grow. `topics_by_id` has the 16-byte id as key."""
+
+    version: int
+    cluster_id: str
+    brokers: Mapping[int, BrokerRegistration]
+    topics: Mapping[str, TopicImage]
+    topics_by_id: Mapping[bytes, TopicImage]
+
+    @classmethod
+    def empty(cls, cluster_id: str) -> MetadataImage:
+        """The image before anything is registered: version 0."""
+        return cls(version=0, cluster_id=cluster_id, brokers={}, topics={}, topics_by_id={})
+
+    def topic(self, name: str) -> TopicImage | None:
+        """The topic, or None when it does not exist here."""
+        return self.topics.get(name)
+
+    def partition(self, topic: str, partition: int) -> PartitionRegistration | None:
+        """The partition, or None when the topic or the index does not exist here."""
+        image = self.topics.get(topic)
+        if image is None or not 0 <= partition < len(image.partitions):
+            return None
+        return image.partitions[partition]
+
+    def alive_brokers(self) -> list[BrokerRegistration]:
+        """Every broker that is not fenced, in the order of registration: what Metadata answers list."""
+        return [broker for broker in self.brokers.values() if not broker.fenced]
+
+    def is_active(self, broker_id: int) -> bool:
+        """Whether the broker is registered, not fenced and not shutting down."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.active
+
+    def with_version(self, version: int) -> MetadataImage:
+        """The same content at another version."""
+        return replace(self, version=version)
+
+    def with_broker(self, broker: BrokerRegistration) -> MetadataImage:
+        """Register the broker, or put its new registration in place of the old one."""
+        return replace(self, brokers={**self.brokers, broker.id: broker})
+
+    def without_broker(self, broker_id: int) -> MetadataImage:
+        """Forget the broker's registration."""
+        return replace(self, brokers={key: value for key, value in self.brokers.items() if key != broker_id})
+
+    def with_topics(self, topics: Sequence[TopicImage]) -> MetadataImage:
+        """Add the topics, or put them in place of those with the same names."""
+        by_name = dict(self.topics)
+        by_id = dict(self.topics_by_id)
+        for topic in topics:
+            old = by_name.get(topic.name)
+            if old is not None and old.topic_id != topic.topic_id:
+                del by_id[old.topic_id]
+            by_name[topic.name] = topic
+            by_id[topic.topic_id] = topic
+        return replace(self, topics=by_name, topics_by_id=by_id)
+
+    def with_topic(self, topic: TopicImage) -> MetadataImage:
+        """Add one topic, or put it in place of the one with the same name."""
+        return self.with_topics([topic])
+
+    def without_topics(self, names: Sequence[str]) -> MetadataImage:
+        """Remove topics by name; a name that does not exist is a mistake of the caller."""
+        by_name = dict(self.topics)
+        by_id = dict(self.topics_by_id)
+        for name in names:
+            del by_id[by_name.pop(name).topic_id]
+        return replace(self, topics=by_name, topics_by_id=by_id)
+
+    def with_partitions(self, changes: Mapping[TopicPartition, PartitionRegistration]) -> MetadataImage:
+        """Put partitions in place of those with the same topic and index, all in one step."""
+        by_topic: dict[str, list[PartitionRegistration]] = {}
+        for (topic, index), registration in changes.items():
+            partitions = by_topic.get(topic)
+            if partitions is None:
+                partitions = by_topic[topic] = list(self.topics[topic].partitions)
+            partitions[index] = registration
+        return self.with_topics(
+            [
+                replace(self.topics[name], partitions=tuple(partitions))
+                for name, partitions in by_topic.items()
+            ]
+        )

@@ -1,0 +1,1 @@
+"""Partitions, replicas, ISR, purgatories and the links between brokers."""
