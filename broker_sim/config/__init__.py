@@ -1,0 +1,1 @@
+"""Configuration of brokers and topics: names, types, defaults. Mirrors KafkaConfig and LogConfig."""

@@ -1,0 +1,123 @@
+"""The definitions of broker and topic configurations of each emulated release. Mirrors ConfigDef.
+
+They are data (`data/broker.json`, `data/topic.json`), read once per process and release.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from broker_sim.config.release_behaviour import behaviour_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ConfigValue: TypeAlias = bool | int | float | str | list[str] | None
+
+
+class ConfigType(IntEnum):
+    """A configuration's type and its number on the wire. Mirrors DescribeConfigsResponse.ConfigType."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synonym:
+    """A broker configuration that gives a topic configuration its default; `times` converts its unit."""
+
+    name: str
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigDefinition:
+    """One configuration: its type, default, allowed values, and how DescribeConfigs shows it."""
+
+    name: str
+    type: ConfigType
+    default: ConfigValue
+    required: bool
+    minimum: float | None
+    maximum: float | None
+    also: tuple[int, ...]
+    one_of: tuple[str, ...]
+    ignore_case: bool
+    list_of: tuple[str, ...]
+    rule: str
+    internal: bool
+    sensitive: bool
+    shown: bool
+    update_mode: str
+    synonyms: tuple[Synonym, ...]
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the broker refuses to change it while it runs."""
+        return self.update_mode == "read-only"
+
+
+def broker_definitions(release: str) -> Mapping[str, ConfigDefinition]:
+    """The broker configurations of a release by name, in the order of their names."""
+    return _definitions("broker", behaviour_of(release).release)
+
+
+def topic_definitions(release: str) -> Mapping[str, ConfigDefinition]:
+    """The topic configurations of a release by name, in the order of their names."""
+    return _definitions("topic", behaviour_of(release).release)
+
+
+_TYPES: Final = {kind.name.lower(): kind for kind in ConfigType}
+
+
+@cache
+def _tables(kind: str) -> dict[str, list[dict[str, object]]]:
+    text = resources.files("broker_sim.config").joinpath("data", f"{kind}.json").read_text(encoding="utf-8")
+    tables: dict[str, list[dict[str, object]]] = json.loads(text)
+    return tables
+
+
+@cache
+def _definitions(kind: str, release: str) -> Mapping[str, ConfigDefinition]:
+    rows = [_definition(row) for row in _tables(kind)[release]]
+    return MappingProxyType({row.name: row for row in sorted(rows, key=lambda row: row.name)})
+
+
+def _definition(row: dict[str, object]) -> ConfigDefinition:
+    valid = row.get("valid") or {}
+    assert isinstance(valid, dict)
+    default = row.get("default")
+    assert default is None or isinstance(default, bool | int | float | str | list)
+    synonyms = row.get("broker_synonyms") or []
+    assert isinstance(synonyms, list)
+    return ConfigDefinition(
+        name=str(row["name"]),
+        type=_TYPES[str(row["type"])],
+        default=default,
+        required=bool(row.get("required", False)),
+        minimum=valid.get("min"),
+        maximum=valid.get("max"),
+        also=tuple(valid.get("or", ())),
+        one_of=tuple(valid.get("one_of") or valid.get("one_of_ignore_case") or ()),
+        ignore_case="one_of_ignore_case" in valid,
+        list_of=tuple(valid.get("list_of", ())),
+        rule=str(valid.get("rule") or valid.get("format") or ""),
+        internal=bool(row.get("internal", False)),
+        sensitive=bool(row.get("sensitive", False)),
+        shown=bool(row.get("in_describe_configs", True)),
+        update_mode=str(row.get("update_mode", "")),
+        synonyms=tuple(Synonym(name=item["name"], times=item.get("times", 1)) for item in synonyms),
+    )

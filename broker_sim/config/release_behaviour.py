@@ -1,0 +1,73 @@
+"""What differs between the emulated releases, as named switches: nothing else compares release names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from broker_sim.errors import ConfigError, nearest
+
+DEFAULT_RELEASE: Final = "4.3.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseBehaviour:
+    """One release's answers where releases disagree; each switch says what is true when it is set."""
+
+    release: str
+    null_produce_records_hang: bool
+    """Produce with null records is never answered (else the partition gets -1)."""
+    produce_lowest_served: int
+    """Produce below this version closes the connection although ApiVersions lists it."""
+    list_offsets_special_timestamps_gated: bool
+    """ListOffsets -3, -4, -5 need their own versions and other negatives are 35 (else taken as a time)."""
+    max_timestamp_of_append_time_topic_is_first: bool
+    """ListOffsets -3 on a LogAppendTime topic answers the first offset of the newest time (else the last)."""
+    duplicate_list_offsets_answered_once: bool
+    """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
+    min_insync_replicas_is_dynamic_default: bool
+    """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
+    offline_last_replica_leaves_isr: bool
+    """A partition whose only replica in sync goes offline shows an empty ISR (else the old one)."""
+    share_coordinator: bool
+    """FindCoordinator knows key type 2 (share) from v6 on."""
+    describe_cluster_fenced_brokers: bool
+    """DescribeCluster v2 can include fenced brokers."""
+
+
+_RELEASES: Final = {
+    "3.7.2": ReleaseBehaviour(
+        release="3.7.2",
+        null_produce_records_hang=False,
+        produce_lowest_served=0,
+        list_offsets_special_timestamps_gated=False,
+        max_timestamp_of_append_time_topic_is_first=False,
+        duplicate_list_offsets_answered_once=False,
+        min_insync_replicas_is_dynamic_default=False,
+        offline_last_replica_leaves_isr=False,
+        share_coordinator=False,
+        describe_cluster_fenced_brokers=False,
+    ),
+    "4.3.1": ReleaseBehaviour(
+        release="4.3.1",
+        null_produce_records_hang=True,
+        produce_lowest_served=3,
+        list_offsets_special_timestamps_gated=True,
+        max_timestamp_of_append_time_topic_is_first=True,
+        duplicate_list_offsets_answered_once=True,
+        min_insync_replicas_is_dynamic_default=True,
+        offline_last_replica_leaves_isr=True,
+        share_coordinator=True,
+        describe_cluster_fenced_brokers=True,
+    ),
+}
+
+
+def behaviour_of(release: str) -> ReleaseBehaviour:
+    """The switches of a release, named in full (4.3.1) or by its minor (4.3); ConfigError for any other."""
+    for name, behaviour in _RELEASES.items():
+        if release in {name, name.rpartition(".")[0]}:
+            return behaviour
+    known = ", ".join(_RELEASES)
+    msg = f"release {release!r} is not emulated: known are {known}{nearest(release, _RELEASES)}"
+    raise ConfigError(msg)

@@ -1,0 +1,104 @@
+"""The configuration of one topic: overrides, then the broker's synonyms, then defaults. Mirrors LogConfig."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, Self
+
+from broker_sim.config.definitions import ConfigDefinition, ConfigValue, topic_definitions
+from broker_sim.config.values import parse_value
+from broker_sim.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+
+
+class TimestampType(IntEnum):
+    """Whose clock stamps the records. Mirrors org.apache.kafka.common.record.TimestampType."""
+
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+_NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "timestamp_type"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicConfig:
+    """Topic configurations by name (`config["segment.ms"]`), the ones used most as attributes too."""
+
+    overrides: Mapping[str, str]
+    """What the topic itself sets, as text."""
+    values: Mapping[str, ConfigValue]
+
+    cleanup_policy: list[str]
+    compression_gzip_level: int
+    compression_lz4_level: int
+    compression_type: str
+    compression_zstd_level: int
+    delete_retention_ms: int
+    max_message_bytes: int
+    message_timestamp_after_max_ms: int
+    message_timestamp_before_max_ms: int
+    message_timestamp_type: str
+    min_insync_replicas: int
+    retention_bytes: int
+    retention_ms: int
+    segment_bytes: int
+    segment_ms: int
+    unclean_leader_election_enable: bool
+
+    compact: bool
+    """Whether `cleanup.policy` has `compact`."""
+    timestamp_type: TimestampType
+
+    @classmethod
+    def resolve(cls, overrides: Mapping[str, str], broker: BrokerConfig) -> Self:
+        """Check the topic's overrides, fill the rest from a broker; ConfigError for a bad name or value."""
+        definitions = topic_definitions(broker.release)
+        values = {name: _inherited(definition, broker) for name, definition in definitions.items()}
+        for name, text in overrides.items():
+            definition = definitions.get(name)
+            if definition is None:
+                msg = f"unknown topic configuration {name!r} for release {broker.release}"
+                raise ConfigError(msg + nearest(name, definitions))
+            values[name] = parse_value(definition, text)
+        named = {name: values.get(name.replace("_", "."), _ABSENT.get(name)) for name in _ATTRIBUTES}
+        cleanup = values["cleanup.policy"]
+        append_time = values["message.timestamp.type"] == "LogAppendTime"
+        return cls(
+            overrides=dict(overrides),
+            values=values,
+            compact=isinstance(cleanup, list) and "compact" in cleanup,
+            timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
+            **named,  # type: ignore[arg-type]
+        )
+
+    def __getitem__(self, name: str) -> ConfigValue:
+        """The typed value of a configuration that the release knows."""
+        try:
+            return self.values[name]
+        except KeyError:
+            msg = f"unknown topic configuration {name!r}"
+            raise ConfigError(msg + nearest(name, self.values)) from None
+
+
+def _inherited(definition: ConfigDefinition, broker: BrokerConfig) -> ConfigValue:
+    """The first synonym that the broker's operator has set (in the topic's unit), else the default."""
+    for synonym in definition.synonyms:
+        if synonym.name in broker.overrides:
+            value = broker[synonym.name]
+            return value * synonym.times if isinstance(value, int) and synonym.times != 1 else value
+    return definition.default
+
+
+# 3.7 has no compression levels; its codecs run at their libraries' defaults, which are these.
+_ABSENT: Final[dict[str, ConfigValue]] = {
+    "compression_gzip_level": -1,
+    "compression_lz4_level": 9,
+    "compression_zstd_level": 3,
+}
+_ATTRIBUTES: Final = tuple(field.name for field in fields(TopicConfig) if field.name not in _NOT_ATTRIBUTES)

@@ -1,0 +1,113 @@
+"""Text to typed configuration values and back, with Kafka's refusals. Mirrors ConfigDef and its validators."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker_sim.config.definitions import ConfigDefinition, ConfigType, ConfigValue
+from broker_sim.errors import ConfigError
+
+_INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
+
+
+class ConfigValueError(ConfigError):
+    """A value that its configuration refuses, in the words of Kafka's ConfigException."""
+
+    def __init__(self, name: str, value: object, reason: str) -> None:
+        super().__init__(f"Invalid value {value} for configuration {name}: {reason}")
+        self.name = name
+        self.value = value
+        self.reason = reason
+
+
+def parse_value(definition: ConfigDefinition, text: str) -> ConfigValue:
+    """The typed and validated value of a text; ConfigValueError otherwise."""
+    value = _parse(definition, text)
+    _check_range(definition, value)
+    _check_choice(definition, value)
+    return value
+
+
+def render_value(definition: ConfigDefinition, value: ConfigValue) -> str | None:
+    """The text that DescribeConfigs shows for a typed value."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(value)
+    if definition.type is ConfigType.DOUBLE:
+        return _java_double(float(value))
+    return str(value)
+
+
+def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
+    name, kind = definition.name, definition.type
+    trimmed = text.strip()
+    if kind is ConfigType.BOOLEAN:
+        if trimmed.lower() not in {"true", "false"}:
+            raise ConfigValueError(name, trimmed, "Expected value to be either true or false")
+        return trimmed.lower() == "true"
+    if kind in _INTEGER_BITS:
+        return _integer(definition, trimmed)
+    if kind is ConfigType.DOUBLE:
+        try:
+            return float(trimmed)
+        except ValueError:
+            raise ConfigValueError(name, text, "Not a number of type DOUBLE") from None
+    if kind is ConfigType.LIST:
+        return [item.strip() for item in trimmed.split(",")] if trimmed else []
+    if kind is ConfigType.PASSWORD:
+        return text
+    return trimmed
+
+
+def _integer(definition: ConfigDefinition, text: str) -> int:
+    bits = _INTEGER_BITS[definition.type]
+    digits = text[1:] if text[:1] in {"-", "+"} else text
+    if digits.isascii() and digits.isdigit():
+        value = int(text)
+        if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            return value
+    raise ConfigValueError(definition.name, text, f"Not a number of type {definition.type.name}")
+
+
+def _check_range(definition: ConfigDefinition, value: ConfigValue) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value in definition.also:
+        return
+    if definition.minimum is not None and value < definition.minimum:
+        raise ConfigValueError(definition.name, value, f"Value must be at least {definition.minimum}")
+    if definition.maximum is not None and value > definition.maximum:
+        raise ConfigValueError(definition.name, value, f"Value must be no more than {definition.maximum}")
+
+
+def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
+    if definition.one_of and isinstance(value, str):
+        known = (
+            [choice.lower() for choice in definition.one_of] if definition.ignore_case else definition.one_of
+        )
+        if (value.lower() if definition.ignore_case else value) not in known:
+            raise ConfigValueError(
+                definition.name, value, f"String must be one of: {', '.join(definition.one_of)}"
+            )
+    if definition.list_of and isinstance(value, list):
+        for item in value:
+            if item not in definition.list_of:
+                raise ConfigValueError(
+                    definition.name, item, f"String must be one of: {', '.join(definition.list_of)}"
+                )
+
+
+def _java_double(value: float) -> str:
+    """A double as Java prints it: 0.5, 1.0E10, 1.7976931348623157E308."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    if not exponent:
+        mantissa, _, exponent = f"{value:.16e}".partition("e")
+        mantissa = mantissa.rstrip("0")
+    if "." not in mantissa:
+        mantissa += ".0"
+    elif mantissa.endswith("."):
+        mantissa += "0"
+    return f"{mantissa}E{int(exponent)}"

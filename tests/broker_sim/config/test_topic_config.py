@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.topic_config import TimestampType, TopicConfig
+from broker_sim.errors import ConfigError
+
+
+def test_topic_overrides_win_over_the_broker() -> None:
+    broker = BrokerConfig.parse({"message.max.bytes": "700"})
+    assert TopicConfig.resolve({}, broker).max_message_bytes == 700
+    assert TopicConfig.resolve({"max.message.bytes": "100"}, broker).max_message_bytes == 100
+
+
+def test_broker_synonym_is_converted_to_the_topics_unit() -> None:
+    assert TopicConfig.resolve({}, BrokerConfig.parse({"log.retention.hours": "2"})).retention_ms == 7_200_000
+
+
+def test_first_synonym_that_is_set_wins() -> None:
+    broker = BrokerConfig.parse({"log.retention.hours": "2", "log.retention.ms": "5"})
+    assert TopicConfig.resolve({}, broker).retention_ms == 5
+
+
+def test_compaction_and_append_time_are_attributes() -> None:
+    overrides = {"cleanup.policy": "compact,delete", "message.timestamp.type": "LogAppendTime"}
+    config = TopicConfig.resolve(overrides, BrokerConfig.parse({}))
+    assert config.compact
+    assert config.timestamp_type is TimestampType.LOG_APPEND_TIME
+
+
+def test_unknown_topic_configuration_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'retention.ms'"):
+        TopicConfig.resolve({"retention.m": "1"}, BrokerConfig.parse({}))
+
+
+@pytest.mark.parametrize(("release", "after_max_ms"), [("3.7.2", 2**63 - 1), ("4.3.1", 3_600_000)])
+def test_allowed_future_of_timestamps_depends_on_the_release(release: str, after_max_ms: int) -> None:
+    config = TopicConfig.resolve({}, BrokerConfig.parse({}, release=release))
+    assert config.message_timestamp_after_max_ms == after_max_ms
