@@ -1,0 +1,278 @@
+"""What a cluster reports of itself, one slotted class a kind, under Kafka's names where Kafka has them.
+
+Traffic events come with requests and batches; cluster events with crashes, elections and truncations, a few a
+run. `time_us` is the reactor's time; `broker_id` says whose event it is, -1 for nobody's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.log.replica_log import StoredBatch
+
+NO_BROKER = -1
+
+
+class Detail(IntEnum):
+    """How much a journal keeps."""
+
+    CLUSTER = 0
+    """Elections, ISR changes, truncations, crashes, rules, links."""
+    FULL = 1
+    """The traffic too: connections, requests, batches, answers, high watermarks."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Event:
+    """One thing that happened; `kind` is the class's name."""
+
+    detail: ClassVar[Detail] = Detail.CLUSTER
+    time_us: int
+    broker_id: int
+
+    @property
+    def kind(self) -> str:
+        """The name of the event's class."""
+        return type(self).__name__
+
+
+@dataclass(slots=True, kw_only=True)
+class TrafficEvent(Event):
+    """An event that comes with a request or a batch: kept with `Detail.FULL` alone."""
+
+    detail: ClassVar[Detail] = Detail.FULL
+
+
+@dataclass(slots=True, kw_only=True)
+class ConnectionOpened(TrafficEvent):
+    """A listener has accepted a client's connection."""
+
+    connection_id: str
+    listener: str
+    client_host: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ConnectionClosed(TrafficEvent):
+    """A client's connection is gone; `reason` says who closed it and why."""
+
+    connection_id: str
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestReceived(TrafficEvent):
+    """A whole request has come in; between brokers `connection_id` is the link's name."""
+
+    api: str
+    api_version: int
+    request_id: int
+    connection_id: str
+    client_id: str | None
+    size: int = 0
+    replica_id: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class ResponseSent(TrafficEvent):
+    """The answer is written. Times are those of RequestMetrics, in microseconds."""
+
+    api: str
+    request_id: int
+    connection_id: str
+    size: int = 0
+    queue_us: int = 0
+    local_us: int = 0
+    remote_us: int = 0
+    throttle_us: int = 0
+    response_queue_us: int = 0
+    send_us: int = 0
+    total_us: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchAppended(TrafficEvent):
+    """A leader has appended a batch to its log."""
+
+    topic: str
+    partition: int
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    records: int
+    size: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    request_id: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchDeduplicated(TrafficEvent):
+    """A leader has recognised a batch that it already holds; the offsets are those of the first append."""
+
+    topic: str
+    partition: int
+    base_offset: int
+    last_offset: int
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    request_id: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class ProduceAnswered(TrafficEvent):
+    """What a Produce is told of one partition, and where leader and ISR stood then."""
+
+    topic: str
+    partition: int
+    error_code: int
+    base_offset: int
+    required_offset: int
+    high_watermark: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    acks: int
+    request_id: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class HighWatermarkAdvanced(TrafficEvent):
+    """A leader's high watermark has moved."""
+
+    topic: str
+    partition: int
+    high_watermark: int
+    leader_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class TopicCreated(Event):
+    """A topic is committed in the metadata."""
+
+    topic: str
+    topic_id: bytes
+    partitions: int
+
+
+@dataclass(slots=True, kw_only=True)
+class TopicDeleted(Event):
+    """A topic has left the metadata."""
+
+    topic: str
+    topic_id: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class LeaderElected(Event):
+    """The controller has committed a new leader (`broker_id`); `unclean` when it was not in the ISR."""
+
+    topic: str
+    partition: int
+    previous_leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    unclean: bool
+
+
+@dataclass(slots=True, kw_only=True)
+class IsrChanged(Event):
+    """The controller has committed another ISR; `broker_id` is the leader."""
+
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    previous_isr: tuple[int, ...]
+    leader_epoch: int
+    partition_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class LogTruncated(Event):
+    """A replica has removed [`from_offset`, `to_offset`) to follow `leader_id` at `leader_epoch`.
+
+    `batches` are what was removed, by reference, whole: the first may begin below `from_offset`.
+    """
+
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    leader_epoch: int
+    leader_id: int
+    records: int
+    high_watermark: int
+    reason: str
+    batches: Sequence[StoredBatch] = field(default=(), repr=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerStarted(Event):
+    """A broker runs; it is still fenced."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerStopped(Event):
+    """A broker has shut down in order: it led nothing any more."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerKilled(Event):
+    """A broker has died without a word: connections reset, timers gone, logs kept."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerRegistered(Event):
+    """The controller has given a broker a new epoch."""
+
+    broker_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerFenced(Event):
+    """The controller has fenced a broker: it leads nothing and is in no ISR, except as the last member."""
+
+    broker_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class BrokerUnfenced(Event):
+    """The controller lets a broker serve."""
+
+    broker_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class LinkChanged(Event):
+    """A link between two nodes was held, released, cut, restored or slowed; `broker_id` is its source."""
+
+    target: int
+    state: str
+    delay_ms: float
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleFired(Event):
+    """A fault rule has struck."""
+
+    rule: str
+    act: str
+    phase: str
+    api: str
+    topic: str | None = None
+    partition: int | None = None
+    request_id: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleReleased(Event):
+    """What a fault rule held goes on."""
+
+    rule: str
+    released: int = 0

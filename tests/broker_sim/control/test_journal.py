@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from broker_sim.control.events import BatchAppended, BrokerKilled, IsrChanged, RequestReceived
+from broker_sim.control.journal import EVENT_KINDS, ROW_COLUMNS, Detail, Journal
+from sim_runtime.digest import EventDigest
+
+
+def request(time_us: int, api: str = "Produce") -> RequestReceived:
+    return RequestReceived(
+        time_us=time_us,
+        broker_id=1,
+        api=api,
+        api_version=9,
+        request_id=time_us,
+        connection_id="c",
+        client_id=None,
+    )
+
+
+def isr_changed(time_us: int) -> IsrChanged:
+    return IsrChanged(
+        time_us=time_us,
+        broker_id=1,
+        topic="t",
+        partition=0,
+        isr=(1, 2),
+        previous_isr=(1, 2, 3),
+        leader_epoch=0,
+        partition_epoch=1,
+    )
+
+
+@pytest.fixture
+def journal() -> Journal:
+    return Journal(lambda: 0, digest=EventDigest())
+
+
+def test_events_come_back_in_order_of_their_arrival(journal: Journal) -> None:
+    given = [request(1), BrokerKilled(time_us=2, broker_id=1), request(3), isr_changed(3)]
+    for event in given:
+        journal.append(event)
+    assert journal.events == given
+    assert journal.events_of(BrokerKilled, IsrChanged) == [given[1], given[3]]
+
+
+def test_traffic_is_not_kept_below_full_detail() -> None:
+    journal = Journal(lambda: 0, detail=Detail.CLUSTER)
+    journal.append(request(1))
+    journal.append(BrokerKilled(time_us=2, broker_id=1))
+    assert not journal.full
+    assert [event.kind for event in journal.events] == ["BrokerKilled"]
+
+
+def test_counts_by_kind_and_api_include_what_the_limit_dropped() -> None:
+    journal = Journal(lambda: 0, limit_events=2)
+    for time_us in range(5):
+        journal.append(request(time_us))
+    journal.append(request(5, api="Fetch"))
+    assert (journal.count(api="Produce"), journal.count(api="Fetch"), journal.count(api="Metadata")) == (
+        5,
+        1,
+        0,
+    )
+    assert (
+        journal.count(kind="RequestReceived") == journal.count(kind=RequestReceived) == journal.count() == 6
+    )
+    assert journal.dropped == 4
+    assert [event.time_us for event in journal.events] == [4, 5]
+
+
+def test_a_flood_of_traffic_never_drops_cluster_events() -> None:
+    journal = Journal(lambda: 0, limit_events=2)
+    journal.append(BrokerKilled(time_us=0, broker_id=1))
+    for time_us in range(1, 6):
+        journal.append(request(time_us))
+    assert [event.kind for event in journal.events] == ["BrokerKilled", "RequestReceived", "RequestReceived"]
+
+
+def test_subscribers_hear_until_they_leave(journal: Journal) -> None:
+    heard: list[int] = []
+    leave = journal.subscribe(lambda event: heard.append(event.time_us))
+    journal.append(request(1))
+    leave()
+    journal.append(request(2))
+    assert heard == [1]
+
+
+def test_rows_are_flat_and_have_every_column(journal: Journal) -> None:
+    journal.append(isr_changed(7))
+    (row,) = journal.to_rows()
+    assert tuple(row) == ROW_COLUMNS
+    assert (row["sequence"], row["kind"], row["isr"], row["previous_isr"]) == (
+        1,
+        "IsrChanged",
+        "1,2",
+        "1,2,3",
+    )
+    assert row["producer_id"] is None
+
+
+def test_the_digest_depends_on_every_field_and_on_dropped_events() -> None:
+    def digest(*events: RequestReceived | IsrChanged, limit: int = 10) -> str:
+        journal = Journal(lambda: 0, digest=EventDigest(), limit_events=limit)
+        for event in events:
+            journal.append(event)
+        assert journal.digest is not None
+        return journal.digest.hexdigest()
+
+    assert digest(request(1), isr_changed(2)) == digest(request(1), isr_changed(2), limit=1)
+    assert digest(request(1)) != digest(request(2))
+    assert digest(request(1)) != digest(request(1), request(1), limit=1)
+
+
+def test_every_kind_says_whether_it_is_traffic() -> None:
+    assert EVENT_KINDS["BatchAppended"] is BatchAppended
+    assert EVENT_KINDS["BatchAppended"].detail is Detail.FULL
+    assert EVENT_KINDS["LogTruncated"].detail is Detail.CLUSTER
+    assert {"Event", "TrafficEvent"}.isdisjoint(EVENT_KINDS)
