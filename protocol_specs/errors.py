@@ -44,6 +44,31 @@ class MessageEncodeError(ProtocolError):
         return f"{_place(self.message, self.version, self.path)}: {self.reason}"
 
 
+class UnsupportedVersion(ProtocolError):
+    """A message has no such version. Mirrors UnsupportedVersionException."""
+
+    def __init__(self, message: str, version: int, versions: str) -> None:
+        super().__init__(message, version, versions)
+        self.message = message
+        self.version = version
+        self.versions = versions
+
+    def __str__(self) -> str:
+        return f"{self.message} has no version {self.version}: its versions are {self.versions}"
+
+
+class UnknownApi(ProtocolError):
+    """No such API key or name; `nearest` are names that resemble the asked one."""
+
+    def __init__(self, asked: str, nearest: tuple[str, ...] = ()) -> None:
+        super().__init__(asked, nearest)
+        self.asked = asked
+        self.nearest = nearest
+
+    def __str__(self) -> str:
+        return f"no API {self.asked}" + (f": did you mean {' or '.join(self.nearest)}?" if self.nearest else "")
+
+
 class FrameError(ProtocolError):
     """A frame whose size cannot be believed; the connection is closed. Mirrors InvalidReceiveException."""
 

@@ -1,0 +1,165 @@
+"""A slow walk over a message's bytes that knows at every step which field it reads and where.
+
+It answers two questions that generated code cannot: which field and byte a fault belongs to (`locate_decode_fault`),
+and what each stretch of bytes means (`annotate`), for annotated dumps. It reads what the generated code reads and
+refuses what that refuses; a test holds the two against each other.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.errors import MessageDecodeError
+from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Buffer, Field, Message, Struct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """The bytes `start` to `stop` hold `value` of the field at `path`; `type_name` is Kafka's name of its type."""
+
+    path: str
+    start: int
+    stop: int
+    type_name: str
+    value: object
+
+
+def annotate(cls: type[Message], version: int, data: Buffer, position: int = 0) -> list[Span]:
+    """The spans of one message, in wire order. Raises MessageDecodeError where the bytes do not fit."""
+    walk = _Walk(cls, version, data, position)
+    walk.struct(cls, "")
+    return walk.spans
+
+
+def locate_decode_fault(
+    cls: type[Message], version: int, data: Buffer, position: int, fault: Exception
+) -> MessageDecodeError:
+    """The error for bytes that generated code refused with `fault`: with the path and the byte."""
+    walk = _Walk(cls, version, data, position)
+    try:
+        walk.struct(cls, "")
+    except MessageDecodeError as error:
+        return error
+    return MessageDecodeError(cls.__name__, version, "", walk.position, f"{type(fault).__name__}: {fault}")
+
+
+class _Walk:
+    def __init__(self, cls: type[Message], version: int, data: Buffer, position: int) -> None:
+        self.cls = cls
+        self.version = version
+        self.flexible = cls.is_flexible(version)
+        self.data = memoryview(data)
+        self.position = position
+        self.spans: list[Span] = []
+
+    def fail(self, path: str, position: int, reason: str) -> MessageDecodeError:
+        return MessageDecodeError(self.cls.__name__, self.version, path, position, reason)
+
+    def left(self) -> int:
+        return max(0, len(self.data) - self.position)
+
+    def note(self, path: str, start: int, type_name: str, value: object) -> None:
+        self.spans.append(Span(path=path, start=start, stop=self.position, type_name=type_name, value=value))
+
+    def struct(self, cls: type[Struct], path: str) -> None:
+        prefix = f"{path}." if path else ""
+        for f in cls.FIELDS:
+            if self.version in f.versions and self.version not in f.tagged:
+                self.value(f, f.type, prefix + f.name, flexible=self.flexible and f.flexible)
+        if self.flexible:
+            self.tags(cls, prefix)
+
+    def value(self, f: Field | None, field_type: FieldType | type[Struct], path: str, *, flexible: bool) -> None:
+        nullable = f is not None and self.version in f.nullable
+        if isinstance(field_type, FixedType):
+            self.fixed(field_type, path)
+        elif isinstance(field_type, SizedType):
+            self.sized(field_type, path, nullable=nullable, flexible=flexible)
+        elif isinstance(field_type, Array):
+            self.array(field_type, path, nullable=nullable, flexible=flexible)
+        else:
+            assert isinstance(field_type, type)
+            if nullable:
+                start = self.position
+                (present,) = self.unpack("b", path)
+                self.note(path, start, "presence", present >= 0)
+                if present < 0:
+                    return
+            self.struct(field_type, path)
+
+    def unpack(self, format_code: str, path: str) -> tuple[Any, ...]:
+        unpacker = struct.Struct(">" + format_code)
+        if unpacker.size > self.left():
+            raise self.fail(path, self.position, f"{unpacker.size} bytes needed, {self.left()} bytes left")
+        values = unpacker.unpack_from(self.data, self.position)
+        self.position += unpacker.size
+        return values
+
+    def fixed(self, field_type: FixedType, path: str) -> None:
+        start = self.position
+        (value,) = self.unpack(field_type.format, path)
+        self.note(path, start, field_type.name, value)
+
+    def uvarint(self, path: str) -> int:
+        start, value, shift = self.position, 0, 0
+        while True:
+            (byte,) = self.unpack("B", path)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value & 0xFFFFFFFF
+            shift += 7
+            if shift > 28:
+                raise self.fail(path, start, "varint is longer than 5 bytes")
+
+    def length(self, format_code: str, path: str, *, nullable: bool, flexible: bool) -> int:
+        start = self.position
+        length: int = self.uvarint(path) - 1 if flexible else self.unpack(format_code, path)[0]
+        if length < 0 and not nullable:
+            raise self.fail(path, start, f"length {length}: this field is never null in version {self.version}")
+        if length > self.left():
+            raise self.fail(path, start, f"length {length}, {self.left()} bytes left")
+        return length
+
+    def sized(self, field_type: SizedType, path: str, *, nullable: bool, flexible: bool) -> None:
+        start = self.position
+        length = self.length(field_type.length_format, path, nullable=nullable, flexible=flexible)
+        if length < 0:
+            self.note(path, start, field_type.name, None)
+            return
+        if field_type is String and length > 32767:
+            raise self.fail(path, start, f"length {length}: a string has at most 32767 bytes")
+        raw = bytes(self.data[self.position : self.position + length])
+        self.position += length
+        self.note(path, start, field_type.name, str(raw, "utf-8", "replace") if field_type is String else raw)
+
+    def array(self, field_type: Array, path: str, *, nullable: bool, flexible: bool) -> None:
+        start = self.position
+        count = self.length("i", path, nullable=nullable, flexible=flexible)
+        self.note(path, start, field_type.name, None if count < 0 else count)
+        for index in range(max(0, count)):
+            self.value(None, field_type.element, f"{path}[{index}]", flexible=self.flexible)
+
+    def tags(self, cls: type[Struct], prefix: str) -> None:
+        start = self.position
+        path = f"{prefix}unknown_tags"
+        count = self.uvarint(path)
+        self.note(path, start, "tag count", count)
+        known = {f.tag: f for f in cls.FIELDS if self.version in f.tagged and self.version in f.versions}
+        for _ in range(count):
+            start = self.position
+            tag = self.uvarint(path)
+            size = self.uvarint(path)
+            f = known.get(tag)
+            self.note(prefix + f.name if f else path, start, "tag and size", (tag, size))
+            if f is not None:
+                self.value(f, f.type, prefix + f.name, flexible=True)
+                continue
+            if size > self.left():
+                raise self.fail(path, start, f"tag {tag}: length {size}, {self.left()} bytes left")
+            self.position += size
+            self.note(path, self.position - size, "tag data", bytes(self.data[self.position - size : self.position]))

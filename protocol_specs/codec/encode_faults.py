@@ -1,0 +1,99 @@
+"""Which field of a message cannot be written in a version, and why: asked only after generated code refused it."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from protocol_specs.errors import MessageEncodeError
+from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Field, Message, Struct
+
+_KINDS = {
+    "string": str,
+    "bytes": (bytes, bytearray, memoryview),
+    "records": (bytes, bytearray, memoryview, list),
+}
+
+
+def locate_encode_fault(message: Message, version: int, fault: Exception) -> MessageEncodeError:
+    """The error for a message that generated code refused with `fault`: with the path of the field."""
+    found = _struct_fault(type(message), message, version, "")
+    path, reason = found or ("", f"{type(fault).__name__}: {fault}")
+    return MessageEncodeError(type(message).__name__, version, path, reason)
+
+
+def _struct_fault(cls: type[Struct], value: object, version: int, path: str) -> tuple[str, str] | None:
+    if not isinstance(value, cls):
+        return path, f"{_shown(value)} is no {cls.__name__}"
+    tags = [tag for tag, _ in value.unknown_tags]
+    for f in cls.FIELDS:
+        field_path = f"{path}.{f.name}" if path else f.name
+        field_value = getattr(value, f.name, None)
+        if version not in f.versions:
+            if not f.ignorable and field_value != f.default:
+                return (
+                    field_path,
+                    f"version {version} has no such field, and the value is {_shown(field_value)}",
+                )
+            continue
+        if version in f.tagged and f.tag in tags:
+            return field_path, f"unknown_tags holds tag {f.tag}, which is this field's"
+        found = _field_fault(f, f.type, field_value, version, field_path)
+        if found:
+            return found
+    if len(set(tags)) != len(tags):
+        return f"{path}.unknown_tags" if path else "unknown_tags", "a tag stands there twice"
+    return None
+
+
+def _field_fault(
+    f: Field | None, field_type: FieldType | type[Struct], value: object, version: int, path: str
+) -> tuple[str, str] | None:
+    if value is None:
+        if f is not None and version in f.nullable:
+            return None
+        return path, f"None, but this field is never null in version {version}"
+    if isinstance(field_type, FixedType):
+        return _fixed_fault(field_type, value, path)
+    if isinstance(field_type, SizedType):
+        return _sized_fault(field_type, value, path)
+    if isinstance(field_type, Array):
+        if not isinstance(value, list | tuple):
+            return path, f"{_shown(value)} is no list"
+        for index, item in enumerate(value):
+            found = _field_fault(None, field_type.element, item, version, f"{path}[{index}]")
+            if found:
+                return found
+        return None
+    assert isinstance(field_type, type)
+    return _struct_fault(field_type, value, version, path)
+
+
+def _fixed_fault(field_type: FixedType, value: object, path: str) -> tuple[str, str] | None:
+    try:
+        struct.pack(">" + field_type.format, value)
+    except (struct.error, OverflowError, TypeError) as error:
+        return path, f"{_shown(value)} is no {field_type.name}: {error}"
+    return None
+
+
+def _sized_fault(field_type: SizedType, value: object, path: str) -> tuple[str, str] | None:
+    if not isinstance(value, _KINDS[field_type.name]):  # type: ignore[arg-type]
+        return path, f"{_shown(value)} is no {field_type.name}"
+    if field_type is String:
+        assert isinstance(value, str)
+        try:
+            length = len(value.encode())
+        except UnicodeEncodeError as error:
+            return path, f"{_shown(value)} is not UTF-8: {error.reason}"
+        if length > 32767:
+            return path, f"{length} bytes: a string has at most 32767"
+    return None
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

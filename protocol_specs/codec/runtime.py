@@ -1,0 +1,71 @@
+"""The few functions and tables that generated code calls. Mirrors the primitives of org.apache.kafka.common.protocol.Readable."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from protocol_specs.message import Buffer
+
+
+class CodecFault(Exception):
+    """Generated code met bytes or a value that do not fit: the place is found by a second, slower walk."""
+
+
+FAULTS: Final = (CodecFault, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
+"""What generated code may raise: struct.error and IndexError for short bytes, the others for values of a wrong kind."""
+
+UVARINT: Final[tuple[bytes, ...]] = tuple(
+    bytes([n]) if n < 0x80 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(0x4000)
+)
+"""The encodings of the small unsigned varints, which are nearly all that occur."""
+
+
+def uvarint_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
+    """Finish an unsigned varint whose first byte had its high bit set: (value, position after it). At most 5 bytes."""
+    value = first & 0x7F
+    shift = 7
+    while True:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & 0xFFFFFFFF, position
+        shift += 7
+        if shift > 28:
+            raise CodecFault("varint is too long")
+
+
+def uvarint_bytes(value: int) -> bytes:
+    """The encoding of an unsigned varint of any size."""
+    if value < 0x4000:
+        return UVARINT[value]
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def write_tags(write: Any, known: list[tuple[int, list[Any]]], unknown: Sequence[tuple[int, bytes]]) -> None:
+    """Write a tag section: known and unknown tagged fields together, by ascending tag (KIP-482)."""
+    tagged = [(tag, b"".join(parts)) for tag, parts in known]
+    tagged.extend((tag, bytes(data)) for tag, data in unknown)
+    tagged.sort(key=_tag_of)
+    write(uvarint_bytes(len(tagged)))
+    previous = -1
+    for tag, data in tagged:
+        if tag <= previous:
+            raise CodecFault(f"tag {tag} twice")
+        previous = tag
+        write(uvarint_bytes(tag))
+        write(uvarint_bytes(len(data)))
+        write(data)
+
+
+def _tag_of(tagged: tuple[int, bytes]) -> int:
+    return tagged[0]

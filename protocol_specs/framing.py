@@ -1,0 +1,148 @@
+"""Bytes <-> frames, without I/O: a frame is an int32 size, then that many bytes. Mirrors NetworkReceive and RequestHeader.
+
+`FrameReader` takes what a socket delivers and answers whole frames; a size is checked before it is believed, and a reader
+that met an unbelievable size is dead, because nothing after it can be framed. `encode_request` and `encode_response` make
+whole frames, header included; record sets go into them by one copy, the join.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from protocol_specs.errors import FrameError, FrameTooLarge, MessageDecodeError, NegativeFrameSize
+from protocol_specs.messages.headers import (
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+    response_header_version,
+)
+from protocol_specs.registry import request_type
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Buffer, Message
+
+_SIZE: Final = struct.Struct(">i")
+_REQUEST_HEADER: Final = struct.Struct(">hhih")
+_SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+
+M = TypeVar("M", bound="Message")
+
+
+class FrameReader:
+    """Collects chunks and answers whole frames, without their size. `option` names the setting behind the limit."""
+
+    __slots__ = ("_chunks", "_collected", "_dead", "_wanted", "limit_bytes", "option")
+
+    def __init__(self, *, limit_bytes: int, option: str) -> None:
+        self.limit_bytes = limit_bytes
+        self.option = option
+        self._chunks: list[bytes] = []
+        self._collected = 0
+        self._wanted = 4
+        self._dead: FrameError | None = None
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How many bytes of an unfinished frame are held."""
+        return self._collected
+
+    def receive(self, data: bytes) -> list[bytes]:
+        """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize, then always."""
+        if self._dead is not None:
+            raise self._dead
+        if self._collected:
+            self._chunks.append(data)
+            self._collected += len(data)
+            if self._collected < self._wanted:
+                return []
+            data = b"".join(self._chunks)
+        frames: list[bytes] = []
+        position, end = 0, len(data)
+        self._wanted = 4
+        while end - position >= 4:
+            (size,) = _SIZE.unpack_from(data, position)
+            if size < 0 or size > self.limit_bytes:
+                self._dead = NegativeFrameSize(size) if size < 0 else FrameTooLarge(size, self.limit_bytes, self.option)
+                if frames:
+                    break
+                raise self._dead
+            stop = position + 4 + size
+            if stop > end:
+                self._wanted = 4 + size
+                break
+            frames.append(data[position + 4 : stop])
+            position = stop
+        rest = data[position:] if position else data
+        self._chunks = [rest] if rest else []
+        self._collected = len(rest)
+        return frames
+
+
+def encode_request(message: Message, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
+    """The whole frame of a request. Raises MessageEncodeError."""
+    header = RequestHeader(
+        request_api_key=message.API_KEY,
+        request_api_version=version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+    )
+    parts: list[Any] = [b""]
+    header.encode_into(request_header_version(type(message), version), parts)
+    message.encode_into(version, parts)
+    parts[0] = _SIZE.pack(sum(map(len, parts)))
+    return b"".join(parts)
+
+
+def encode_response(message: Message, version: int, *, correlation_id: int) -> bytes:
+    """The whole frame of a response. Raises MessageEncodeError."""
+    parts: list[Any] = [b"" if response_header_version(type(message), version) == 0 else b"\0"]
+    message.encode_into(version, parts)
+    size = 4 + sum(map(len, parts))
+    return b"".join((_SIZE_AND_CORRELATION.pack(size, correlation_id), *parts))
+
+
+def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
+    """The header of a request frame and the position of its body. Raises UnknownApi or MessageDecodeError."""
+    try:
+        api_key, version, correlation_id, length = _REQUEST_HEADER.unpack_from(frame)
+        header_version = request_header_version(request_type(api_key), version)
+        position = 10
+        client_id = None
+        if header_version == 0 or length > len(frame) - position:
+            return _decode_unusual_header(frame)
+        if length >= 0:
+            position += length
+            client_id = str(frame[10:position], "utf-8", "replace")
+        if header_version == 2:
+            if frame[position]:
+                return _decode_unusual_header(frame)
+            position += 1
+    except (struct.error, IndexError):
+        return _decode_unusual_header(frame)
+    header = RequestHeader(
+        request_api_key=api_key,
+        request_api_version=version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+    )
+    return header, position
+
+
+def _decode_unusual_header(frame: Buffer) -> tuple[RequestHeader, int]:
+    """Short frames, tags in the header, headers without a client id: by the generated code, which names what is wrong."""
+    if len(frame) < 4:
+        return RequestHeader.decode_from(0, frame, 0)
+    api_key, version = struct.unpack_from(">hh", frame)
+    return RequestHeader.decode_from(request_header_version(request_type(api_key), version), frame, 0)
+
+
+def decode_response(response: type[M], version: int, frame: Buffer) -> tuple[int, M]:
+    """The correlation id and the message of a response frame. Raises MessageDecodeError."""
+    if len(frame) < 4:
+        raise MessageDecodeError("ResponseHeader", 0, "correlation_id", 0, f"4 bytes needed, {len(frame)} bytes left")
+    (correlation_id,) = _SIZE.unpack_from(frame)
+    position = 4
+    if response_header_version(response, version) == 1:
+        position = ResponseHeader.decode_from(1, frame, 0)[1]
+    return correlation_id, response.decode_from(version, frame, position)[0]

@@ -1,0 +1,61 @@
+"""ApiVersions (api key 18): which APIs, versions and features a broker has.
+
+Mirrors ApiVersionsRequest and ApiVersionsResponse; KIP-35, KIP-511, KIP-584.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@message(api_key=18, versions="0-4", flexible="3+")
+class ApiVersionsRequest(Message):
+    """What a client asks: which APIs, versions and features a broker has."""
+
+    client_software_name: str = field(String, versions="3+", ignorable=True)
+    client_software_version: str = field(String, versions="3+", ignorable=True)
+
+
+@struct
+class ApiVersion(Struct):
+    """One element of api_keys."""
+
+    api_key: int = field(Int16, map_key=True)
+    min_version: int = field(Int16)
+    max_version: int = field(Int16)
+
+
+@struct
+class SupportedFeatureKey(Struct):
+    """One element of supported_features."""
+
+    name: str = field(String, versions="3+", map_key=True)
+    min_version: int = field(Int16, versions="3+")
+    max_version: int = field(Int16, versions="3+")
+
+
+@struct
+class FinalizedFeatureKey(Struct):
+    """One element of finalized_features."""
+
+    name: str = field(String, versions="3+", map_key=True)
+    max_version_level: int = field(Int16, versions="3+")
+    min_version_level: int = field(Int16, versions="3+")
+
+
+@message(api_key=18, versions="0-4", flexible="3+")
+class ApiVersionsResponse(Message):
+    """What the broker answers to ApiVersionsRequest."""
+
+    error_code: int = field(Int16)
+    api_keys: list[ApiVersion] = field(Array(ApiVersion))
+    throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
+    supported_features: list[SupportedFeatureKey] = field(
+        Array(SupportedFeatureKey), versions="3+", tag=0, tagged="3+", ignorable=True
+    )
+    finalized_features_epoch: int = field(Int64, versions="3+", tag=1, tagged="3+", default=-1, ignorable=True)
+    finalized_features: list[FinalizedFeatureKey] = field(
+        Array(FinalizedFeatureKey), versions="3+", tag=2, tagged="3+", ignorable=True
+    )
+    zk_migration_ready: bool = field(Bool, versions="3+", tag=3, tagged="3+", ignorable=True)

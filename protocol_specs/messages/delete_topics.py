@@ -1,0 +1,44 @@
+"""DeleteTopics (api key 20): delete topics by name or by id.
+
+Mirrors DeleteTopicsRequest and DeleteTopicsResponse; KIP-4, KIP-516.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, String, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class DeleteTopicState(Struct):
+    """One element of topics."""
+
+    name: str | None = field(String, versions="6+", nullable="6+", default=None, entity="topicName")
+    topic_id: bytes = field(Uuid, versions="6+")
+
+
+@message(api_key=20, versions="0-6", flexible="4+")
+class DeleteTopicsRequest(Message):
+    """What a client asks: delete topics by name or by id."""
+
+    topics: list[DeleteTopicState] = field(Array(DeleteTopicState), versions="6+")
+    topic_names: list[str] = field(Array(String), versions="0-5", ignorable=True, entity="topicName")
+    timeout_ms: int = field(Int32)
+
+
+@struct
+class DeletableTopicResult(Struct):
+    """One element of responses."""
+
+    name: str | None = field(String, nullable="6+", map_key=True, entity="topicName")
+    topic_id: bytes = field(Uuid, versions="6+", ignorable=True)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, versions="5+", nullable="5+", default=None, ignorable=True)
+
+
+@message(api_key=20, versions="0-6", flexible="4+")
+class DeleteTopicsResponse(Message):
+    """What the broker answers to DeleteTopicsRequest."""
+
+    throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
+    responses: list[DeletableTopicResult] = field(Array(DeletableTopicResult))

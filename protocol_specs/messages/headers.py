@@ -1,0 +1,50 @@
+"""RequestHeader and ResponseHeader: what stands between a frame's size and its message.
+
+Mirrors org.apache.kafka.common.requests.RequestHeader and ResponseHeader; KIP-482. Which header version goes with which
+message version follows from the message being flexible, with two exceptions that are history: ControlledShutdown v0 has
+no client id, and an ApiVersions response never has tags, because its reader cannot know yet which version it will be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from protocol_specs.fields import Int16, Int32, String
+from protocol_specs.message import Message, field, message
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Message as MessageType
+
+_API_VERSIONS: Final = 18
+_CONTROLLED_SHUTDOWN: Final = 7
+
+
+@message(versions="0-2", flexible="2+")
+class RequestHeader(Message):
+    """What stands before every request: which API and version, and the number that the response repeats."""
+
+    request_api_key: int = field(Int16)
+    request_api_version: int = field(Int16)
+    correlation_id: int = field(Int32)
+    client_id: str | None = field(String, versions="1+", nullable="1+", flexible=False, ignorable=True)
+
+
+@message(versions="0-1", flexible="1+")
+class ResponseHeader(Message):
+    """What stands before every response: the number of its request."""
+
+    correlation_id: int = field(Int32)
+
+
+def request_header_version(request: type[MessageType], version: int) -> int:
+    """The header version before `version` of this request (2 from the first flexible version on)."""
+    if request.API_KEY == _CONTROLLED_SHUTDOWN and version == 0:
+        return 0
+    return 2 if version in request.FLEXIBLE else 1
+
+
+def response_header_version(response: type[MessageType], version: int) -> int:
+    """The header version before `version` of this response (1 from the first flexible version on)."""
+    if response.API_KEY == _API_VERSIONS:
+        return 0
+    return 1 if version in response.FLEXIBLE else 0

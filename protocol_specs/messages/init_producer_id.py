@@ -1,0 +1,33 @@
+"""InitProducerId (api key 22): a producer id and epoch, for idempotence and transactions.
+
+Mirrors InitProducerIdRequest and InitProducerIdResponse; KIP-98, KIP-360, KIP-890, KIP-939.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Bool, Int16, Int32, Int64, String
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=22, versions="0-6", flexible="2+")
+class InitProducerIdRequest(Message):
+    """What a client asks: a producer id and epoch, for idempotence and transactions."""
+
+    transactional_id: str | None = field(String, nullable="0+", entity="transactionalId")
+    transaction_timeout_ms: int = field(Int32)
+    producer_id: int = field(Int64, versions="3+", default=-1, entity="producerId")
+    producer_epoch: int = field(Int16, versions="3+", default=-1)
+    enable2_pc: bool = field(Bool, versions="6+")
+    keep_prepared_txn: bool = field(Bool, versions="6+")
+
+
+@message(api_key=22, versions="0-6", flexible="2+")
+class InitProducerIdResponse(Message):
+    """What the broker answers to InitProducerIdRequest."""
+
+    throttle_time_ms: int = field(Int32, ignorable=True)
+    error_code: int = field(Int16)
+    producer_id: int = field(Int64, default=-1, entity="producerId")
+    producer_epoch: int = field(Int16)
+    ongoing_txn_producer_id: int = field(Int64, versions="6+", default=-1, entity="producerId")
+    ongoing_txn_producer_epoch: int = field(Int16, versions="6+", default=-1)

@@ -1,0 +1,29 @@
+"""Kafka's uuid type as 16 bytes, and its text form: base64url without padding. Mirrors Uuid."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final
+
+ZERO_UUID: Final = bytes(16)
+"""The reserved "no id": Uuid.ZERO_UUID."""
+
+METADATA_TOPIC_UUID: Final = bytes(15) + b"\x01"
+"""The reserved id of the metadata log: Uuid.METADATA_TOPIC_ID."""
+
+
+def to_text(value: bytes) -> str:
+    """Kafka's text form: 22 characters of base64url."""
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode("ascii")
+
+
+def from_text(text: str) -> bytes:
+    """The 16 bytes behind Kafka's text form; raise ValueError naming the text when it is not one."""
+    try:
+        value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        value = b""
+    if len(value) != 16:
+        raise ValueError(f"uuid {text!r}: expected 22 characters of base64url (16 bytes)")
+    return value

@@ -1,0 +1,61 @@
+"""Version ranges as Kafka's message definitions write them: ``3+``, ``0-12``, ``7``. Mirrors Versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_UNBOUNDED: Final = 32767
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """Versions from `lowest` to `highest`, both included; an open one ends at Kafka's largest, 32767."""
+
+    lowest: int
+    highest: int
+
+    @classmethod
+    @lru_cache(maxsize=512)
+    def parse(cls, text: str) -> VersionRange:
+        """Read ``3+``, ``0-12``, ``7`` or ``none``; raise ValueError naming the text otherwise."""
+        if text == "none":
+            return EMPTY
+        low, separator, high = text.removesuffix("+").partition("-")
+        try:
+            if text.endswith("+"):
+                return cls(int(low), _UNBOUNDED)
+            return cls(int(low), int(high) if separator else int(low))
+        except ValueError:
+            raise ValueError(f"version range {text!r}: expected '3+', '0-12', '7' or 'none'") from None
+
+    def __contains__(self, version: int) -> bool:
+        return self.lowest <= version <= self.highest
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.lowest, self.highest + 1))
+
+    def __len__(self) -> int:
+        return max(0, self.highest - self.lowest + 1)
+
+    def __str__(self) -> str:
+        if self.lowest > self.highest:
+            return "none"
+        if self.highest == _UNBOUNDED:
+            return f"{self.lowest}+"
+        return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
+
+    def intersection(self, other: VersionRange) -> VersionRange:
+        """The versions in both; possibly empty."""
+        return VersionRange(max(self.lowest, other.lowest), min(self.highest, other.highest))
+
+
+EMPTY: Final = VersionRange(0, -1)
+"""The range without a version."""
+
+ALL: Final = VersionRange(0, _UNBOUNDED)
+"""Every version from 0."""
