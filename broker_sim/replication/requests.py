@@ -1,0 +1,124 @@
+"""What the APIs ask of a ReplicaManager, and what it answers, partition by partition.
+
+Mirrors FetchParams, FetchPartitionData, LogReadResult, ProduceResponse.PartitionResponse and EpochEndOffset.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.log.replica_log import RecordError, StoredBatch
+    from broker_sim.topic_partition import TopicPartition
+
+UNKNOWN_OFFSET: Final = -1
+NO_EPOCH: Final = -1
+CONSUMER_REPLICA_ID: Final = -1
+DEBUGGING_REPLICA_ID: Final = -2
+LATEST_TIMESTAMP: Final = -1
+EARLIEST_TIMESTAMP: Final = -2
+
+
+class FetchIsolation(IntEnum):
+    """How far a reader sees: a follower to the log end, a consumer to the high watermark or the LSO."""
+
+    LOG_END = 0
+    HIGH_WATERMARK = 1
+    TXN_COMMITTED = 2
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionAppend:
+    """What became of one partition of a Produce. With REQUEST_TIMED_OUT the base offset is the real one."""
+
+    topic_partition: TopicPartition
+    error_code: ErrorCode = ErrorCode.NONE
+    base_offset: int = UNKNOWN_OFFSET
+    last_offset: int = UNKNOWN_OFFSET
+    log_append_time_ms: int = -1
+    log_start_offset: int = UNKNOWN_OFFSET
+    record_errors: Sequence[RecordError] = ()
+    error_message: str | None = None
+    duplicate: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchParams:
+    """What holds for a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392)."""
+
+    replica_id: int = CONSUMER_REPLICA_ID
+    replica_epoch: int = -1
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
+    fetch_only_leader: bool = True
+
+    @property
+    def is_from_follower(self) -> bool:
+        """Whether a broker asks, to replicate."""
+        return self.replica_id >= 0
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionFetch:
+    """One partition of a Fetch. Epochs are -1 where the request has none; `topic_id` None where it has names."""
+
+    topic_partition: TopicPartition
+    fetch_offset: int
+    max_bytes: int
+    topic_id: bytes | None = None
+    log_start_offset: int = UNKNOWN_OFFSET
+    current_leader_epoch: int = NO_EPOCH
+    last_fetched_epoch: int = NO_EPOCH
+
+
+class EpochEndOffset(NamedTuple):
+    """A leader epoch and the offset where it ends; both -1 when unknown."""
+
+    leader_epoch: int
+    end_offset: int
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionFetchResult:
+    """What one partition of a Fetch gets; the batches are the log's own, whole, up to the reader's bound."""
+
+    topic_partition: TopicPartition
+    error_code: ErrorCode = ErrorCode.NONE
+    high_watermark: int = UNKNOWN_OFFSET
+    last_stable_offset: int = UNKNOWN_OFFSET
+    log_start_offset: int = UNKNOWN_OFFSET
+    diverging_epoch: EpochEndOffset | None = None
+    batches: list[StoredBatch] = field(default_factory=list)
+    preferred_read_replica: int = -1
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes of all batches."""
+        return sum(batch.size for batch in self.batches)
+
+
+@dataclass(slots=True, kw_only=True)
+class OffsetResult:
+    """What one partition of a ListOffsets gets; timestamp, offset and epoch are -1 when nothing was found."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    timestamp: int = -1
+    offset: int = UNKNOWN_OFFSET
+    leader_epoch: int = NO_EPOCH
+
+
+@dataclass(slots=True, kw_only=True)
+class EpochEndOffsetResult:
+    """What one partition of an OffsetForLeaderEpoch gets."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    leader_epoch: int = NO_EPOCH
+    end_offset: int = UNKNOWN_OFFSET
