@@ -1,4 +1,4 @@
-"""Kafka's primitive types as the parts that message declarations are made of. Mirrors org.apache.kafka.message.FieldType.
+"""Kafka's primitive types as the parts that message declarations are made of. Mirrors Kafka's FieldType.
 
 A part knows three things: its `struct` format when its size is fixed, its zero value (the default where a
 declaration gives none), and its construct, which is the readable reference (`construct` is imported only when a

@@ -1,8 +1,8 @@
-"""Bytes <-> frames, without I/O: a frame is an int32 size, then that many bytes. Mirrors NetworkReceive and RequestHeader.
+"""Bytes <-> frames, without I/O: a frame is an int32 size, then that many bytes. Mirrors NetworkReceive.
 
-`FrameReader` takes what a socket delivers and answers whole frames; a size is checked before it is believed, and a reader
-that met an unbelievable size is dead, because nothing after it can be framed. `encode_request` and `encode_response` make
-whole frames, header included; record sets go into them by one copy, the join.
+`FrameReader` takes what a socket delivers and answers whole frames; a size is checked before it is believed, and a
+reader that met an unbelievable size is dead, because nothing after it can be framed. `encode_request` and
+`encode_response` make whole frames, header included; record sets go into them by one copy, the join.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FrameReader:
         return self._collected
 
     def receive(self, data: bytes) -> list[bytes]:
-        """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize, then always."""
+        """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize for good."""
         if self._dead is not None:
             raise self._dead
         if self._collected:
@@ -130,7 +130,7 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
 
 
 def _decode_unusual_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """Short frames, tags in the header, headers without a client id: by the generated code, which names what is wrong."""
+    """Short frames, tags in the header, headers without a client id: by generated code, which names the fault."""
     if len(frame) < 4:
         return RequestHeader.decode_from(0, frame, 0)
     api_key, version = struct.unpack_from(">hh", frame)

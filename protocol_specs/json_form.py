@@ -1,4 +1,4 @@
-"""Messages as JSON values and back, in the form of Kafka's own JSON converters (``ProduceRequestDataJsonConverter`` ...).
+"""Messages as JSON values and back. Mirrors Kafka's converters (``ProduceRequestDataJsonConverter`` ...).
 
 Names are camelCase with a small first letter; bytes and records are base64; uuids are base64url text; tagged fields at
 their default are left out; fields that the version does not carry are left out. Unknown tags stand beside, not inside.
@@ -54,7 +54,7 @@ def _value_to_json(field_type: FieldType | type[Struct], value: Any, version: in
 
 
 def from_json(cls: type[M], version: int, value: dict[str, Any]) -> M:
-    """The message behind a JSON value; a missing field has its default. Raises MessageEncodeError naming an unknown key."""
+    """The message behind a JSON value; a missing field has its default. Raises MessageEncodeError for unknown keys."""
     return _struct_from_json(cls, version, value, cls.__name__, "")
 
 

@@ -1,4 +1,4 @@
-"""Message declarations: one typed, slotted class for all versions of a struct. Mirrors org.apache.kafka.message.MessageSpec.
+"""Message declarations: one typed, slotted class for all versions of a struct. Mirrors Kafka's MessageSpec.
 
 A declaration is a class whose attributes are `field(...)` calls:
 
@@ -140,7 +140,7 @@ def field(
 
 
 class Struct:
-    """Fields in wire order. `unknown_tags` are tagged fields that the declaration does not know, kept as (tag, data)."""
+    """Fields in wire order. `unknown_tags` are tagged fields that the declaration does not know: (tag, data)."""
 
     __slots__ = ("unknown_tags",)
 
@@ -150,11 +150,11 @@ class Struct:
     unknown_tags: Sequence[tuple[int, bytes]]
 
     def __eq__(self, other: object) -> bool:
-        if other.__class__ is not self.__class__:
+        if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, f.name) == getattr(other, f.name) for f in self.FIELDS) and list(
-            self.unknown_tags
-        ) == list(other.unknown_tags)  # type: ignore[attr-defined]  # the class was compared above
+        if list(self.unknown_tags) != list(other.unknown_tags):
+            return False
+        return all(getattr(self, f.name) == getattr(other, f.name) for f in self.FIELDS)
 
     __hash__ = None  # type: ignore[assignment]  # equal by value and not frozen
 
@@ -169,7 +169,7 @@ class Struct:
         """The struct with every field at its default: one object for all, so that "is it the default?" is cheap."""
         if cls._SHARED_DEFAULT is None or type(cls._SHARED_DEFAULT) is not cls:
             cls._SHARED_DEFAULT = cls()
-        return cls._SHARED_DEFAULT  # type: ignore[return-value]
+        return cls._SHARED_DEFAULT
 
 
 DecodeFunction: TypeAlias = Callable[[Buffer, int], tuple[Any, int]]
@@ -199,7 +199,7 @@ class Message(Struct):
         """The construct.Struct of `version`: the readable reference. Raises UnsupportedVersion."""
         from protocol_specs.codec.struct_builder import struct_for
 
-        return struct_for(cls, version)
+        return struct_for(cls, version)  # type: ignore[arg-type]  # a class is hashable, though it sets no __hash__
 
     @classmethod
     def decode(cls, version: int, data: Buffer) -> Self:
@@ -283,7 +283,7 @@ def _slotted(cls: type[S]) -> type[S]:
     namespace["__slots__"] = tuple(f.name for f in declared)
     namespace["FIELDS"] = tuple(declared)
     namespace["__init__"] = _first_init
-    made: type[S] = type(cls)(cls.__name__, cls.__bases__, namespace)
+    made: type[S] = type(cls.__name__, cls.__bases__, namespace)
     made.__qualname__ = cls.__qualname__
     return made
 

@@ -1,1 +1,1 @@
-"""The two codecs made from one declaration: generated functions for the hot path, construct Structs as the reference."""
+"""The two codecs made from one declaration: generated functions for the hot path, construct as the reference."""

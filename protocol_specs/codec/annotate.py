@@ -111,14 +111,14 @@ class _Walk:
             (byte,) = self.unpack("B", path)
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return value & 0xFFFFFFFF
+                return int(value & 0xFFFFFFFF)
             shift += 7
             if shift > 28:
                 raise self.fail(path, start, "varint is longer than 5 bytes")
 
     def length(self, format_code: str, path: str, *, nullable: bool, flexible: bool) -> int:
         start = self.position
-        length: int = self.uvarint(path) - 1 if flexible else self.unpack(format_code, path)[0]
+        length = self.uvarint(path) - 1 if flexible else int(self.unpack(format_code, path)[0])
         if length < 0 and not nullable:
             raise self.fail(path, start, f"length {length}: this field is never null in version {self.version}")
         if length > self.left():

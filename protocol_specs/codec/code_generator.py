@@ -127,8 +127,11 @@ class _DecodeWriter(_Writer):
     def source(self) -> str:
         self.lines.append("def decode(data, pos):")
         self.line("end = len(data)")
+        first = len(self.lines)
         target = self.struct(self.cls)
         self.line(f"return {target}, pos")
+        if any("= view[" in line for line in self.lines):
+            self.lines.insert(first, "    view = memoryview(data)")
         return "\n".join(self.lines)
 
     # A run is a stretch of fixed-size values read by one unpack.
@@ -211,7 +214,7 @@ class _DecodeWriter(_Writer):
             self.line(f"if {length} > {_STRING_LIMIT}: raise CodecFault('long')")
             self.line(f"{target} = str(data[pos:{stop}], 'utf-8', 'replace')")
         elif field_type.name == "records":
-            self.line(f"{target} = memoryview(data)[pos:{stop}]")
+            self.line(f"{target} = view[pos:{stop}]")
         else:
             self.line(f"{target} = bytes(data[pos:{stop}])")
         self.line(f"pos = {stop}")

@@ -1,4 +1,4 @@
-"""The few functions and tables that generated code calls. Mirrors the primitives of org.apache.kafka.common.protocol.Readable."""
+"""The few functions and tables that generated code calls. Mirrors Kafka's Readable."""
 
 from __future__ import annotations
 

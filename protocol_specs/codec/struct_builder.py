@@ -49,7 +49,7 @@ class _Uvarint(construct.Construct):  # type: ignore[misc]
             byte = construct.Byte._parsereport(stream, context, path)  # noqa: SLF001
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return value & 0xFFFFFFFF
+                return int(value & 0xFFFFFFFF)
         raise construct.IntegerError("varint is longer than 5 bytes", path=path)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
