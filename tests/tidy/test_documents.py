@@ -44,17 +44,13 @@ def identity(document: Path) -> str:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
 def test_every_command_is_run_by_a_test(document: Path) -> None:
-    unproven = [
-        line for line in commands(document) if line not in (*RUN_HERE, *RUN_BY) and not SET_UP.fullmatch(line)
-    ]
+    unproven = [line for line in commands(document) if line not in (*RUN_HERE, *RUN_BY) and not SET_UP.fullmatch(line)]
     assert unproven == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=identity)
 def test_every_command_block_shows_its_prompt(document: Path) -> None:
-    without = [
-        block for block in blocks(document, "console", "sh", "bash", "shell") if not block.startswith("$ ")
-    ]
+    without = [block for block in blocks(document, "console", "sh", "bash", "shell") if not block.startswith("$ ")]
     assert without == []
 
 
@@ -124,8 +120,7 @@ def test_the_make_targets_in_documents_exist() -> None:
 
 def test_every_newsfragment_has_an_issue_and_a_known_kind() -> None:
     kinds = [
-        kind["directory"]
-        for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
+        kind["directory"] for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
     ]
     named = re.compile(rf"\d+(?:-[a-z0-9-]+)?\.(?:{'|'.join(kinds)})\.md")
     strays = [path.name for path in (ROOT / "newsfragments").iterdir() if not named.fullmatch(path.name)]

@@ -74,7 +74,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 
 def test_every_module_says_what_it_is() -> None:
-    assert [relative(path) for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text()))] == []
+    assert [relative(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))] == []
 
 
 def test_no_file_has_a_name_that_says_nothing() -> None:
@@ -120,9 +120,7 @@ def test_the_folders_of_tests_are_folders_of_the_package(package: str) -> None:
     # The scenario room holds its package and the catalogue side by side: both have tests.
     roots = [source, source.parent] if package in {"broker_client", "broker_scenarios"} else [source]
     mirrored = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
-    strays = [
-        str(folder) for folder in sorted(mirrored) if not any((root / folder).is_dir() for root in roots)
-    ]
+    strays = [str(folder) for folder in sorted(mirrored) if not any((root / folder).is_dir() for root in roots)]
     assert strays == []
 
 

@@ -1,0 +1,174 @@
+"""A real Apache Kafka cluster (KRaft, combined roles) on 127.0.0.1: our answers are compared with its."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import random
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from tests.interop.kafka_release import classpath, java_tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+START_SECONDS_MAX = 90
+STOP_SECONDS_MAX = 20
+LOG4J = """log4j.rootLogger=WARN, stderr
+log4j.appender.stderr=org.apache.log4j.ConsoleAppender
+log4j.appender.stderr.Target=System.err
+log4j.appender.stderr.layout=org.apache.log4j.PatternLayout
+log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+
+
+class RealKafka:
+    """One cluster: broker ids from 1, a JVM each. `settings` are broker configurations, for all brokers."""
+
+    def __init__(
+        self, release: str, folder: Path, *, brokers: int = 1, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self.release = release
+        self._folder = folder
+        self._settings = dict(settings or {})
+        self._classpath = classpath(release)
+        self._java = java_tool("java")
+        self._ids = list(range(1, brokers + 1))
+        # Every broker must know every controller's port before the first one starts.
+        ports = free_ports(2 * brokers)
+        self._ports = dict(zip(self._ids, ports[:brokers], strict=True))
+        self._controller_ports = dict(zip(self._ids, ports[brokers:], strict=True))
+        self._cluster_id = base64.urlsafe_b64encode(random.Random(release).randbytes(16)).decode().rstrip("=")
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's bootstrap.servers takes."""
+        return ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
+
+    def start(self) -> None:
+        """Format the log directories, start every broker, wait until each is in the cluster's metadata."""
+        (self._folder / "log4j.properties").write_text(LOG4J)
+        for broker_id in self._ids:
+            properties = self._write_properties(broker_id)
+            self._run(
+                broker_id,
+                "format",
+                ["kafka.tools.StorageTool", "format", "-t", self._cluster_id, "-c", properties],
+            )
+        for broker_id in self._ids:
+            self.restart(broker_id)
+        self._await_metadata()
+
+    def restart(self, broker_id: int) -> None:
+        """Start a broker on the log directory that it had."""
+        with (self._folder / f"broker-{broker_id}.log").open("ab") as log:
+            self._processes[broker_id] = subprocess.Popen(
+                [*self._jvm(), "kafka.Kafka", str(self._properties(broker_id))], stdout=log, stderr=log
+            )
+
+    def kill(self, broker_id: int) -> None:
+        """End a broker at once (SIGKILL), as a crash does."""
+        process = self._processes.pop(broker_id)
+        process.kill()
+        process.wait(STOP_SECONDS_MAX)
+
+    def stop(self) -> None:
+        """End every broker; the data is of no further use, so nobody waits for a controlled shutdown."""
+        for broker_id in list(self._processes):
+            self.kill(broker_id)
+
+    def _jvm(self) -> list[str]:
+        return [
+            self._java,
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",  # what lives for a minute starts sooner without the second compiler
+            f"-Dlog4j.configuration=file:{self._folder}/log4j.properties",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+            "-cp",
+            self._classpath,
+        ]
+
+    def _properties(self, broker_id: int) -> Path:
+        return self._folder / f"broker-{broker_id}.properties"
+
+    def _write_properties(self, broker_id: int) -> str:
+        listener = f"PLAINTEXT://127.0.0.1:{self._ports[broker_id]}"
+        factor = str(min(len(self._ids), 3))
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": str(broker_id),
+            "controller.quorum.voters": ",".join(f"{i}@127.0.0.1:{p}" for i, p in self._controller_ports.items()),
+            "listeners": f"{listener},CONTROLLER://127.0.0.1:{self._controller_ports[broker_id]}",
+            "advertised.listeners": listener,
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "log.dirs": str(self._folder / f"data-{broker_id}"),
+            "offsets.topic.num.partitions": "3",
+            "offsets.topic.replication.factor": factor,
+            "transaction.state.log.num.partitions": "3",
+            "transaction.state.log.replication.factor": factor,
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            **self._settings,
+        }
+        self._properties(broker_id).write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        return str(self._properties(broker_id))
+
+    def _run(self, broker_id: int, purpose: str, arguments: list[str]) -> None:
+        log = self._folder / f"{purpose}-{broker_id}.log"
+        with log.open("wb") as output:
+            run = subprocess.run(
+                [*self._jvm(), *arguments],
+                stdout=output,
+                stderr=output,
+                check=False,
+                timeout=START_SECONDS_MAX,
+            )
+        if run.returncode != 0:
+            raise RuntimeError(f"{purpose} of broker {broker_id} ended with {run.returncode}:\n{log.read_text()}")
+
+    def _await_metadata(self) -> None:
+        admin = AdminClient(
+            {"bootstrap.servers": self.bootstrap_servers, "reconnect.backoff.max.ms": 200, "log_level": 0}
+        )
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while True:
+            with contextlib.suppress(KafkaException):
+                if sorted(admin.list_topics(timeout=1).brokers) == self._ids:
+                    return
+            dead = [broker_id for broker_id, process in self._processes.items() if process.poll() is not None]
+            if dead or time.monotonic() > deadline:
+                log = (self._folder / f"broker-{(dead or self._ids)[0]}.log").read_text()
+                raise RuntimeError(f"Kafka {self.release} did not start within {START_SECONDS_MAX} s:\n{log[-4000:]}")
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that are free now; all are held until the last is known, so that they differ."""
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+
+
+@contextlib.contextmanager
+def real_kafka(release: str, *, brokers: int = 1, settings: Mapping[str, str] | None = None) -> Iterator[RealKafka]:
+    """A started cluster in a temporary folder, stopped at the end. Raise ToolMissingError for Java or Maven."""
+    with tempfile.TemporaryDirectory(prefix=f"kafka-{release}-") as folder:
+        cluster = RealKafka(release, Path(folder), brokers=brokers, settings=settings)
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()

@@ -1,0 +1,41 @@
+"""The servers that a foreign client is tried on: ours, and as the control a real Kafka."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.interop.real_kafka import real_kafka
+from tests.interop.served_cluster import served_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BROKER_SIM = "broker-sim"
+TOPIC_SECONDS_MAX = 30
+
+
+@contextlib.contextmanager
+def serving(server: str, topic: str, partitions: int) -> Iterator[str]:
+    """Start `broker-sim` (three brokers) or `kafka-RELEASE` (one) with a topic; its bootstrap servers."""
+    if server == BROKER_SIM:
+        with served_cluster("--brokers", "3", "--port", "0", "--topic", f"{topic}:{partitions}:3") as cluster:
+            yield cluster.bootstrap_servers
+        return
+    with real_kafka(server.removeprefix("kafka-")) as oracle:
+        create_topic(oracle.bootstrap_servers, topic, partitions)
+        yield oracle.bootstrap_servers
+
+
+def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
+    """Create a topic of one replica and wait until every partition has its leader."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    created = admin.create_topics([NewTopic(topic, partitions, 1)], operation_timeout=TOPIC_SECONDS_MAX)
+    created[topic].result(TOPIC_SECONDS_MAX)
+    for _ in range(100):
+        metadata = admin.list_topics(topic, timeout=TOPIC_SECONDS_MAX).topics[topic].partitions
+        if len(metadata) == partitions and all(partition.leader > 0 for partition in metadata.values()):
+            return
+    raise RuntimeError(f"topic {topic} has no leaders after 100 looks at the metadata")
