@@ -1,0 +1,124 @@
+"""The registry of APIs and their dispatch. Mirrors KafkaApis and ApiVersionManager.
+
+Each API file makes one `register(ApiHandler(...))` call when it is imported. `API_FILES` names the file of each API, so
+that an API costs nothing before its first request; it is at the same time what ApiVersions answers, cut to the
+release's table. Versions: all of the emulated release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from protocol_specs import registry
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from twisted.python.failure import Failure
+
+    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
+    from broker_sim.broker import Broker
+    from protocol_specs.message import Message
+    from protocol_specs.version_range import VersionRange
+
+__all__ = ["API_FILES", "HANDLERS", "ApiHandler", "KafkaApis", "handler_of", "register"]
+
+API_FILES: Final[Mapping[int, str]] = {
+    0: "produce",
+    1: "fetch",
+    2: "list_offsets",
+    3: "metadata",
+    10: "find_coordinator",
+    18: "api_versions",
+    19: "create_topics",
+    20: "delete_topics",
+    22: "init_producer_id",
+    23: "offset_for_leader_epoch",
+    32: "describe_configs",
+    60: "describe_cluster",
+}
+PRODUCE: Final = 0
+
+_log = Logger()
+
+
+def top_level_error(request: Any, context: RequestContext, error_code: ErrorCode) -> Message:  # noqa: ARG001
+    """The error answer of an API whose response has one error code for everything."""
+    response: Any = registry.response_type(context.api_key)()
+    if hasattr(response, "error_code"):
+        response.error_code = int(error_code)
+    return response  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiHandler:
+    """One API: its handler, and how a failure of the whole request is answered (AbstractRequest.getErrorResponse)."""
+
+    api_key: int
+    handle: Callable[[Any, RequestContext], HandlerResult]
+    error_response: Callable[[Any, RequestContext, ErrorCode], Message | NoAnswer] = top_level_error
+
+
+HANDLERS: Final[dict[int, ApiHandler]] = {}
+
+
+def register(handler: ApiHandler) -> None:
+    """Enter an API's handler; the last line of each API file."""
+    HANDLERS[handler.api_key] = handler
+
+
+def handler_of(api_key: int) -> ApiHandler:
+    """The handler of a served API; its file is imported when it is first asked for."""
+    handler = HANDLERS.get(api_key)
+    if handler is None:
+        import_module(f"broker_sim.apis.{API_FILES[api_key]}")
+        handler = HANDLERS[api_key]
+    return handler
+
+
+class KafkaApis:
+    """One broker's dispatch: which APIs and versions it serves, and their handlers."""
+
+    __slots__ = ("_broker", "advertised", "enabled")
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        versions = broker.release.api_versions
+        self.advertised: Mapping[int, VersionRange] = {key: versions[key] for key in API_FILES if key in versions}
+        """What ApiVersions lists, by ascending API key."""
+        lowest_produce = broker.config.behaviour.produce_lowest_served
+        self.enabled: Mapping[int, range] = {
+            key: range(max(item.lowest, lowest_produce if key == PRODUCE else 0), item.highest + 1)
+            for key, item in self.advertised.items()
+        }
+        """What a connection may send; 4.x lists more versions of Produce than it takes."""
+
+    def handle(self, request: Any, context: RequestContext) -> HandlerResult:
+        """Answer a request; an exception becomes the API's error answer, as in KafkaApis.handle."""
+        try:
+            result = handler_of(context.api_key).handle(request, context)
+        except Exception:  # noqa: BLE001 - whatever a handler raises, the client gets an answer
+            _log.failure("Unexpected error handling {context!r}", context=context)
+            return self.error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if isinstance(result, Deferred):
+            result.addErrback(self._failed, request, context)
+        return result
+
+    def error_response(
+        self,
+        request: Any,
+        context: RequestContext,
+        error_code: ErrorCode,
+    ) -> Message | NoAnswer:
+        """The API's answer when the whole request fails with one error."""
+        return handler_of(context.api_key).error_response(request, context, error_code)
+
+    def _failed(self, failure: Failure, request: Any, context: RequestContext) -> Message | NoAnswer:
+        _log.failure("Unexpected error handling {context!r}", failure=failure, context=context)
+        return self.error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)

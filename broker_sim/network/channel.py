@@ -1,0 +1,240 @@
+"""One client connection: bytes in, frames, the mute state, bytes out. Mirrors KafkaChannel and its part of Selector.
+
+Frames that arrive while a request is in the broker wait here undecoded. When they pass MUTED_BUFFER_LIMIT_BYTES the
+transport is paused, so that a client which pipelines without end meets TCP's back-pressure as with Kafka. A channel
+whose peer has gone is kept until the requests that had arrived are served, one by one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.protocol import Protocol, connectionDone
+
+from broker_sim.network.channel_mute import TABLE, MuteEvent, MuteState
+from broker_sim.network.response_writer import writer_for
+from protocol_specs.errors import FrameError
+from protocol_specs.framing import FrameReader
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import ITCPTransport
+    from twisted.python.failure import Failure
+
+    from broker_sim.apis.request_context import ConnectionInfo
+    from broker_sim.network.processor import Processor
+    from broker_sim.network.response_writer import ResponseWriter
+
+__all__ = ["KafkaChannel"]
+
+READ_SIZE_BYTES: Final = 256 * 1024
+"""How much one read takes from the socket."""
+MUTED_BUFFER_LIMIT_BYTES: Final = 1024 * 1024
+"""A muted channel with more unserved bytes than this stops reading."""
+WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
+"""Responses to pipelined requests of one read are sent together up to this size."""
+
+_NOT_MUTED: Final = MuteState.NOT_MUTED
+# A request mutes the channel and is pending in one step; a sent response unmutes it: the usual two, looked up once.
+_AFTER_REQUEST: Final = TABLE.next(TABLE.next(_NOT_MUTED, MuteEvent.MUTE), MuteEvent.REQUEST_RECEIVED)
+_AFTER_RESPONSE: Final = TABLE.next(TABLE.next(_AFTER_REQUEST, MuteEvent.RESPONSE_SENT), MuteEvent.UNMUTE)
+
+
+class KafkaChannel(Protocol):
+    """A connection of one Processor, which decides; this object only keeps, reads and writes."""
+
+    transport: ITCPTransport
+
+    def __init__(self, processor: Processor, info: ConnectionInfo, *, limit_bytes: int) -> None:
+        self.processor = processor
+        self.info = info
+        self.mute_state = _NOT_MUTED
+        self.disconnected = False
+        self.closed = False
+        self.abandoned = False
+        self.close_reason = ""
+        self.last_active_us = 0
+        self._reader = FrameReader(limit_bytes=limit_bytes, option="socket.request.max.bytes")
+        self._frames: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._reading = True
+        self._serving = False
+        self._outgoing: list[bytes] = []
+        self._outgoing_bytes = 0
+        self._writer: ResponseWriter | None = None
+        self._send_pending = False
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """Read in large pieces, answer at once."""
+        transport = self.transport
+        transport.bufferSize = READ_SIZE_BYTES  # type: ignore[attr-defined]
+        transport.setTcpNoDelay(True)
+        transport.setTcpKeepAlive(True)
+        self._writer = writer_for(transport, self._drained)
+        self.processor.server.acceptor.connection_made(self)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Split into frames and have them served, unless a request of this channel is in the broker."""
+        if self.closed:
+            return
+        try:
+            frames = self._reader.receive(data)
+        except FrameError as error:
+            if not self._frames and self.mute_state is _NOT_MUTED:
+                self.processor.refuse(self, str(error))
+            return
+        if frames:
+            self._frames.extend(frames)
+            if self.mute_state is _NOT_MUTED:
+                self.processor.server.serve(self)
+        if self._frames or self.mute_state is not _NOT_MUTED:
+            self._waiting_bytes += len(data)
+            if self._waiting_bytes > MUTED_BUFFER_LIMIT_BYTES and self._reading:
+                self._reading = False
+                self.transport.pauseProducing()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        """The peer is gone, or we have closed; what it had sent is still served."""
+        self.disconnected = True
+        self._writer = None
+        if not self.close_reason:
+            self.close_reason = f"the peer closed it: {reason.getErrorMessage()}"
+        if self._send_pending:
+            self._send_pending = False
+            self.processor.complete_send(self)
+        self.forget_when_served()
+
+    # What the Processor calls.
+
+    def serve_frames(self) -> None:
+        """Hand over waiting frames until a request stays in the broker; then send what was answered meanwhile."""
+        frames = self._frames
+        processor = self.processor
+        self._serving = True
+        try:
+            while frames and self.mute_state is _NOT_MUTED and not processor.blocked:
+                frame = frames.popleft()
+                if self._waiting_bytes:
+                    self._waiting_bytes -= len(frame) + 4
+                processor.receive(self, frame)
+        finally:
+            self._serving = False
+            if self._outgoing and not self._flush() and self.mute_state is _NOT_MUTED:
+                # All is answered, but not all is gone: the channel is muted until it is.
+                self.mute_state = _AFTER_REQUEST
+                self._send_pending = True
+        if frames:
+            if processor.blocked and self.mute_state is _NOT_MUTED:
+                processor.waiting[self] = None
+            if not self._reading and self._waiting_bytes < MUTED_BUFFER_LIMIT_BYTES // 2:
+                self._resume_reading()
+        elif self.mute_state is _NOT_MUTED and not self.closed:
+            self._read_on()
+            self.forget_when_served()
+
+    def mute_for_request(self) -> None:
+        """A request of this channel enters the broker."""
+        self.mute_state = _AFTER_REQUEST
+
+    def response_sent(self) -> None:
+        """The request in the broker is answered, or needs no answer: read on, unless throttled."""
+        if self.mute_state is _AFTER_REQUEST:
+            self.mute_state = _AFTER_RESPONSE
+        else:
+            self.mute(MuteEvent.RESPONSE_SENT)
+        if not self._serving and self.mute_state is _NOT_MUTED:
+            self.wake()
+
+    def mute(self, event: MuteEvent) -> None:
+        """Take any event of the table; a channel that is then plain MUTED is unmuted."""
+        self.mute_state = TABLE.next(self.mute_state, event)
+        if self.mute_state is MuteState.MUTED:
+            self.mute_state = TABLE.next(self.mute_state, MuteEvent.UNMUTE)
+
+    def wake(self) -> None:
+        """Serve what waits, in the server's own time; and read again."""
+        if self._frames:
+            self.processor.server.wake(self)
+        else:
+            self._read_on()
+            self.forget_when_served()
+
+    def send(self, frame: bytes) -> bool:
+        """Send a response; False when `Processor.complete_send` will say that it is gone."""
+        if self.disconnected or self.closed:
+            return True
+        self._outgoing.append(frame)
+        self._outgoing_bytes += len(frame)
+        if (self._serving and self._outgoing_bytes < WRITE_BATCH_LIMIT_BYTES) or self._flush():
+            return True
+        self._send_pending = True
+        return False
+
+    def cut(self, part: bytes, reason: str) -> None:
+        """Send a part of a response, then close."""
+        if not self.disconnected:
+            self._outgoing.append(part)
+            self.close(reason)
+
+    def close(self, reason: str) -> None:
+        """Close from our side: answered responses are still sent, requests that wait are not served."""
+        if self.closed:
+            return
+        self.closed = True
+        self.close_reason = reason
+        self._frames.clear()
+        if self.disconnected:
+            self.processor.forget(self)
+            return
+        if self._outgoing:
+            self._flush()
+        self.transport.loseConnection()
+
+    def abort(self, reason: str) -> None:
+        """Reset the connection: nothing more is sent."""
+        if self.closed and self.disconnected:
+            return
+        self.closed = True
+        self.close_reason = reason
+        self._frames.clear()
+        self._outgoing.clear()
+        if self.disconnected:
+            self.processor.forget(self)
+        else:
+            self.transport.abortConnection()
+
+    def forget_when_served(self) -> None:
+        """A channel whose peer has gone leaves its Processor when nothing of it is left to serve."""
+        if self.disconnected and (
+            self.closed or self.abandoned or (not self._frames and self.mute_state is _NOT_MUTED)
+        ):
+            self.processor.forget(self)
+
+    # Bytes.
+
+    def _flush(self) -> bool:
+        outgoing = self._outgoing
+        data = outgoing[0] if len(outgoing) == 1 else b"".join(outgoing)
+        outgoing.clear()
+        self._outgoing_bytes = 0
+        return self._writer is None or self._writer.write(data)
+
+    def _drained(self) -> None:
+        if self._send_pending:
+            self._send_pending = False
+            self.processor.complete_send(self)
+
+    def _resume_reading(self) -> None:
+        self._reading = True
+        if not self.disconnected:
+            self.transport.resumeProducing()
+
+    def _read_on(self) -> None:
+        """Nothing waits and nothing is pending: read again, and meet the bad size after the last good frame."""
+        self._waiting_bytes = 0
+        if not self._reading:
+            self._resume_reading()
+        try:
+            self._reader.receive(b"")
+        except FrameError as error:
+            self.processor.refuse(self, str(error))

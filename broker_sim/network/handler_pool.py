@@ -1,0 +1,90 @@
+"""The request handlers as slots on one reactor. Mirrors KafkaRequestHandlerPool (num.io.threads).
+
+A handler that answers at once costs a plain call. A modelled service time, or a fault that holds the handler, occupies
+its slot meanwhile, so that an exhausted pool and head-of-line blocking can be produced on purpose. A request that waits
+in a purgatory occupies none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from twisted.internet.defer import Deferred
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.apis.kafka_apis import KafkaApis
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.network.request_channel import RequestChannel
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["HandlerPool", "ServiceTime"]
+
+ServiceTime: TypeAlias = "Callable[[RequestContext], float]"
+"""How long, in milliseconds, a handler is busy with a request before it is applied; 0 for not at all."""
+
+
+class HandlerPool:
+    """`size` handlers; `busy` of them are occupied now. `service_time` models what handling costs."""
+
+    __slots__ = ("_apis", "_now_us", "_reactor", "_serving", "busy", "request_channel", "service_time", "size")
+
+    request_channel: RequestChannel
+
+    def __init__(self, *, reactor: IReactor, now_us: Callable[[], int], apis: KafkaApis, size: int) -> None:
+        self.size = size
+        self.busy = 0
+        self.service_time: ServiceTime | None = None
+        self._reactor = reactor
+        self._now_us = now_us
+        self._apis = apis
+        self._serving = False
+
+    def run(self, context: RequestContext) -> None:
+        """Occupy a slot with a request; the caller has seen that one is free."""
+        self.busy += 1
+        context.slot_taken = True
+        if self.service_time is not None:
+            delay_ms = self.service_time(context)
+            if delay_ms > 0:
+                self._reactor.callLater(delay_ms / 1000, self._handle, context)
+                return
+        self._handle(context)
+
+    def release(self, context: RequestContext) -> None:
+        """A held handler is free again."""
+        if context.slot_taken:
+            context.slot_taken = False
+            self.busy -= 1
+            self._serve_queue()
+
+    def _handle(self, context: RequestContext) -> None:
+        channel = context.channel
+        assert channel is not None
+        if channel.closed:
+            context.handler_held = False
+            self.release(context)
+            return
+        result = self._apis.handle(context.request, context)
+        if not context.handler_held:
+            context.slot_taken = False
+            self.busy -= 1
+        channel.processor.answer(context, result)
+        if isinstance(result, Deferred) or len(self.request_channel):
+            self._serve_queue()
+
+    def _serve_queue(self) -> None:
+        """Idle handlers take what waits; a loop, not a recursion, however many requests are answered at once."""
+        if self._serving:
+            return
+        self._serving = True
+        try:
+            while self.busy < self.size:
+                context = self.request_channel.next_request()
+                if context is None:
+                    return
+                context.dequeued_us = self._now_us()
+                self.run(context)
+        finally:
+            self._serving = False

@@ -1,0 +1,300 @@
+"""A network thread's work without the thread: parse, mute, enqueue; answer, unmute. Mirrors SocketServer's Processor.
+
+A request that cannot be understood closes its connection, as with Kafka: unknown API key, version that is not served,
+short or impossible body. ApiVersions alone answers a version that it does not know. The log line names the peer and
+the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from broker_sim.apis.request_context import NoAnswer, RequestContext
+from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
+from broker_sim.network import fault_stage
+from protocol_specs.errors import MessageEncodeError, ProtocolError
+from protocol_specs.framing import decode_request_header, encode_response
+from protocol_specs.registry import api_name, request_type
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.apis.request_context import HandlerResult
+    from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.socket_server import SocketServer
+    from protocol_specs.message import Message
+
+__all__ = ["Processor"]
+
+API_VERSIONS: Final = 18
+
+_log = Logger()
+
+
+class Processor:
+    """A share of the listener's connections."""
+
+    def __init__(self, server: SocketServer, processor_id: int) -> None:
+        self.server = server
+        self.id = processor_id
+        self.channels: dict[KafkaChannel, None] = {}
+        self.blocked = False
+        """A request of this Processor waits for room in the RequestChannel; nothing else is taken meanwhile."""
+        self.waiting: dict[KafkaChannel, None] = {}
+        """Channels with frames that a blocked Processor has not taken."""
+        self._broker = server.broker
+        self._enabled = server.broker.apis.enabled
+        self._request_channel = server.request_channel
+        self._expiry: IDelayedCall | None = None
+
+    # Connections.
+
+    def connection_made(self, channel: KafkaChannel) -> None:
+        """Take a new connection over."""
+        self.channels[channel] = None
+        journal = self._broker.journal
+        channel.last_active_us = journal.now_us()
+        if journal.full:
+            info = channel.info
+            journal.append(
+                ConnectionOpened(
+                    time_us=channel.last_active_us,
+                    broker_id=self._broker.id,
+                    connection_id=info.connection_id,
+                    listener=info.listener_name,
+                    client_host=info.client_host,
+                )
+            )
+        self._watch_idle()
+
+    def forget(self, channel: KafkaChannel) -> None:
+        """A connection is gone and served: release its quota."""
+        if channel not in self.channels:
+            return
+        del self.channels[channel]
+        self.waiting.pop(channel, None)
+        journal = self._broker.journal
+        if journal.full:
+            journal.append(
+                ConnectionClosed(
+                    time_us=journal.now_us(),
+                    broker_id=self._broker.id,
+                    connection_id=channel.info.connection_id,
+                    reason=channel.close_reason,
+                )
+            )
+        self.server.acceptor.connection_closed(channel)
+        if not self.channels and self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+
+    def refuse(self, channel: KafkaChannel, reason: str) -> None:
+        """Close a connection because of what its peer sent. Mirrors Processor.processChannelException."""
+        if not channel.closed:
+            _log.warn(
+                "broker {broker_id}: closing connection {connection_id}: {reason}",
+                broker_id=self._broker.id,
+                connection_id=channel.info.connection_id,
+                reason=reason,
+            )
+            channel.close(reason)
+
+    # Requests.
+
+    def receive(self, channel: KafkaChannel, frame: bytes) -> None:
+        """Take one frame: header, version gate, body, then on to the RequestChannel; the channel is muted."""
+        server = self.server
+        try:
+            header, position = decode_request_header(frame)
+        except ProtocolError as error:
+            self.refuse(channel, str(error))
+            return
+        api_key = header.request_api_key
+        version = header.request_api_version
+        enabled = self._enabled.get(api_key)
+        if enabled is None or (version not in enabled and api_key != API_VERSIONS):
+            self.refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
+            return
+        server.last_request_id += 1
+        context = RequestContext(
+            self._broker,
+            channel.info,
+            api_key,
+            version,
+            correlation_id=header.correlation_id,
+            client_id=header.client_id,
+            request_id=server.last_request_id,
+            received_us=server.turn_us,
+            size_bytes=len(frame),
+            channel=channel,
+        )
+        channel.last_active_us = server.turn_us
+        if self._broker.faults.active:
+            channel.mute_for_request()
+            fault_stage.before_parse(self, context, frame, position)
+        else:
+            self.parse(context, frame, position)
+
+    def parse(self, context: RequestContext, frame: bytes, position: int) -> None:
+        """Decode the body and pass the request on."""
+        channel = context.channel
+        assert channel is not None
+        version = context.api_version
+        if version in self._enabled[context.api_key]:
+            try:
+                request, _ = request_type(context.api_key).decode_from(version, frame, position)
+            except ProtocolError as error:
+                self.refuse(channel, str(error))
+                return
+            context.request = request
+        else:
+            # Only ApiVersions comes here: it is answered in the oldest layout, which every client reads.
+            context.api_version = 0
+        if self._broker.journal.full:
+            self._record_request(context)
+        channel.mute_for_request()
+        self._request_channel.send_request(context, self)
+
+    # Responses.
+
+    def answer(self, context: RequestContext, result: HandlerResult) -> None:
+        """Take what a handler returned: now or, for a Deferred, when it fires."""
+        if isinstance(result, Deferred):
+            context.local_done_us = self._broker.journal.now_us()
+            result.addCallback(self._answer_later, context)
+            result.addErrback(self._failed, context)
+        elif self._broker.faults.active and not isinstance(result, NoAnswer):
+            fault_stage.before_response(self, context, result)
+        else:
+            self.send_response(context, result)
+
+    def send_response(self, context: RequestContext, result: Message | NoAnswer) -> None:
+        """Write the response; the channel reads on when it is gone."""
+        channel = context.channel
+        assert channel is not None
+        if isinstance(result, NoAnswer):
+            self._no_answer(channel, context, result)
+            return
+        frame = self.encode(context, result)
+        if frame is None:
+            return
+        if self._broker.faults.active and fault_stage.mid_response(context, frame):
+            return
+        if channel.send(frame):
+            channel.response_sent()
+        if self._broker.journal.full:
+            self._record_response(context, len(frame))
+
+    def encode(self, context: RequestContext, response: Message) -> bytes | None:
+        """The response's frame; None, and the connection closed, when it does not fit the version: our mistake."""
+        try:
+            return encode_response(response, context.api_version, correlation_id=context.correlation_id)
+        except MessageEncodeError as error:
+            assert context.channel is not None
+            self.refuse(context.channel, f"cannot encode the response to {context!r}: {error}")
+            return None
+
+    def complete_send(self, channel: KafkaChannel) -> None:
+        """A response that had to wait in the transport is gone."""
+        channel.response_sent()
+
+    def resume(self) -> None:
+        """The RequestChannel has room again: serve the channels that waited."""
+        self.blocked = False
+        waiting = list(self.waiting)
+        self.waiting.clear()
+        for channel in waiting:
+            channel.wake()
+
+    def close(self, *, abort: bool, reason: str) -> None:
+        """Close every connection: reset, or after what is answered is sent."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+        for channel in list(self.channels):
+            if abort:
+                channel.abort(reason)
+            else:
+                channel.close(reason)
+
+    def _answer_later(self, result: Message | NoAnswer, context: RequestContext) -> None:
+        context.remote_done_us = self._broker.journal.now_us()
+        if context.channel is not None:
+            context.channel.last_active_us = context.remote_done_us
+        self.answer(context, result)
+
+    def _failed(self, failure: Any, context: RequestContext) -> None:
+        _log.failure("Unexpected error answering {context!r}", failure=failure, context=context)
+        assert context.channel is not None
+        self.refuse(context.channel, f"no answer to {context!r}")
+
+    def _no_answer(self, channel: KafkaChannel, context: RequestContext, result: NoAnswer) -> None:
+        if result is NoAnswer.NO_RESPONSE:
+            channel.response_sent()
+        elif result is NoAnswer.CLOSE_CONNECTION:
+            self.refuse(channel, context.close_reason or "as the handler asked")
+        else:
+            channel.abandoned = True
+            channel.forget_when_served()
+
+    # Idle connections.
+
+    def _watch_idle(self) -> None:
+        """Look again when the connection that has been idle longest expires, if it stays idle."""
+        limit_ms = self._broker.config.connections_max_idle_ms
+        if self._expiry is None and limit_ms >= 0 and self.channels:
+            idle_since_us = min(channel.last_active_us for channel in self.channels)
+            delay_us = idle_since_us + limit_ms * 1000 - self._broker.journal.now_us()
+            self._expiry = self.server.reactor.callLater(max(0, delay_us) / 1_000_000, self._close_idle)
+
+    def _close_idle(self) -> None:
+        """Close what has been idle for connections.max.idle.ms. Mirrors Selector.maybeCloseOldestConnection."""
+        self._expiry = None
+        limit_ms = self._broker.config.connections_max_idle_ms
+        oldest_us = self._broker.journal.now_us() - limit_ms * 1000
+        for channel in list(self.channels):
+            if channel.last_active_us <= oldest_us:
+                channel.close(f"idle for {limit_ms} ms (connections.max.idle.ms)")
+                channel.last_active_us = self._broker.journal.now_us()
+        self._watch_idle()
+
+    # Journal.
+
+    def _record_request(self, context: RequestContext) -> None:
+        self._broker.journal.append(
+            RequestReceived(
+                time_us=context.received_us,
+                broker_id=self._broker.id,
+                api=api_name(context.api_key),
+                api_version=context.api_version,
+                request_id=context.request_id,
+                connection_id=context.connection.connection_id,
+                client_id=context.client_id,
+                size=context.size_bytes,
+                replica_id=getattr(context.request, "replica_id", -1),
+            )
+        )
+
+    def _record_response(self, context: RequestContext, size: int) -> None:
+        journal = self._broker.journal
+        now_us = journal.now_us()
+        local_done = context.local_done_us if context.local_done_us >= 0 else now_us
+        remote_done = context.remote_done_us if context.remote_done_us >= 0 else local_done
+        journal.append(
+            ResponseSent(
+                time_us=now_us,
+                broker_id=self._broker.id,
+                api=api_name(context.api_key),
+                request_id=context.request_id,
+                connection_id=context.connection.connection_id,
+                size=size,
+                queue_us=context.dequeued_us - context.received_us,
+                local_us=local_done - context.dequeued_us,
+                remote_us=remote_done - local_done,
+                response_queue_us=now_us - remote_done,
+                total_us=now_us - context.received_us,
+            )
+        )

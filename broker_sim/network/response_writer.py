@@ -1,0 +1,106 @@
+"""How response bytes leave: straight into the socket, or through the transport's buffer. Mirrors NetworkSend.
+
+`write` answers whether the bytes are gone (True), or wait in a buffer until `drained` is called (False): a response
+counts as sent, and its channel is unmuted, only then, so that a client which does not read its responses stalls
+itself and costs one response of memory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from twisted.internet import tcp
+from twisted.internet.interfaces import IPullProducer, IPushProducer, ITCPTransport
+from zope.interface import implementer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["BufferedWriter", "DirectWriter", "ResponseWriter", "writer_for"]
+
+
+class ResponseWriter(Protocol):
+    """What a channel writes through."""
+
+    def write(self, data: bytes) -> bool:
+        """Send bytes; False when `drained` will be called once they are gone."""
+
+
+def writer_for(transport: ITCPTransport, drained: Callable[[], None]) -> ResponseWriter:
+    """The fastest writer that the transport allows: TLS and simulated sockets need their own buffers."""
+    if isinstance(transport, tcp.Connection) and not transport.TLS:
+        return DirectWriter(transport, drained)
+    return BufferedWriter(transport, drained)
+
+
+@implementer(IPullProducer)
+class DirectWriter:
+    """Sends on a kernel socket at once: one system call a response, where a buffered write takes four."""
+
+    __slots__ = ("_drained", "_transport", "_waiting")
+
+    def __init__(self, transport: tcp.Connection, drained: Callable[[], None]) -> None:
+        self._transport = transport
+        self._drained = drained
+        self._waiting = False
+
+    def write(self, data: bytes) -> bool:
+        """Send what the socket takes; the transport buffers the rest and asks for more when it is gone."""
+        transport = self._transport
+        if not self._waiting:
+            # A lost connection is an exception as a value: the buffered write below then finds it out in order.
+            sent = transport.writeSomeData(data)
+            if sent == len(data):
+                return True
+            while isinstance(sent, int) and sent > 0:
+                data = data[sent:]
+                sent = transport.writeSomeData(data)
+                if sent == len(data):
+                    return True
+        transport.write(data)
+        if not self._waiting:
+            # Registering a pull producer asks it for data at once; only the second time means "drained".
+            transport.registerProducer(self, False)
+            self._waiting = True
+        return False
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        """The transport's buffer is empty."""
+        if self._waiting:
+            self._waiting = False
+            self._transport.unregisterProducer()
+            self._drained()
+
+    def stopProducing(self) -> None:  # noqa: N802
+        """The connection is lost: its channel hears of it by connectionLost."""
+
+
+@implementer(IPushProducer)
+class BufferedWriter:
+    """Writes through the transport, which says when its buffer is beyond its limit and when it is empty again."""
+
+    __slots__ = ("_drained", "_paused", "_transport")
+
+    def __init__(self, transport: ITCPTransport, drained: Callable[[], None]) -> None:
+        self._transport = transport
+        self._drained = drained
+        self._paused = False
+        transport.registerProducer(self, True)
+
+    def write(self, data: bytes) -> bool:
+        """Hand the bytes to the transport."""
+        self._transport.write(data)
+        return not self._paused
+
+    def pauseProducing(self) -> None:  # noqa: N802
+        """The transport holds more than its limit."""
+        self._paused = True
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        """The transport has sent what it held."""
+        if self._paused:
+            self._paused = False
+            self._drained()
+
+    def stopProducing(self) -> None:  # noqa: N802
+        """The connection is lost: its channel hears of it by connectionLost."""

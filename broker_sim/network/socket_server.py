@@ -1,0 +1,119 @@
+"""A broker's network layer, wired: listener, Processors, RequestChannel, handlers. Mirrors kafka.network.SocketServer.
+
+All stages live on one reactor and hand over by plain calls. A turn is one delivery of bytes (or one wake-up) with all
+that follows from it; channels that become readable inside of a turn are served at its end, so that a handler is never
+entered from within another one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from broker_sim.network.acceptor import Acceptor
+from broker_sim.network.connection_quotas import ConnectionQuotas, parse_overrides
+from broker_sim.network.handler_pool import HandlerPool
+from broker_sim.network.processor import Processor
+from broker_sim.network.request_channel import RequestChannel
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.broker import Broker
+    from broker_sim.network.channel import KafkaChannel
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["SocketServer"]
+
+
+class SocketServer:
+    """Serves one broker's clients.
+
+    It needs of the broker: `id`, `config`, `release`, `journal`, `faults`, `apis` (a KafkaApis). `start` binds;
+    `stop` closes in order; `abort` resets everything, as a crash does. A new life of the broker takes a new
+    SocketServer, with the old one's `port`.
+    """
+
+    def __init__(self, broker: Broker, *, reactor: IReactor, host: str, port: int = 0) -> None:
+        config = broker.config
+        self.broker = broker
+        self.reactor = reactor
+        self.host = host
+        self.port = port
+        self.turn_us = 0
+        self.last_request_id = 0
+        self._now_us = broker.journal.now_us
+        self._ready: deque[KafkaChannel] = deque()
+        self._in_turn = False
+        self._wake_up: IDelayedCall | None = None
+        self.handler_pool = HandlerPool(
+            reactor=reactor, now_us=self._now_us, apis=broker.apis, size=config.num_io_threads
+        )
+        self.request_channel = RequestChannel(config.queued_max_requests, self.handler_pool)
+        self.processors = [Processor(self, index) for index in range(config.num_network_threads)]
+        quotas = ConnectionQuotas(
+            max_connections=config.max_connections,
+            max_connections_per_ip=config.max_connections_per_ip,
+            overrides=parse_overrides(str(config["max.connections.per.ip.overrides"])),
+        )
+        self.acceptor = Acceptor(self, quotas, backlog=config.socket_listen_backlog_size)
+
+    def start(self) -> int:
+        """Bind and listen; answers the port, which the system has chosen when it was 0."""
+        self.port = self.acceptor.listen(self.host, self.port)
+        return self.port
+
+    def stop(self) -> None:
+        """Stop listening and close every connection once its answered responses are sent."""
+        self._close(abort=False, reason="the broker is shutting down")
+
+    def abort(self) -> None:
+        """Stop listening and reset every connection; what waits is forgotten."""
+        self._close(abort=True, reason="the broker has died")
+
+    def stop_listening(self) -> None:
+        """Take no new connections; those that are open stay."""
+        self.acceptor.stop_listening()
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return sum(len(processor.channels) for processor in self.processors)
+
+    # Turns.
+
+    def serve(self, channel: KafkaChannel) -> None:
+        """A channel has frames: serve them, and then the channels that woke up meanwhile."""
+        if self._in_turn:
+            self._ready.append(channel)
+            return
+        self._in_turn = True
+        self.turn_us = self._now_us()
+        try:
+            channel.serve_frames()
+            while self._ready:
+                self._ready.popleft().serve_frames()
+        finally:
+            self._in_turn = False
+
+    def wake(self, channel: KafkaChannel) -> None:
+        """A channel with waiting frames may go on: at the end of this turn, or in a turn of its own."""
+        self._ready.append(channel)
+        if not self._in_turn and self._wake_up is None:
+            self._wake_up = self.reactor.callLater(0, self._serve_ready)
+
+    def _serve_ready(self) -> None:
+        self._wake_up = None
+        if self._ready:
+            self.serve(self._ready.popleft())
+
+    def _close(self, *, abort: bool, reason: str) -> None:
+        self.acceptor.stop_listening()
+        self.acceptor.close_waiting()
+        self.request_channel.clear()
+        self._ready.clear()
+        if self._wake_up is not None:
+            self._wake_up.cancel()
+            self._wake_up = None
+        for processor in self.processors:
+            processor.close(abort=abort, reason=reason)
