@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final, Self
 
 from broker_sim.config.definitions import ConfigDefinition, ConfigValue, topic_definitions
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
+from protocol_specs.records.batch_peek import TimestampType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_sim.config.broker_config import BrokerConfig
-
-
-class TimestampType(IntEnum):
-    """Whose clock stamps the records. Mirrors org.apache.kafka.common.record.TimestampType."""
-
-    CREATE_TIME = 0
-    LOG_APPEND_TIME = 1
 
 
 _NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "timestamp_type"}

@@ -83,19 +83,13 @@ def _check_range(definition: ConfigDefinition, value: ConfigValue) -> None:
 
 def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
     if definition.one_of and isinstance(value, str):
-        known = (
-            [choice.lower() for choice in definition.one_of] if definition.ignore_case else definition.one_of
-        )
+        known = [choice.lower() for choice in definition.one_of] if definition.ignore_case else definition.one_of
         if (value.lower() if definition.ignore_case else value) not in known:
-            raise ConfigValueError(
-                definition.name, value, f"String must be one of: {', '.join(definition.one_of)}"
-            )
+            raise ConfigValueError(definition.name, value, f"String must be one of: {', '.join(definition.one_of)}")
     if definition.list_of and isinstance(value, list):
         for item in value:
             if item not in definition.list_of:
-                raise ConfigValueError(
-                    definition.name, item, f"String must be one of: {', '.join(definition.list_of)}"
-                )
+                raise ConfigValueError(definition.name, item, f"String must be one of: {', '.join(definition.list_of)}")
 
 
 def _java_double(value: float) -> str:

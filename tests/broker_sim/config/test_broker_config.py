@@ -24,9 +24,7 @@ def test_overrides_are_typed() -> None:
 
 
 def test_unknown_name_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(
-        ConfigError, match=r"'num.io.thread' for release 4.3.1; did you mean 'num.io.threads'"
-    ):
+    with pytest.raises(ConfigError, match=r"'num.io.thread' for release 4.3.1; did you mean 'num.io.threads'"):
         BrokerConfig.parse({"num.io.thread": "3"})
 
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from broker_sim.config.broker_config import BrokerConfig
-from broker_sim.config.topic_config import TimestampType, TopicConfig
+from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import ConfigError
+from protocol_specs.records.batch_peek import TimestampType
 
 
 def test_topic_overrides_win_over_the_broker() -> None:
@@ -30,7 +31,7 @@ def test_compaction_and_append_time_are_attributes() -> None:
 
 
 def test_unknown_topic_configuration_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(ConfigError, match="did you mean 'retention.ms'"):
+    with pytest.raises(ConfigError, match=r"did you mean 'retention\.ms'"):
         TopicConfig.resolve({"retention.m": "1"}, BrokerConfig.parse({}))
 
 

@@ -1,0 +1,101 @@
+"""What an append to a leader's log says: LogAppendInfo, or why the records were refused. Mirrors LogAppendInfo and
+the exceptions that ReplicaManager.appendToLocalLog sorts by what their answer reveals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from broker_sim.errors import BrokerSimError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.log.stored_batch import StoredBatch
+    from protocol_specs.error_codes import ErrorCode
+
+
+class AppendOrigin(Enum):
+    """Who appends, which decides how much is checked. Mirrors AppendOrigin."""
+
+    CLIENT = auto()
+    COORDINATOR = auto()
+    REPLICATION = auto()
+
+
+@dataclass(slots=True, kw_only=True)
+class LogAppendInfo:
+    """Where the records went. For a duplicate: where they went the first time, with their own timestamp."""
+
+    first_offset: int
+    last_offset: int
+    log_append_time_ms: int
+    """The broker's time on a LogAppendTime topic, the batch's max timestamp for a duplicate, else -1."""
+    log_start_offset: int
+    records_count: int
+    duplicate: bool
+    max_timestamp: int
+    batches: Sequence[StoredBatch]
+    """What was appended; empty for a duplicate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordError:
+    """One refused record (KIP-467): its index in the batch, and why."""
+
+    batch_index: int
+    message: str
+
+
+class RecordsRefused(BrokerSimError):
+    """The log refuses records; the parts are what the Produce answer shows.
+
+    `message` is the answer's text (None for most errors, as in Kafka), `reason` is always there for logs.
+    `log_start_offset_known` is false for the errors whose answer has log start offset -1.
+    """
+
+    def __init__(
+        self,
+        error_code: ErrorCode,
+        reason: str,
+        *,
+        message: str | None = None,
+        record_errors: Sequence[RecordError] = (),
+        log_start_offset_known: bool = True,
+    ) -> None:
+        super().__init__(error_code, reason)
+        self.error_code = error_code
+        self.reason = reason
+        self.message = message
+        self.record_errors = record_errors
+        self.log_start_offset_known = log_start_offset_known
+
+    def __str__(self) -> str:
+        return f"{self.error_code.name}: {self.reason}"
+
+
+class OffsetOutOfRange(BrokerSimError):
+    """A read outside of the log. Mirrors OffsetOutOfRangeException."""
+
+    def __init__(self, offset: int, log_start_offset: int, log_end_offset: int) -> None:
+        super().__init__(offset, log_start_offset, log_end_offset)
+        self.offset = offset
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+
+    def __str__(self) -> str:
+        return f"offset {self.offset} is not in the log [{self.log_start_offset}, {self.log_end_offset}]"
+
+
+class UnexpectedAppendOffset(BrokerSimError):
+    """A follower's batch starts before the end of its log. Mirrors UnexpectedAppendOffsetException."""
+
+    def __init__(self, base_offset: int, log_end_offset: int) -> None:
+        super().__init__(base_offset, log_end_offset)
+        self.base_offset = base_offset
+        self.log_end_offset = log_end_offset
+
+    def __str__(self) -> str:
+        return f"batch at offset {self.base_offset} is below the log end offset {self.log_end_offset}"

@@ -1,0 +1,167 @@
+"""What a log remembers of idempotent producers (KIP-98). Mirrors ProducerStateManager, ProducerStateEntry and
+ProducerAppendInfo.
+
+A batch's producer epoch and sequence are checked when it is appended to the leader; followers only remember.
+The five newest batches of a producer are kept, so that a retry of one of them is answered and not stored twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from broker_sim.log.append_results import RecordsRefused
+from broker_sim.log.stored_batch import NO_PRODUCER_EPOCH, NO_SEQUENCE, NO_TIMESTAMP, SEQUENCE_MODULUS
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from broker_sim.log.stored_batch import StoredBatch
+    from broker_sim.topic_partition import TopicPartition
+
+BATCHES_TO_RETAIN: Final = 5
+
+
+class BatchMetadata(NamedTuple):
+    """One remembered batch. `timestamp` is its max timestamp."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+    last_offset: int
+    timestamp: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ProducerStateEntry:
+    """What is known of one producer id in one log."""
+
+    producer_id: int
+    producer_epoch: int = NO_PRODUCER_EPOCH
+    last_timestamp: int = NO_TIMESTAMP
+    batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=BATCHES_TO_RETAIN))
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the newest record, -1 when no batch is remembered."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+
+class ProducerStateManager:
+    """The producers of one log, by id, in the order of their first batch; idle ones expire."""
+
+    __slots__ = (
+        "_expiration_check_interval_ms",
+        "_expiration_ms",
+        "_next_expiration_check_ms",
+        "_producers",
+        "_topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        expiration_ms: int,
+        expiration_check_interval_ms: int,
+        now_ms: int,
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._producers: dict[int, ProducerStateEntry] = {}
+        self._expiration_ms = expiration_ms
+        self._expiration_check_interval_ms = expiration_check_interval_ms
+        self._next_expiration_check_ms = now_ms + expiration_check_interval_ms
+
+    @property
+    def active_producers(self) -> Mapping[int, ProducerStateEntry]:
+        """Every producer that is remembered, by its id."""
+        return self._producers
+
+    def find_duplicate(
+        self, producer_id: int, producer_epoch: int, base_sequence: int, last_sequence: int
+    ) -> BatchMetadata | None:
+        """The remembered batch of the same epoch and sequences, if there is one."""
+        entry = self._producers.get(producer_id)
+        if entry is None or entry.producer_epoch != producer_epoch:
+            return None
+        for batch in entry.batches:
+            if batch.first_sequence == base_sequence and batch.last_sequence == last_sequence:
+                return batch
+        return None
+
+    def check(self, producer_id: int, producer_epoch: int, base_sequence: int, offset: int) -> None:
+        """Refuse a client's batch whose epoch is old (47) or whose sequence is not the next one (45)."""
+        entry = self._producers.get(producer_id)
+        if entry is None:
+            # Also a producer that expired or was never issued may start at any sequence.
+            return
+        if producer_epoch < entry.producer_epoch:
+            reason = (
+                f"Epoch of producer {producer_id} at offset {offset} in {self._topic_partition} is "
+                f"{producer_epoch}, which is smaller than the last seen epoch {entry.producer_epoch}"
+            )
+            raise RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+        if producer_epoch != entry.producer_epoch:
+            if base_sequence != 0:
+                reason = (
+                    f"Invalid sequence number for new epoch of producer {producer_id} at offset {offset} in "
+                    f"partition {self._topic_partition}: {producer_epoch} (request epoch), {base_sequence} "
+                    f"(seq. number), {entry.producer_epoch} (current producer epoch)"
+                )
+                raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+            return
+        last = entry.last_sequence
+        if base_sequence != last + 1 and not (base_sequence == 0 and last == SEQUENCE_MODULUS - 1):
+            reason = (
+                f"Out of order sequence number for producer {producer_id} at offset {offset} in partition "
+                f"{self._topic_partition}: {base_sequence} (incoming seq. number), {last} "
+                f"(current end sequence number)"
+            )
+            raise RecordsRefused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, reason)
+
+    def update(self, batch: StoredBatch) -> None:
+        """Remember a batch that is now in the log."""
+        entry = self._producers.get(batch.producer_id)
+        if entry is None:
+            entry = ProducerStateEntry(producer_id=batch.producer_id, producer_epoch=batch.producer_epoch)
+            self._producers[batch.producer_id] = entry
+        elif entry.producer_epoch != batch.producer_epoch:
+            entry.batches.clear()
+            entry.producer_epoch = batch.producer_epoch
+        entry.last_timestamp = batch.max_timestamp
+        if batch.is_control:
+            return
+        entry.batches.append(
+            BatchMetadata(
+                batch.base_sequence,
+                batch.last_sequence,
+                batch.base_offset,
+                batch.last_offset,
+                batch.max_timestamp,
+            )
+        )
+
+    def remove_expired(self, now_ms: int) -> None:
+        """Forget idle producers when the check that runs every so often is due (it is read off the clock)."""
+        if now_ms < self._next_expiration_check_ms:
+            return
+        interval = self._expiration_check_interval_ms
+        missed = (now_ms - self._next_expiration_check_ms) // interval
+        checked_ms = self._next_expiration_check_ms + missed * interval
+        self._next_expiration_check_ms = checked_ms + interval
+        idle = [
+            producer_id
+            for producer_id, entry in self._producers.items()
+            if checked_ms - entry.last_timestamp >= self._expiration_ms
+        ]
+        for producer_id in idle:
+            del self._producers[producer_id]
+
+    def reload(self, batches: Iterable[StoredBatch]) -> None:
+        """Start again from the batches that a truncation left."""
+        self._producers.clear()
+        for batch in batches:
+            if batch.producer_id >= 0:
+                self.update(batch)

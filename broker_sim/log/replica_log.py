@@ -1,0 +1,323 @@
+"""The log of one replica on one broker. Mirrors UnifiedLog with its LocalLog.
+
+Batches are immutable and shared: a follower appends the very objects that it read from the leader. Offsets,
+leader epochs and producer states are each replica's own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.log.append_results import (
+    AppendOrigin,
+    LogAppendInfo,
+    OffsetOutOfRange,
+    RecordError,
+    RecordsRefused,
+    UnexpectedAppendOffset,
+)
+from broker_sim.log.batch_validation import validate_and_assign_offset
+from broker_sim.log.leader_epoch_cache import LeaderEpochCache
+from broker_sim.log.log_segment import LogSegment
+from broker_sim.log.offset_lookup import TimestampAndOffset, first_at_or_after, first_with_max_timestamp
+from broker_sim.log.producer_state import ProducerStateManager
+from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.topic_config import TopicConfig
+
+__all__ = [
+    "AppendOrigin",
+    "LogAppendInfo",
+    "OffsetOutOfRange",
+    "RecordError",
+    "RecordsRefused",
+    "ReplicaLog",
+    "StoredBatch",
+    "TimestampAndOffset",
+    "TruncationInfo",
+    "UnexpectedAppendOffset",
+]
+
+UNBOUNDED: Final = 2**63 - 1
+
+
+@dataclass(slots=True, kw_only=True)
+class TruncationInfo:
+    """What a truncation did. `removed` is empty and the two ends are equal when there was nothing to cut."""
+
+    old_log_end_offset: int
+    new_log_end_offset: int
+    removed: list[StoredBatch] = field(default_factory=list)
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the log's end moved."""
+        return self.new_log_end_offset != self.old_log_end_offset
+
+
+class ReplicaLog:
+    """Batches in segments, between the log start offset and the log end offset."""
+
+    __slots__ = (
+        "_segments",
+        "config",
+        "epochs",
+        "high_watermark",
+        "log_end_offset",
+        "log_start_offset",
+        "partition",
+        "producers",
+        "topic",
+        "topic_partition",
+    )
+
+    def __init__(
+        self, *, topic: str, partition: int, config: TopicConfig, broker_config: BrokerConfig, now_ms: int
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.topic_partition = TopicPartition(topic, partition)
+        self.config = config
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.high_watermark = 0
+        self.epochs = LeaderEpochCache()
+        check_interval_ms = broker_config["producer.id.expiration.check.interval.ms"]
+        assert isinstance(check_interval_ms, int)
+        self.producers = ProducerStateManager(
+            self.topic_partition,
+            expiration_ms=broker_config.producer_id_expiration_ms,
+            expiration_check_interval_ms=check_interval_ms,
+            now_ms=now_ms,
+        )
+        self._segments = [LogSegment(0, now_ms)]
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where a read_committed consumer sees: the high watermark while no transaction is open."""
+        return self.high_watermark
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes of all batches."""
+        return sum(segment.size for segment in self._segments)
+
+    @property
+    def segment_base_offsets(self) -> list[int]:
+        """Where each segment starts, oldest first."""
+        return [segment.base_offset for segment in self._segments]
+
+    def batches(self) -> Iterator[StoredBatch]:
+        """All batches, oldest first."""
+        for segment in self._segments:
+            yield from segment.batches
+
+    # Appending -------------------------------------------------------------------------------------------
+
+    def append_as_leader(
+        self,
+        records: bytes | memoryview,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+    ) -> LogAppendInfo:
+        """Validate one record batch, give it its offset and leader epoch, append it; RecordsRefused otherwise.
+
+        A retry of one of the producer's five newest batches is not stored again and answers where it is.
+        """
+        offset = self.log_end_offset
+        config = self.config
+        batch = validate_and_assign_offset(
+            records,
+            topic_partition=self.topic_partition,
+            config=config,
+            offset=offset,
+            leader_epoch=leader_epoch,
+            now_ms=now_ms,
+            origin=origin,
+        )
+        # Kafka notes the epoch before it looks at the producer: a refused batch leaves this trace too.
+        self.epochs.assign(leader_epoch, offset)
+        if batch.size > config.segment_bytes:
+            reason = (
+                f"Message batch size is {batch.size} bytes in append to partition {self.topic_partition}, "
+                f"which exceeds the maximum configured segment size of {config.segment_bytes}."
+            )
+            raise RecordsRefused(ErrorCode.RECORD_LIST_TOO_LARGE, reason, log_start_offset_known=False)
+        segment = self._segment_for(batch, now_ms)
+        if batch.producer_id >= 0:
+            duplicate = self._check_producer(batch, origin, now_ms)
+            if duplicate is not None:
+                return duplicate
+            self.producers.update(batch)
+        segment.append(batch)
+        self.log_end_offset = batch.last_offset + 1
+        return LogAppendInfo(
+            first_offset=batch.base_offset,
+            last_offset=batch.last_offset,
+            log_append_time_ms=now_ms if config.timestamp_type else -1,
+            log_start_offset=self.log_start_offset,
+            records_count=batch.records_count,
+            duplicate=False,
+            max_timestamp=batch.max_timestamp,
+            batches=(batch,),
+        )
+
+    def _check_producer(self, batch: StoredBatch, origin: AppendOrigin, now_ms: int) -> LogAppendInfo | None:
+        producers = self.producers
+        producers.remove_expired(now_ms)
+        if origin is not AppendOrigin.CLIENT:
+            return None
+        known = producers.find_duplicate(
+            batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence
+        )
+        if known is None:
+            producers.check(batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.base_offset)
+            return None
+        return LogAppendInfo(
+            first_offset=known.first_offset,
+            last_offset=known.last_offset,
+            log_append_time_ms=known.timestamp,
+            log_start_offset=self.log_start_offset,
+            records_count=batch.records_count,
+            duplicate=True,
+            max_timestamp=known.timestamp,
+            batches=(),
+        )
+
+    def append_as_follower(self, batches: Sequence[StoredBatch], *, now_ms: int) -> None:
+        """Append the leader's own batches; each must start at or after the log's end."""
+        for batch in batches:
+            if batch.base_offset < self.log_end_offset:
+                raise UnexpectedAppendOffset(batch.base_offset, self.log_end_offset)
+            self.epochs.assign(batch.leader_epoch, batch.base_offset)
+            self._segment_for(batch, now_ms).append(batch)
+            self.log_end_offset = batch.last_offset + 1
+            if batch.producer_id >= 0:
+                self.producers.remove_expired(now_ms)
+                self.producers.update(batch)
+
+    def _segment_for(self, batch: StoredBatch, now_ms: int) -> LogSegment:
+        segment = self._segments[-1]
+        if segment.should_roll(self.config, batch, now_ms):
+            segment = LogSegment(self.log_end_offset, now_ms)
+            self._segments.append(segment)
+        return segment
+
+    # Reading ---------------------------------------------------------------------------------------------
+
+    def read(
+        self, offset: int, *, max_bytes: int, up_to: int = UNBOUNDED, at_least_one: bool = True
+    ) -> list[StoredBatch]:
+        """Whole batches of one segment from the one that holds `offset` on, below `up_to`, by reference.
+
+        At most `max_bytes`; with `at_least_one` the first batch comes even when it is larger.
+        """
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
+        found: list[StoredBatch] = []
+        if offset >= up_to or offset == self.log_end_offset:
+            return found
+        for segment in self._segments[self._segment_index(offset) :]:
+            batches = segment.batches
+            left = max_bytes
+            for index in range(segment.index_of(offset), len(batches)):
+                batch = batches[index]
+                if batch.base_offset >= up_to:
+                    break
+                left -= batch.size
+                if left < 0 and (found or not at_least_one):
+                    break
+                found.append(batch)
+            if found or segment.index_of(offset) < len(batches):
+                break
+        return found
+
+    def batch_at(self, offset: int) -> StoredBatch | None:
+        """The batch that holds an offset, None where the log has none."""
+        if not self.log_start_offset <= offset < self.log_end_offset:
+            return None
+        segment = self._segments[self._segment_index(offset)]
+        index = segment.index_of(offset)
+        if index == len(segment.batches) or segment.batches[index].base_offset > offset:
+            return None
+        return segment.batches[index]
+
+    def earliest_offset(self) -> TimestampAndOffset:
+        """The log start offset and its leader epoch (-1 when the epoch cache does not reach it)."""
+        entries = self.epochs.entries
+        known = bool(entries) and entries[0].start_offset <= self.log_start_offset
+        return TimestampAndOffset(NO_TIMESTAMP, self.log_start_offset, entries[0].epoch if known else -1)
+
+    def latest_offset(self) -> TimestampAndOffset:
+        """The log end offset and the latest leader epoch (-1 when there is none)."""
+        epoch = self.epochs.latest_epoch
+        return TimestampAndOffset(NO_TIMESTAMP, self.log_end_offset, -1 if epoch is None else epoch)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
+        """The first record that is not older than a timestamp (>= 0), None when there is none."""
+        return first_at_or_after(self._segments, timestamp, self.log_start_offset)
+
+    def max_timestamp_offset(self) -> TimestampAndOffset | None:
+        """The first record with the largest timestamp, None in a log without timestamps."""
+        return first_with_max_timestamp(self._segments)
+
+    def _segment_index(self, offset: int) -> int:
+        segments = self._segments
+        if offset >= segments[-1].base_offset:
+            return len(segments) - 1
+        return max(0, bisect_right(segments, offset, key=_base_offset) - 1)
+
+    # Moving the ends ---------------------------------------------------------------------------------------
+
+    def maybe_increment_log_start_offset(self, offset: int) -> bool:
+        """Move the log start offset forward (DeleteRecords, or the leader's own); answers whether it moved."""
+        if offset <= self.log_start_offset:
+            return False
+        if offset > self.high_watermark:
+            raise OffsetOutOfRange(offset, self.log_start_offset, self.high_watermark)
+        self.log_start_offset = offset
+        self.epochs.truncate_from_start(offset)
+        return True
+
+    def truncate_to(self, offset: int) -> TruncationInfo:
+        """Cut everything from `offset` on: records, epochs, producers; the high watermark follows."""
+        old = self.log_end_offset
+        if offset >= old:
+            self.epochs.truncate_from_end(offset)
+            return TruncationInfo(old_log_end_offset=old, new_log_end_offset=old)
+        if offset < self._segments[0].base_offset:
+            return self.truncate_fully_and_start_at(offset)
+        removed: list[StoredBatch] = []
+        while self._segments[-1].base_offset > offset:
+            removed[:0] = self._segments.pop().batches
+        removed[:0] = self._segments[-1].truncate_to(offset)
+        self.log_end_offset = offset
+        self.log_start_offset = min(offset, self.log_start_offset)
+        self.high_watermark = min(self.high_watermark, offset)
+        self.epochs.truncate_from_end(offset)
+        self.producers.reload(self.batches())
+        return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
+
+    def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
+        """Drop everything and go on at another offset, which may lie beyond the old end."""
+        old = self.log_end_offset
+        removed = list(self.batches())
+        self._segments = [LogSegment(offset, self._segments[-1].created_ms)]
+        self.log_start_offset = self.log_end_offset = self.high_watermark = offset
+        self.epochs.clear()
+        self.producers.reload(())
+        return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
+
+
+def _base_offset(segment: LogSegment) -> int:
+    return segment.base_offset

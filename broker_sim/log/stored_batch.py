@@ -1,0 +1,45 @@
+"""A record batch as a log stores it: immutable bytes, shared by every replica that holds it. Mirrors FileRecords'
+batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_TIMESTAMP: Final = -1
+SEQUENCE_MODULUS: Final = 1 << 31
+"""Sequences run from 0 to 2^31 - 1 and then start again."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class StoredBatch:
+    """One v2 batch whose bytes hold their final offset and leader epoch; never changed after it is made."""
+
+    data: bytes
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    max_timestamp: int
+    size: int
+    records_count: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    is_control: bool
+    is_transactional: bool
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after its last record."""
+        return self.last_offset + 1
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of its last record, wrapped at 2^31; -1 without a producer id."""
+        if self.base_sequence < 0:
+            return NO_SEQUENCE
+        return (self.base_sequence + self.last_offset - self.base_offset) % SEQUENCE_MODULUS
