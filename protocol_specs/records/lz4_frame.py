@@ -1,0 +1,157 @@
+"""LZ4 frames in Kafka's subset of the format: independent blocks. Mirrors Lz4BlockInputStream and Lz4BlockOutputStream.
+
+Kafka refuses frames with linked blocks or a dictionary, does not verify the content checksum, and ignores whatever
+follows the end mark. Blocks hold up to 64 KiB when written here; a reader accepts the format's four sizes.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+import cramjam
+
+from protocol_specs.errors import CorruptCompressedData, DecompressionLimitExceeded
+
+BLOCK_BYTES: Final = 64 * 1024
+MAX_BLOCK_BYTES: Final = {4: 64 * 1024, 5: 256 * 1024, 6: 1024 * 1024, 7: 4 * 1024 * 1024}
+DEFAULT_LEVEL: Final = 9
+
+# Magic, version 1 with independent blocks and no checksums, 64 KiB blocks, checksum of these two descriptor bytes.
+_HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
+_MAGIC: Final = _HEADER[:4]
+_END_MARK: Final = b"\x00\x00\x00\x00"
+_STORED: Final = 0x8000_0000
+_DICTIONARY_OR_RESERVED: Final = 0x03
+_CONTENT_SIZE: Final = 0x08
+_BLOCK_CHECKSUM: Final = 0x10
+_CONTENT_CHECKSUM: Final = 0x04
+_INDEPENDENT: Final = 0x20
+
+_uint32 = struct.Struct("<I")
+
+
+def compress_frame(data: bytes | memoryview, level: int | None = None) -> bytes:
+    """Write one frame; `level` is that of lz4's high compression, without it the fast one is used."""
+    view = memoryview(data)
+    parts: list[bytes | memoryview] = [_HEADER]
+    for start in range(0, len(view), BLOCK_BYTES):
+        plain = view[start : start + BLOCK_BYTES]
+        if level is None:
+            block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
+        else:
+            block = bytes(
+                cramjam.lz4.compress_block(plain, store_size=False, mode="high_compression", compression=level)
+            )
+        if len(block) < len(plain):
+            parts += (_uint32.pack(len(block)), block)
+        else:
+            parts += (_uint32.pack(len(plain) | _STORED), plain)
+    parts.append(_END_MARK)
+    return b"".join(parts)
+
+
+def decompress_frame(data: bytes | memoryview, limit_bytes: int) -> bytes:
+    """Read one frame; raises CorruptCompressedData, DecompressionLimitExceeded."""
+    view = memoryview(data)
+    flags, max_block_bytes, position = _read_header(view)
+    scratch: bytearray | None = None
+    parts: list[bytes] = []
+    remaining = limit_bytes
+    while True:
+        size = _read_uint32(view, position)
+        position += 4
+        if size == 0:
+            if flags & _CONTENT_CHECKSUM:
+                _read_uint32(view, position)
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+        stored, size = size & _STORED, size & ~_STORED
+        if size > max_block_bytes or size > len(view) - position:
+            raise CorruptCompressedData("lz4", f"block of {size} bytes, {len(view) - position} bytes left")
+        block = view[position : position + size]
+        position += size
+        if stored:
+            part = bytes(block)
+        else:
+            scratch = scratch or bytearray(max_block_bytes)
+            part = _decompress_block(block, scratch)
+        remaining -= len(part)
+        if remaining < 0:
+            raise DecompressionLimitExceeded("lz4", limit_bytes)
+        parts.append(part)
+        if flags & _BLOCK_CHECKSUM:
+            if _read_uint32(view, position) != xxhash32(block):
+                raise CorruptCompressedData("lz4", "block checksum does not match")
+            position += 4
+
+
+def _read_header(view: memoryview) -> tuple[int, int, int]:
+    if view[:4] != _MAGIC:
+        raise CorruptCompressedData("lz4", "no frame magic")
+    if len(view) < 7:
+        raise CorruptCompressedData("lz4", "frame header is cut off")
+    flags, block_descriptor = view[4], view[5]
+    if flags >> 6 != 1 or flags & _DICTIONARY_OR_RESERVED:
+        raise CorruptCompressedData("lz4", f"frame flags {flags:#04x} are not supported")
+    if not flags & _INDEPENDENT:
+        raise CorruptCompressedData("lz4", "frame has linked blocks, which Kafka refuses")
+    if block_descriptor & 0x8F or block_descriptor >> 4 not in MAX_BLOCK_BYTES:
+        raise CorruptCompressedData("lz4", f"block descriptor {block_descriptor:#04x} is not supported")
+    end = 14 if flags & _CONTENT_SIZE else 6
+    if len(view) <= end:
+        raise CorruptCompressedData("lz4", "frame header is cut off")
+    if bytes(view[:7]) != _HEADER and view[end] != xxhash32(view[4:end]) >> 8 & 0xFF:
+        raise CorruptCompressedData("lz4", "frame header checksum does not match")
+    return flags, MAX_BLOCK_BYTES[block_descriptor >> 4], end + 1
+
+
+def _read_uint32(view: memoryview, position: int) -> int:
+    if len(view) - position < 4:
+        raise CorruptCompressedData("lz4", "frame ends without an end mark")
+    value: int = _uint32.unpack_from(view, position)[0]
+    return value
+
+
+def _decompress_block(block: memoryview, scratch: bytearray) -> bytes:
+    try:
+        size = int(cramjam.lz4.decompress_block_into(block, scratch, output_len=len(scratch)))
+    except cramjam.DecompressionError as error:
+        raise CorruptCompressedData("lz4", str(error)) from None
+    return bytes(memoryview(scratch)[:size])
+
+
+_PRIME_1: Final = 0x9E3779B1
+_PRIME_2: Final = 0x85EBCA77
+_PRIME_3: Final = 0xC2B2AE3D
+_PRIME_4: Final = 0x27D4EB2F
+_PRIME_5: Final = 0x165667B1
+_MASK: Final = 0xFFFF_FFFF
+
+
+def xxhash32(data: bytes | memoryview) -> int:
+    """Answer XXH32 with seed 0: the checksum of frame descriptors and, where a writer asks for them, of blocks."""
+    size = len(data)
+    position = 0
+    if size >= 16:
+        lanes = [(_PRIME_1 + _PRIME_2) & _MASK, _PRIME_2, 0, -_PRIME_1 & _MASK]
+        for words in struct.iter_unpack("<4I", data[: size & ~15]):
+            for lane in range(4):
+                mixed = (lanes[lane] + words[lane] * _PRIME_2) & _MASK
+                lanes[lane] = _rotate(mixed, 13) * _PRIME_1 & _MASK
+        position = size & ~15
+        digest = sum(_rotate(lanes[lane], turn) for lane, turn in enumerate((1, 7, 12, 18))) + size
+    else:
+        digest = _PRIME_5 + size
+    for (word,) in struct.iter_unpack("<I", data[position : size & ~3]):
+        digest = _rotate(digest + word * _PRIME_3, 17) * _PRIME_4
+    for byte in data[size & ~3 :]:
+        digest = _rotate(digest + byte * _PRIME_5, 11) * _PRIME_1
+    digest &= _MASK
+    digest = (digest ^ digest >> 15) * _PRIME_2 & _MASK
+    digest = (digest ^ digest >> 13) * _PRIME_3 & _MASK
+    return digest ^ digest >> 16
+
+
+def _rotate(value: int, count: int) -> int:
+    value &= _MASK
+    return (value << count | value >> (32 - count)) & _MASK
