@@ -1,0 +1,294 @@
+"""Rules as mappings, the form that YAML, the command line and HTTP share, and their published JSON schema.
+
+    name: crash-the-leader
+    when: {acked_share: 0.4}
+    act: {kill: leader of orders-0}
+
+Every key is known or refused; an error names the path of the key, what was expected and the nearest right spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.faults.acts import (
+    ACTS,
+    AnswerError,
+    CutResponse,
+    Delay,
+    Disconnect,
+    DropResponse,
+    Hold,
+    Kill,
+    Restart,
+    Stop,
+)
+from broker_sim.faults.interception import Phase
+from broker_sim.faults.rule import Act, BrokerRef, Gate, KilledBy, LeaderOf, Rule, Select, Self
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.registry import API_KEYS, api_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
+_SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "replica", "nth", "share")
+_GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
+_PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
+_LEADER_OF: Final = re.compile(r"leader of (?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
+_KILLED_BY: Final = re.compile(r"killed by (?P<rule>.+)")
+_BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'killed by RULE' or 'self'"
+
+
+class RuleError(BrokerSimError):
+    """A rule that cannot be understood: `path` leads from the rule to the key, `problem` says what would be right."""
+
+    def __init__(self, path: Sequence[str | int], problem: str) -> None:
+        super().__init__(tuple(path), problem)
+        self.path = tuple(path)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.path)) or 'rule'}: {self.problem}"
+
+
+def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
+    """The rule behind a mapping. Raises RuleError."""
+    given = _mapping(value, (), _RULE_KEYS)
+    name = _text(given.get("name", default_name), ("name",))
+    if "act" not in given:
+        raise RuleError(("act",), f"missing; expected one of {', '.join(ACTS)}")
+    act = _act(given["act"])
+    select = _select(given["select"]) if "select" in given else Select()
+    phase = _phase(given["phase"]) if "phase" in given else None
+    if phase is None and ("select" in given or not act.on_cluster):
+        phase = Phase.BEFORE_APPEND if select.topic or select.partitions else Phase.BEFORE_PARSE
+    _check_together(act, phase, select)
+    return Rule(
+        name=name,
+        act=act,
+        phase=phase,
+        select=select,
+        when=_gate(given["when"], "when") if "when" in given else None,
+        until=_gate(given["until"], "until") if "until" in given else None,
+        times=_whole(given["times"], ("times",), at_least=1) if "times" in given else None,
+        optional=_truth(given.get("optional", False), ("optional",)),
+    )
+
+
+def parse_rules(values: object) -> list[Rule]:
+    """The rules of a list, with names that must differ. Raises RuleError; a path begins with the rule's place."""
+    if not isinstance(values, list):
+        raise RuleError((), f"expected a list of rules, not {_shown(values)}")
+    rules: list[Rule] = []
+    for place, value in enumerate(values):
+        try:
+            rule = parse_rule(value, default_name=f"rule-{place + 1}")
+        except RuleError as error:
+            raise RuleError((place, *error.path), error.problem) from None
+        if rule.name in [known.name for known in rules]:
+            raise RuleError((place, "name"), f"{rule.name!r} is the name of an earlier rule")
+        rules.append(rule)
+    names = [rule.name for rule in rules]
+    for place, rule in enumerate(rules):
+        for path, named in _named_rules(rule):
+            if named not in names:
+                raise RuleError((place, *path), f"no rule is named {named!r}{nearest(named, names)}")
+    return rules
+
+
+def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
+    for key, gate in (("when", rule.when), ("until", rule.until)):
+        if gate is not None and gate.after is not None:
+            yield (key, "after"), gate.after
+    broker = getattr(rule.act, "broker", None)
+    if isinstance(broker, KilledBy):
+        yield ("act", rule.act.name), broker.rule
+    if isinstance(rule.select.broker, KilledBy):
+        yield ("select", "broker"), rule.select.broker.rule
+
+
+def _check_together(act: Act, phase: Phase | None, select: Select) -> None:
+    if (select.topic or select.partitions) and phase not in _PHASES_WITH_PARTITION:
+        known = ", ".join(p.value for p in _PHASES_WITH_PARTITION)
+        where = phase.value if phase else "no phase"
+        raise RuleError(("select",), f"topic and partition are known in the phases {known} alone, not in {where}")
+    if isinstance(act, CutResponse) and phase not in {Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE}:
+        raise RuleError(("phase",), "cut_bytes cuts a response: expected mid_response")
+    if phase is Phase.MID_RESPONSE and not isinstance(act, CutResponse):
+        raise RuleError(("phase",), "mid_response is the phase of cut_bytes alone")
+    if phase is None and isinstance(getattr(act, "broker", None), Self):
+        raise RuleError(("act",), "'self' is the broker of a request: the rule needs a select or a phase")
+
+
+def _phase(value: object) -> Phase:
+    names = [phase.value for phase in Phase]
+    text = _text(value, ("phase",))
+    if text not in names:
+        raise RuleError(("phase",), f"{text!r} is no phase; expected one of {', '.join(names)}{nearest(text, names)}")
+    return Phase(text)
+
+
+def _select(value: object) -> Select:
+    given = _mapping(value, ("select",), _SELECT_KEYS)
+    return Select(
+        broker=_broker(given["broker"], ("select", "broker")) if "broker" in given else None,
+        api=_api(given["api"]) if "api" in given else None,
+        topic=_text(given["topic"], ("select", "topic")) if "topic" in given else None,
+        partitions=_numbers(given["partition"], ("select", "partition"), at_least=0) if "partition" in given else None,
+        client=_text(given["client"], ("select", "client")) if "client" in given else None,
+        replica=_replica(given["replica"]) if "replica" in given else None,
+        nth=_numbers(given["nth"], ("select", "nth"), at_least=1) if "nth" in given else None,
+        share=_share(given["share"], ("select", "share")) if "share" in given else None,
+    )
+
+
+def _gate(value: object, key: str) -> Gate:
+    given = _mapping(value, (key,), _GATE_KEYS)
+    if not given:
+        raise RuleError((key,), f"empty; expected at least one of {', '.join(_GATE_KEYS)}")
+
+    def whole(name: str) -> int | None:
+        return _whole(given[name], (key, name), at_least=1) if name in given else None
+
+    return Gate(
+        acked_share=_share(given["acked_share"], (key, "acked_share")) if "acked_share" in given else None,
+        acked_records=whole("acked_records"),
+        appended_records=whole("appended_records"),
+        appended_batches=whole("appended_batches"),
+        after=_text(given["after"], (key, "after")) if "after" in given else None,
+        delay_ms=_number(given.get("delay_ms", 0), (key, "delay_ms"), at_least=0),
+    )
+
+
+def _act(value: object) -> Act:
+    """An act is its name (`hold`) or a mapping of its name to its value (`{delay_ms: 50}`)."""
+    if isinstance(value, str):
+        value = {value: None}
+    if not isinstance(value, dict) or len(value) != 1:
+        raise RuleError(("act",), f"expected one act, such as 'hold' or {{delay_ms: 50}}, not {_shown(value)}")
+    ((name, parameter),) = value.items()
+    if name not in ACTS:
+        raise RuleError(("act",), f"{name!r} is no act; expected one of {', '.join(ACTS)}{nearest(str(name), ACTS)}")
+    return _ACT_PARSERS[name](parameter, ("act", name))
+
+
+def _bare(act: Callable[[], Act]) -> Callable[[object, tuple[str, ...]], Act]:
+    def parse(parameter: object, path: tuple[str, ...]) -> Act:
+        if parameter not in {None, True}:
+            raise RuleError(path, f"takes no value, not {_shown(parameter)}")
+        return act()
+
+    return parse
+
+
+_ACT_PARSERS: Final[Mapping[str, Callable[[Any, tuple[str, ...]], Act]]] = {
+    Delay.name: lambda value, path: Delay(_number(value, path, at_least=0)),
+    Hold.name: _bare(Hold),
+    DropResponse.name: _bare(DropResponse),
+    Disconnect.name: _bare(Disconnect),
+    AnswerError.name: lambda value, path: AnswerError(_error_code(value, path)),
+    CutResponse.name: lambda value, path: CutResponse(_whole(value, path, at_least=0)),
+    Kill.name: lambda value, path: Kill(_broker(value, path)),
+    Stop.name: lambda value, path: Stop(_broker(value, path)),
+    Restart.name: lambda value, path: Restart(_broker(value, path)),
+}
+assert tuple(_ACT_PARSERS) == tuple(name for name in ACTS if name in _ACT_PARSERS)
+
+
+def _broker(value: object, path: tuple[str, ...]) -> BrokerRef:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    text = value if isinstance(value, str) else ""
+    if text == "self":
+        return Self()
+    leader, killed = _LEADER_OF.fullmatch(text), _KILLED_BY.fullmatch(text)
+    if leader:
+        return LeaderOf(leader["topic"], int(leader["partition"]))
+    if killed:
+        return KilledBy(killed["rule"])
+    raise RuleError(path, f"expected {_BROKER_FORMS}, not {_shown(value)}")
+
+
+def _api(value: object) -> str:
+    names = [api_name(key) for key in API_KEYS]
+    text = _text(value, ("select", "api"))
+    for name in names:
+        if name.lower() == text.lower():
+            return name
+    raise RuleError(("select", "api"), f"{text!r} is no API; expected one of {', '.join(names)}{nearest(text, names)}")
+
+
+def _error_code(value: object, path: tuple[str, ...]) -> ErrorCode:
+    names = [code.name for code in ErrorCode]
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value in [int(code) for code in ErrorCode]:
+            return ErrorCode(value)
+    elif isinstance(value, str) and value in names:
+        return ErrorCode[value]
+    hint = nearest(value, names) if isinstance(value, str) else ""
+    raise RuleError(path, f"expected a Kafka error code by name or number, not {_shown(value)}{hint}")
+
+
+def _replica(value: object) -> int:
+    if value == "any":
+        return -1
+    path = ("select", "replica")
+    if isinstance(value, str):
+        raise RuleError(path, f"expected a follower's broker id or 'any', not {_shown(value)}")
+    return _whole(value, path, at_least=0)
+
+
+def _mapping(value: object, path: tuple[str, ...], known: Sequence[str]) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise RuleError(path, f"expected a mapping with {', '.join(known)}, not {_shown(value)}")
+    for key in value:
+        if key not in known:
+            raise RuleError(
+                (*path, str(key)), f"unknown key; expected one of {', '.join(known)}{nearest(str(key), known)}"
+            )
+    return value
+
+
+def _text(value: object, path: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or not value:
+        raise RuleError(path, f"expected a text, not {_shown(value)}")
+    return value
+
+
+def _truth(value: object, path: tuple[str, ...]) -> bool:
+    if not isinstance(value, bool):
+        raise RuleError(path, f"expected true or false, not {_shown(value)}")
+    return value
+
+
+def _number(value: object, path: tuple[str, ...], *, at_least: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= at_least:
+        raise RuleError(path, f"expected a number of at least {at_least}, not {_shown(value)}")
+    return value
+
+
+def _whole(value: object, path: tuple[str, ...], *, at_least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise RuleError(path, f"expected a whole number of at least {at_least}, not {_shown(value)}")
+    return value
+
+
+def _share(value: object, path: tuple[str, ...]) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise RuleError(path, f"expected a share above 0 and up to 1, not {_shown(value)}")
+    return value
+
+
+def _numbers(value: object, path: tuple[str, ...], *, at_least: int) -> tuple[int, ...]:
+    items = value if isinstance(value, list) else [value]
+    if not items:
+        raise RuleError(path, "empty; expected a number or a list of numbers")
+    return tuple(_whole(item, path, at_least=at_least) for item in items)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,55 @@
+"""What an act is given when its rule strikes: the cluster, the time, the request if there is one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IReactorTime
+
+    from broker_sim.control.journal import Journal
+    from broker_sim.faults.interception import FaultPoint
+    from broker_sim.faults.rule import BrokerRef
+
+
+class FaultTarget(Protocol):
+    """What the fault engine asks of a cluster."""
+
+    @property
+    def journal(self) -> Journal:
+        """Where rules are reported, and what triggers count."""
+
+    def kill(self, broker_id: int) -> None:
+        """Kill a broker: connections reset, timers gone, logs kept."""
+
+    def restart(self, broker_id: int) -> object:
+        """Start a broker that was killed or stopped."""
+
+    def stop(self, broker_id: int) -> object:
+        """Shut a broker down in order."""
+
+    def leader_of(self, topic: str, partition: int) -> int | None:
+        """The leader of a partition, None when it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strike:
+    """One strike of one rule."""
+
+    cluster: FaultTarget
+    reactor: IReactorTime
+    point: FaultPoint | None
+    resolve: Callable[[BrokerRef], int]
+    """The broker behind a reference; raises RuleError when there is none now."""
+    hold: Callable[[], Deferred[None]]
+    """A Deferred that fires when the rule is released."""
+    record_victim: Callable[[int], None]
+    """Remember the broker that was killed or stopped, for `killed by RULE`."""
+
+    def soon(self, call: Callable[[], object]) -> None:
+        """Do something to the cluster in the next turn: never in the middle of the request that is struck."""
+        self.reactor.callLater(0, call)
