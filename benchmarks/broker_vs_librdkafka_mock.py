@@ -1,0 +1,93 @@
+"""The same confluent-kafka producer against `broker-sim serve` and against librdkafka's mock cluster, both in memory.
+
+Pairs are interleaved, so that a slow moment of the machine meets both; a ratio is the median over the pairs.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from benchmarks.librdkafka_mock import librdkafka_mock
+from benchmarks.measured_producer import measure
+from benchmarks.result import Result, table
+from tests.interop.served_cluster import served_cluster
+
+TOPIC = "measured"
+PARTITIONS = 4  # what the mock gives a topic that it makes on first use
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What one producer sends, and the bar for ours over the mock's."""
+
+    name: str
+    kind: str
+    record_bytes: int
+    records: int
+    configs: tuple[str, ...]
+    bar: float
+
+
+LOADS = [
+    Load(name="100 B records", kind="throughput", record_bytes=100, records=600_000, configs=(), bar=0.8),
+    Load(name="1 kB records", kind="throughput", record_bytes=1000, records=200_000, configs=(), bar=0.6),
+    Load(
+        name="one record a request",
+        kind="throughput",
+        record_bytes=100,
+        records=40_000,
+        configs=("linger.ms=0", "batch.num.messages=1"),
+        bar=0.7,
+    ),
+    Load(
+        name="synchronous send, median",
+        kind="latency",
+        record_bytes=100,
+        records=4_000,
+        configs=("linger.ms=0",),
+        bar=1.5,
+    ),
+]
+
+
+def run(pairs: int) -> list[Result]:
+    """Every load, `pairs` times against each."""
+    return [compare(load, pairs) for load in LOADS]
+
+
+def compare(load: Load, pairs: int) -> Result:
+    """One load. Both servers start fresh for each pair; an idle one costs the other nothing."""
+    ours: list[float] = []
+    mocks: list[float] = []
+    arguments = ("--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1")
+    for pair in range(pairs):
+        with served_cluster(*arguments) as cluster, librdkafka_mock() as mock_servers:
+            sides = [(ours, cluster.bootstrap_servers), (mocks, mock_servers)]
+            for figures, servers in sides if pair % 2 == 0 else reversed(sides):
+                figures.append(measure(load.kind, servers, TOPIC, load.record_bytes, load.records, *load.configs))
+    ratio = statistics.median(our / mock for our, mock in zip(ours, mocks, strict=True))
+    show = milliseconds if load.kind == "latency" else records_a_second
+    return Result(
+        name=f"{load.name}, against librdkafka's mock",
+        ours=show(statistics.median(ours)),
+        other=show(statistics.median(mocks)),
+        figure=ratio,
+        bar=load.bar,
+        at_least=load.kind == "throughput",
+        unit="x",
+    )
+
+
+def records_a_second(figure: float) -> str:
+    """A throughput as text."""
+    return f"{figure:,.0f}/s"
+
+
+def milliseconds(seconds: float) -> str:
+    """A time as text."""
+    return f"{1000 * seconds:.3f} ms"
+
+
+if __name__ == "__main__":
+    print(table(run(pairs=5)))

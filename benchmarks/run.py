@@ -1,0 +1,29 @@
+"""`make bench`: every benchmark, one table, each figure beside its bar. Exit status 0 also when a bar is missed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import broker_vs_librdkafka_mock, replication_factor, start_times
+from benchmarks.result import table
+
+
+def main() -> None:
+    """Run them and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=5, help="runs of each side of a comparison (default 5)")
+    options = parser.parse_args()
+    results = [
+        *start_times.run(starts=2 * options.pairs + 1),
+        *replication_factor.run(options.pairs),
+        *broker_vs_librdkafka_mock.run(options.pairs),
+    ]
+    print(table(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""How soon a cluster is there: `broker-sim serve` from the shell, `Cluster(3)` inside a process."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+
+from benchmarks.result import Result, table
+from tests.interop.served_cluster import environment, served_cluster
+
+SERVE_SECONDS_BAR = 0.5
+CLUSTER_MS_BAR = 30.0
+RUN_SECONDS_MAX = 60
+IN_PROCESS = """
+import statistics, time
+from broker_sim.cluster import Cluster
+figures = []
+for _ in range({starts}):
+    started = time.perf_counter()
+    cluster = Cluster(3)
+    cluster.start()
+    figures.append(time.perf_counter() - started)
+    cluster.stop()
+print(statistics.median(figures))
+"""
+
+
+def run(starts: int) -> list[Result]:
+    """Both, `starts` times each; medians."""
+    return [serve(starts), cluster(starts)]
+
+
+def serve(starts: int) -> Result:
+    """From the start of the process to the line with the bootstrap servers."""
+    figures = []
+    for _ in range(starts):
+        started = time.perf_counter()
+        with served_cluster("--brokers", "3", "--port", "0", "--topic", "orders:6:3"):
+            figures.append(time.perf_counter() - started)
+    seconds = statistics.median(figures)
+    return Result(
+        name="broker-sim serve --brokers 3, ready from the shell",
+        ours=f"{seconds:.2f} s",
+        other="",
+        figure=seconds,
+        bar=SERVE_SECONDS_BAR,
+        at_least=False,
+        unit=" s",
+    )
+
+
+def cluster(starts: int) -> Result:
+    """In one process, imports done: what a test pays for its own cluster."""
+    program = IN_PROCESS.format(starts=starts)
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=RUN_SECONDS_MAX,
+        env=environment(),
+    )
+    figure = 1000 * float(run.stdout)
+    return Result(
+        name="Cluster(3) in process",
+        ours=f"{figure:.1f} ms",
+        other="",
+        figure=figure,
+        bar=CLUSTER_MS_BAR,
+        at_least=False,
+        unit=" ms",
+    )
+
+
+if __name__ == "__main__":
+    print(table(run(starts=9)))
