@@ -1,0 +1,64 @@
+"""Deadlines: every wait ends, and the error says what was awaited, how long, and which option changes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
+
+from sim_runtime.errors import SimRuntimeError
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IReactorTime
+
+__all__ = ["DeadlineExceeded", "deadline", "sleep"]
+
+T = TypeVar("T")
+
+
+class DeadlineExceeded(SimRuntimeError):
+    """What was awaited did not come in time. `option` names the setting that gives it longer."""
+
+    def __init__(self, awaited: str, waited_ms: float, option: str) -> None:
+        super().__init__(awaited, waited_ms, option)
+        self.awaited = awaited
+        self.waited_ms = waited_ms
+        self.option = option
+
+    def __str__(self) -> str:
+        return f"waited {self.waited_ms:g} ms for {self.awaited}; {self.option} allows longer"
+
+
+def deadline(reactor: IReactorTime, deferred: Deferred[T], ms: float, *, awaited: str, option: str) -> Deferred[T]:
+    """Cancel `deferred` after `ms` and fail it with DeadlineExceeded; answers the same Deferred.
+
+    A canceller that fires its Deferred with something else than CancelledError has the last word.
+    """
+    if deferred.called and not deferred.paused:
+        return deferred
+    expired = False
+
+    def expire() -> None:
+        nonlocal expired
+        expired = True
+        deferred.cancel()
+
+    call = reactor.callLater(ms / 1000, expire)
+
+    def settle(result: T | Failure) -> T | Failure:
+        if not expired:
+            if call.active():
+                call.cancel()
+        elif isinstance(result, Failure) and result.check(CancelledError) is not None:
+            return Failure(DeadlineExceeded(awaited, ms, option))
+        return result
+
+    return deferred.addBoth(settle)
+
+
+def sleep(reactor: IReactorTime, ms: float) -> Deferred[None]:
+    """Fire after `ms`. Cancelling it removes the timer."""
+    done: Deferred[None] = Deferred(lambda _: call.cancel())
+    call = reactor.callLater(ms / 1000, done.callback, None)
+    return done

@@ -1,0 +1,52 @@
+"""The event digest: one hash over everything that a run reported, which two runs of one seed must share."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TypeAlias
+
+__all__ = ["DigestPart", "EventDigest"]
+
+DigestPart: TypeAlias = int | str | bytes | bytearray | memoryview | float | bool | None
+
+
+class EventDigest:
+    """Hash events made of plain values. Types and lengths are hashed too: ("ab",) and ("a", "b") differ."""
+
+    __slots__ = ("_hash", "count")
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=16)
+        self.count = 0
+
+    def update(self, *parts: DigestPart) -> None:
+        """Add one event."""
+        encoded = [b"(%d:" % len(parts)]
+        for part in parts:
+            if isinstance(part, int) and not isinstance(part, bool):  # IntEnum and the like count as their number
+                encoded.append(b"i%d;" % int(part))
+            elif isinstance(part, str):
+                text = part.encode("utf-8", "surrogatepass")
+                encoded.append(b"s%d:" % len(text))
+                encoded.append(text)
+            else:
+                encoded.append(_encode_part(part))
+        self._hash.update(b"".join(encoded))
+        self.count += 1
+
+    def hexdigest(self) -> str:
+        """The digest of all events so far."""
+        return self._hash.hexdigest()
+
+
+def _encode_part(part: DigestPart) -> bytes:
+    if part is None:
+        return b"n;"
+    if isinstance(part, bool):
+        return b"t;" if part else b"f;"
+    if isinstance(part, (bytes, bytearray, memoryview)):
+        content = bytes(part)
+        return b"b%d:" % len(content) + content
+    if isinstance(part, float):
+        return f"d{part.hex()};".encode()
+    raise TypeError(f"an event digest takes int, str, bytes, float, bool and None, not {type(part).__name__}: {part!r}")

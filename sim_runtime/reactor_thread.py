@@ -1,0 +1,163 @@
+"""A real reactor in a thread of its own, for callers that live on other threads. As KafkaProducer's ioThread."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from sim_runtime.deadlines import DeadlineExceeded
+from sim_runtime.errors import SimRuntimeError
+from sim_runtime.real_reactor import new_reactor, release_reactor
+
+if TYPE_CHECKING:
+    from sim_runtime.real_reactor import RealReactor
+
+__all__ = ["ReactorThread", "ReactorThreadError"]
+
+T = TypeVar("T")
+
+CALL_TIMEOUT_S: Final = 30.0
+STOP_TIMEOUT_S: Final = 10.0
+
+
+class ReactorThreadError(SimRuntimeError):
+    """A reactor thread was asked for what it cannot do: it has stopped, or belongs to another process or thread."""
+
+
+class ReactorThread:
+    """Start a new reactor in a daemon thread, without signal handlers. `stop()` it, or use it in a `with`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.reactor: RealReactor = new_reactor()
+        self._pid = os.getpid()
+        self._lock = threading.Lock()
+        self._pending: dict[Future[Any], None] = {}
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether calls are still taken, in this process."""
+        return not self._stopped and os.getpid() == self._pid
+
+    @overload
+    def call(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float = ...) -> T: ...
+
+    @overload
+    def call(self, function: Callable[..., Coroutine[Any, Any, T]], *args: object, timeout_s: float = ...) -> T: ...
+
+    @overload
+    def call(self, function: Callable[..., T], *args: object, timeout_s: float = ...) -> T: ...
+
+    def call(self, function: Callable[..., Any], *args: object, timeout_s: float = CALL_TIMEOUT_S) -> Any:
+        """Call `function` in the reactor's thread and wait for what it answers, be it a Deferred or a coroutine.
+
+        Raises what the function raised, or DeadlineExceeded; then a Deferred that is late gets cancelled.
+        """
+        self._refuse_own_thread("call")
+        future: Future[Any] = Future()
+        waiting: list[Deferred[Any]] = []
+        with self._lock:
+            self._refuse_when_gone()
+            self._pending[future] = None
+            self.reactor.callFromThread(self._begin, future, waiting, function, args)
+        try:
+            return future.result(timeout_s)
+        except FutureTimeoutError:
+            if future.done():
+                raise  # it is the function's own
+            self.reactor.callFromThread(_cancel_all, waiting)
+            name = getattr(function, "__qualname__", None) or repr(function)
+            awaited = f"{name} on reactor thread {self.name!r}"
+            raise DeadlineExceeded(awaited, timeout_s * 1000, "call(timeout_s=...)") from None
+        finally:
+            with self._lock:
+                self._pending.pop(future, None)
+
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Stop the reactor and wait for its thread; calls that still wait fail. To stop twice does nothing."""
+        self._refuse_own_thread("stop")
+        with self._lock:
+            if self._stopped:
+                return
+            self._refuse_when_gone()
+            self._stopped = True
+        self.reactor.callFromThread(self.reactor.stop)
+        self._thread.join(timeout_s)
+        self._fail_pending()
+        if self._thread.is_alive():
+            awaited = f"the end of reactor thread {self.name!r}"
+            raise DeadlineExceeded(awaited, timeout_s * 1000, "stop(timeout_s=...)")
+        release_reactor(self.reactor)
+
+    def __enter__(self) -> ReactorThread:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<ReactorThread {self.name!r} {'running' if self.running else 'stopped'}>"
+
+    def _run(self) -> None:
+        self.reactor.run(installSignalHandlers=False)
+
+    def _begin(
+        self, future: Future[Any], waiting: list[Deferred[Any]], function: Callable[..., Any], args: tuple[object, ...]
+    ) -> None:
+        try:
+            answer = function(*args)
+            if isinstance(answer, Coroutine):
+                answer = Deferred.fromCoroutine(answer)
+        except Exception as error:  # noqa: BLE001 - it is raised in the caller's thread
+            _settle(future, Failure(error))
+            return
+        if isinstance(answer, Deferred):
+            waiting.append(answer)
+            answer.addBoth(lambda result: _settle(future, result))
+        else:
+            _settle(future, answer)
+
+    def _fail_pending(self) -> None:
+        with self._lock:
+            pending = list(self._pending)
+        for future in pending:
+            _settle(future, Failure(ReactorThreadError(f"reactor thread {self.name!r} was stopped during this call")))
+
+    def _refuse_when_gone(self) -> None:
+        if os.getpid() != self._pid:
+            raise ReactorThreadError(
+                f"reactor thread {self.name!r} was started in process {self._pid} and did not survive the fork into "
+                f"process {os.getpid()}: start a new one there"
+            )
+        if self._stopped:
+            raise ReactorThreadError(f"reactor thread {self.name!r} is stopped")
+
+    def _refuse_own_thread(self, method: str) -> None:
+        if threading.current_thread() is self._thread and os.getpid() == self._pid:
+            raise ReactorThreadError(
+                f"{method}() of reactor thread {self.name!r} would wait for itself: it is for other threads"
+            )
+
+
+def _settle(future: Future[Any], result: object) -> None:
+    if future.done():
+        return
+    if isinstance(result, Failure):
+        future.set_exception(result.value)
+    else:
+        future.set_result(result)
+
+
+def _cancel_all(waiting: list[Deferred[Any]]) -> None:
+    for deferred in waiting:
+        deferred.cancel()

@@ -1,0 +1,41 @@
+"""A reactor on real time and real sockets, never installed as Twisted's global one: several may live in one process."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, cast
+
+from twisted.internet.error import ConnectionDone
+from twisted.python.failure import Failure
+
+if TYPE_CHECKING:
+    from twisted.internet.base import ReactorBase
+
+    from sim_runtime.interfaces import IReactor
+
+    class RealReactor(ReactorBase, IReactor):
+        """A whole Twisted reactor, with TCP, threads and `run()`; a name for annotations alone."""
+
+
+__all__ = ["new_reactor", "release_reactor"]
+
+
+def new_reactor() -> RealReactor:
+    """A reactor that has not run yet: epoll where there is one, else select."""
+    reactor: ReactorBase
+    if sys.platform == "linux":
+        from twisted.internet.epollreactor import EPollReactor
+
+        reactor = EPollReactor()
+    else:
+        from twisted.internet.selectreactor import SelectReactor
+
+        reactor = SelectReactor()
+    return cast("RealReactor", reactor)
+
+
+def release_reactor(reactor: RealReactor) -> None:
+    """Close the descriptors that a reactor keeps after it has stopped; it cannot be used again."""
+    waker, reactor.waker = reactor.waker, None
+    if waker is not None:
+        waker.connectionLost(Failure(ConnectionDone()))

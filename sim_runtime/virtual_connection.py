@@ -1,0 +1,193 @@
+"""Who listens and who connects on the simulated network: Twisted's IListeningPort and IConnector."""
+
+# ruff: noqa: N802, N815
+# The names are those of Twisted's interfaces.
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.address import IPv4Address
+from twisted.internet.error import (
+    CannotListenError,
+    DNSLookupError,
+    NotConnectingError,
+    TCPTimedOutError,
+    UserError,
+)
+from twisted.internet.error import ConnectionRefusedError as TwistedConnectionRefusedError
+from twisted.internet.error import TimeoutError as TwistedTimeoutError
+from twisted.internet.interfaces import IConnector, IDelayedCall, IListeningPort
+from twisted.internet.protocol import Protocol
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+if TYPE_CHECKING:
+    from twisted.internet.protocol import ClientFactory, ServerFactory
+
+    from sim_runtime.virtual_host import HostReactor
+    from sim_runtime.virtual_transport import VirtualTransport
+
+__all__ = ["VirtualConnector", "VirtualListeningPort"]
+
+# Linux sends a SYN six times more before it gives up (tcp_syn_retries).
+HANDSHAKE_GIVE_UP_SECONDS: Final = 127.0
+
+
+@implementer(IListeningPort)
+class VirtualListeningPort:
+    """A listener. What it has accepted stays when it stops."""
+
+    def __init__(self, host: HostReactor, port: int, factory: ServerFactory[Any], interface: str) -> None:
+        self.factory = factory
+        self.port = port
+        self.interface = interface
+        self.listening = False
+        self._host = host
+
+    def startListening(self) -> None:
+        """Take the port; raises CannotListenError when somebody listens there already."""
+        if not self._host.bind(self):
+            in_use = OSError(errno.EADDRINUSE, "Address already in use")
+            raise CannotListenError(self.interface, self.port, in_use)
+        self.listening = True
+        self.factory.doStart()
+
+    def stopListening(self) -> None:
+        """Give the port back at once. Connections that wait to be accepted are reset."""
+        if self.listening:
+            self.listening = False
+            self._host.unbind(self)
+            self.factory.doStop()
+
+    loseConnection = stopListening
+
+    def getHost(self) -> IPv4Address:
+        """Where it listens, with the port that was chosen for port 0."""
+        return IPv4Address("TCP", self.interface or self._host.ip, self.port)
+
+    def accept(self, transport: VirtualTransport) -> None:
+        """The handshake of `transport` is done: build its protocol."""
+        if not self.listening:
+            transport.crash()
+            return
+        protocol = self.factory.buildProtocol(transport.getPeer())
+        if protocol is None:
+            transport.drop()
+        else:
+            transport.establish(protocol)
+
+    def __repr__(self) -> str:
+        return f"<VirtualListeningPort {self._host.name}:{self.port} of {self.factory!r}>"
+
+
+@implementer(IConnector)
+class VirtualConnector:
+    """One connection that a client asked for, and asks for again by `connect()`."""
+
+    def __init__(
+        self,
+        reactor: HostReactor,
+        host: str,
+        port: int,
+        factory: ClientFactory[Any],
+        timeout: float | None,
+        bind_address: tuple[str, int] | None,
+    ) -> None:
+        self.reactor = reactor
+        self.host = host
+        self.port = port
+        self.factory = factory
+        self.timeout = timeout
+        self.state = "disconnected"
+        self.transport: VirtualTransport | None = None
+        self._bind_address = bind_address
+        self._factory_started = False
+        self._timeout_call: IDelayedCall | None = None
+
+    def connect(self) -> None:
+        """Begin; raises RuntimeError unless disconnected."""
+        if self.state != "disconnected":
+            raise RuntimeError("can't connect in this state")
+        self.state = "connecting"
+        if not self._factory_started:
+            self.factory.doStart()
+            self._factory_started = True
+        local_port = self._bind_address[1] if self._bind_address is not None else 0
+        self.transport = self.reactor.open_connection(self, self.host, self.port, local_port)
+        if self.transport is None:
+            self._timeout_call = self.reactor.callLater(0, self._host_unknown)
+        elif self.timeout is not None and self.timeout < HANDSHAKE_GIVE_UP_SECONDS:
+            self._timeout_call = self.reactor.callLater(self.timeout, self._expire, TwistedTimeoutError())
+        else:
+            self._timeout_call = self.reactor.callLater(HANDSHAKE_GIVE_UP_SECONDS, self._expire, TCPTimedOutError())
+        self.factory.startedConnecting(self)
+
+    def disconnect(self) -> None:
+        """Stop connecting, or lose the connection."""
+        if self.state == "connecting":
+            self.stopConnecting()
+        elif self.state == "connected" and self.transport is not None:
+            self.transport.loseConnection()
+
+    def stopConnecting(self) -> None:
+        """Give the attempt up; the factory hears of it as UserError."""
+        if self.state != "connecting":
+            raise NotConnectingError("we're not trying to connect")
+        self._expire(UserError())
+
+    def getDestination(self) -> IPv4Address:
+        """The address that was asked for."""
+        return IPv4Address("TCP", self.host, self.port)
+
+    def established(self, transport: VirtualTransport) -> None:
+        """The peer answered: build the protocol and hand over."""
+        self.state = "connected"
+        self._cancel_timeout()
+        protocol = self.factory.buildProtocol(transport.getPeer())
+        if protocol is None:
+            # Twisted gives such a connection a protocol that does nothing, and closes it.
+            transport.attach(Protocol())
+            transport.loseConnection()
+        else:
+            transport.establish(protocol)
+
+    def refused(self) -> None:
+        """The peer reset the attempt: nobody listens there."""
+        self.fail(TwistedConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"))
+
+    def fail(self, error: Exception) -> None:
+        """The attempt failed."""
+        self._cancel_timeout()
+        self.transport = None
+        self.state = "disconnected"
+        self.factory.clientConnectionFailed(self, Failure(error))
+        self._stop_factory_if_done()
+
+    def lost(self, reason: Failure) -> None:
+        """The connection is gone; its protocol knows."""
+        self.state = "disconnected"
+        self.factory.clientConnectionLost(self, reason)
+        self._stop_factory_if_done()
+
+    def __repr__(self) -> str:
+        return f"<VirtualConnector {self.reactor.name} -> {self.host}:{self.port} {self.state}>"
+
+    def _host_unknown(self) -> None:
+        self.fail(DNSLookupError(f"address {self.host!r} not found: no host of this network has that name or ip"))
+
+    def _expire(self, error: Exception) -> None:
+        if self.transport is not None:
+            self.transport.stop_connecting()
+        self.fail(error)
+
+    def _cancel_timeout(self) -> None:
+        call, self._timeout_call = self._timeout_call, None
+        if call is not None and call.active():
+            call.cancel()
+
+    def _stop_factory_if_done(self) -> None:
+        if self.state == "disconnected":  # the factory has not called connect() again
+            self.factory.doStop()
+            self._factory_started = False

@@ -1,0 +1,218 @@
+"""One direction of a simulated TCP connection: its segments, in order, on their way over a link."""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from sim_runtime.link import Link
+    from sim_runtime.virtual_network import VirtualNetwork
+    from sim_runtime.virtual_reactor import VirtualCall
+    from sim_runtime.virtual_transport import VirtualTransport
+
+__all__ = ["Flow", "SegmentKind"]
+
+
+class SegmentKind(IntEnum):
+    """What a segment does where it arrives."""
+
+    SYN = 0
+    SYN_ACK = 1
+    ESTABLISHED = 2  # the handshake's last acknowledgement: now the listener accepts
+    DATA = 3
+    ACK = 4  # room in the window; sent only when somebody waits for it
+    FIN = 5
+    RST = 6
+
+
+_HANDSHAKE: Final = frozenset({SegmentKind.SYN, SegmentKind.SYN_ACK})
+_ANSWERED: Final = frozenset({SegmentKind.DATA, SegmentKind.FIN})
+_DATA: Final = SegmentKind.DATA
+_ACK: Final = SegmentKind.ACK
+_RST: Final = SegmentKind.RST
+
+
+class _Segment:
+    __slots__ = ("call", "data", "due_us", "kind", "parts", "sent_us", "size")
+
+    def __init__(self, kind: SegmentKind, data: bytes, sent_us: int, due_us: int) -> None:
+        self.kind = kind
+        self.data = data
+        self.size = len(data)
+        self.parts: list[bytes] | None = None
+        self.sent_us = sent_us
+        self.due_us = due_us
+        self.call: VirtualCall | None = None
+
+
+class Flow:
+    """What one transport sends to the other. Segments arrive in the order in which they were sent."""
+
+    __slots__ = (
+        "_acknowledging",
+        "_finished",
+        "_give_up",
+        "_in_flight",
+        "_last_due_us",
+        "_lost_us",
+        "_network",
+        "_reactor",
+        "link",
+        "number",
+        "receiver",
+        "sender",
+    )
+
+    def __init__(
+        self, network: VirtualNetwork, link: Link, sender: VirtualTransport, receiver: VirtualTransport
+    ) -> None:
+        self.number = network.next_flow_number()
+        self.link = link
+        self.sender = sender
+        self.receiver = receiver
+        self._network = network
+        self._reactor = network.reactor
+        self._in_flight: deque[_Segment] = deque()
+        self._finished = False
+        self._acknowledging = False
+        self._last_due_us = 0
+        self._lost_us: int | None = None
+        self._give_up: VirtualCall | None = None
+        link.add(self)
+
+    def send_data(self, data: bytes) -> None:
+        """Send `data` in segments of the link's size; what is sent in one instant shares a segment while it fits."""
+        limit = self.link.segment_bytes
+        if self._in_flight and self.link.bandwidth_bytes_per_s is None:
+            last = self._in_flight[-1]
+            if (
+                last.kind is _DATA
+                and last.sent_us == self._reactor.now_us
+                and last.size + len(data) <= limit
+                and not self.link.blocked
+            ):
+                if last.parts is None:
+                    last.parts = [last.data]
+                last.parts.append(data)
+                last.size += len(data)
+                return
+        if len(data) <= limit:
+            self.send(_DATA, data)
+            return
+        view = memoryview(data)
+        for begin in range(0, len(data), limit):
+            self.send(_DATA, bytes(view[begin : begin + limit]))
+
+    def send(self, kind: SegmentKind, data: bytes = b"") -> None:
+        """Send one segment."""
+        link = self.link
+        now_us = self._reactor.now_us
+        if link.blocked:
+            self._send_blocked(kind, data, now_us)
+            return
+        self._last_due_us = due_us = max(link.arrival_us(now_us, len(data)), self._last_due_us)
+        segment = _Segment(kind, data, now_us, due_us)
+        segment.call = self._reactor.call_at_us(due_us, self._arrive)
+        self._in_flight.append(segment)
+
+    def acknowledge(self) -> None:
+        """Tell the receiver that there is room again; one such segment under way is enough."""
+        if not self._acknowledging:
+            self._acknowledging = True
+            self.send(_ACK)
+
+    def abandon(self) -> None:
+        """The sender's socket is gone: forget what has not left it yet."""
+        if self.link.is_cut:
+            self._forget(list(self._in_flight))
+            return
+        # Twisted writes at its next turn: what was written in this very instant is still with the sender.
+        now_us = self._reactor.now_us
+        unsent = [item for item in self._in_flight if item.kind is _DATA and item.sent_us == now_us]
+        self._forget(unsent)
+
+    def finish(self) -> None:
+        """The sender's socket is closed and has sent its last segment."""
+        self._finished = True
+        if not self._in_flight:
+            self.link.discard(self)
+
+    def stall(self) -> None:
+        """The link is blocked: nothing arrives until `resume`, and all is lost when it is cut."""
+        if not self._in_flight:
+            return
+        lost = self.link.is_cut
+        if lost:
+            self._forget([segment for segment in self._in_flight if segment.kind is _RST])
+            if self._lost_us is None:
+                self._lost_us = self._reactor.now_us
+        for segment in self._in_flight:
+            if segment.call is not None:
+                segment.call.cancel()
+                segment.call = None
+        self._last_due_us = 0
+        self._arm_give_up()
+
+    def resume(self) -> None:
+        """The link is open again: what was kept arrives now, what was lost when TCP sends it again."""
+        if self._give_up is not None:
+            self._give_up.cancel()
+            self._give_up = None
+        lost_us, self._lost_us = self._lost_us, None
+        if not self._in_flight:
+            return
+        now_us = self._reactor.now_us
+        earliest_us = now_us
+        if lost_us is not None:
+            handshake = self._in_flight[0].kind in _HANDSHAKE
+            earliest_us = self.link.retransmission_us(lost_us, now_us, handshake=handshake)
+        for segment in self._in_flight:
+            due_us = max(earliest_us, segment.due_us, self._last_due_us)
+            segment.due_us = self._last_due_us = due_us
+            segment.call = self._reactor.call_at_us(due_us, self._arrive)
+
+    def _send_blocked(self, kind: SegmentKind, data: bytes, now_us: int) -> None:
+        lost = self.link.is_cut
+        if lost and kind is _RST:
+            return  # nobody sends it again: who still believes in the connection hears of it when it next writes
+        if lost and self._lost_us is None:
+            self._lost_us = now_us
+        due_us = now_us if lost else self.link.arrival_us(now_us, len(data))
+        self._in_flight.append(_Segment(kind, data, now_us, due_us))
+        self.link.add(self)
+        self._arm_give_up()
+
+    def _arrive(self) -> None:
+        segment = self._in_flight.popleft()
+        kind = segment.kind
+        data = segment.data if segment.parts is None else b"".join(segment.parts)
+        network = self._network
+        network.checksum = crc32(b"%d %d %d" % (self._reactor.now_us, self.number, kind), crc32(data, network.checksum))
+        if kind is _ACK:
+            self._acknowledging = False
+        if self._finished and not self._in_flight:
+            self.link.discard(self)
+        self.receiver.receive(kind, data)
+
+    def _forget(self, segments: list[_Segment]) -> None:
+        for segment in segments:
+            if segment.call is not None:
+                segment.call.cancel()
+            self._in_flight.remove(segment)
+
+    def _arm_give_up(self) -> None:
+        if self._give_up is None:
+            due_us = self._reactor.now_us + round(self._network.give_up_ms * 1000)
+            self._give_up = self._reactor.call_at_us(due_us, self._give_up_waiting)
+
+    def _give_up_waiting(self) -> None:
+        self._give_up = None
+        kinds = [segment.kind for segment in self._in_flight]
+        if _ACK in kinds:
+            self.receiver.give_up()
+        if any(kind in _ANSWERED for kind in kinds):
+            self._in_flight.clear()
+            self.sender.give_up()

@@ -1,0 +1,192 @@
+"""One machine of the simulated network: a face of the virtual reactor whose sockets belong to this host."""
+
+# ruff: noqa: A002, ARG002, N802, N803
+# The names are those of Twisted's interfaces.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.address import IPv4Address
+from twisted.internet.interfaces import (
+    IHostnameResolver,
+    IHostResolution,
+    IReactorPluggableNameResolver,
+    IResolutionReceiver,
+)
+from zope.interface import implementer
+
+from sim_runtime.interfaces import IReactor
+from sim_runtime.virtual_connection import VirtualConnector, VirtualListeningPort
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from twisted.internet.interfaces import IAddress
+    from twisted.internet.protocol import ClientFactory, ServerFactory
+
+    from sim_runtime.virtual_network import VirtualNetwork
+    from sim_runtime.virtual_reactor import VirtualCall
+    from sim_runtime.virtual_transport import VirtualTransport
+
+__all__ = ["HostReactor"]
+
+FREE_PORT_FIRST: Final = 32_768
+FREE_PORT_LAST: Final = 60_999
+
+
+@implementer(IReactor, IReactorPluggableNameResolver)
+class HostReactor:
+    """What runs on this host gets this as its reactor. `localhost` and `127.0.0.1` are the host itself."""
+
+    def __init__(self, network: VirtualNetwork, name: str, ip: str) -> None:
+        self.network = network
+        self.core = network.reactor
+        self.name = name
+        self.ip = ip
+        self.nameResolver: IHostnameResolver = _NetworkResolver(self)
+        self.running = True
+        self._listeners: dict[int, VirtualListeningPort] = {}
+        self._transports: dict[VirtualTransport, None] = {}
+        self._next_port = FREE_PORT_FIRST
+
+    def seconds(self) -> float:
+        """Virtual time, in seconds since the epoch."""
+        return self.core.now_us / 1e6
+
+    def callLater(self, delay: float, callable: Callable[..., Any], *args: object, **kwargs: object) -> VirtualCall:
+        """As VirtualReactor.callLater."""
+        return self.core.callLater(delay, callable, *args, **kwargs)
+
+    def getDelayedCalls(self) -> Sequence[VirtualCall]:
+        """The calls to come of the whole simulation."""
+        return self.core.getDelayedCalls()
+
+    def callWhenRunning(self, callable: Callable[..., Any], *args: object, **kwargs: object) -> None:
+        """Call at once: a virtual reactor always runs."""
+        callable(*args, **kwargs)
+
+    def installNameResolver(self, resolver: IHostnameResolver) -> IHostnameResolver:
+        """Replace what HostnameEndpoint asks; answers the one before."""
+        previous, self.nameResolver = self.nameResolver, resolver
+        return previous
+
+    def listenTCP(
+        self, port: int, factory: ServerFactory[Any], backlog: int = 50, interface: str = ""
+    ) -> VirtualListeningPort:
+        """Listen on this host; port 0 gets a free one. A virtual listener accepts at once, whatever its backlog."""
+        del backlog
+        listener = VirtualListeningPort(self, port or self._free_port(), factory, interface)
+        listener.startListening()
+        return listener
+
+    def connectTCP(
+        self,
+        host: str,
+        port: int,
+        factory: ClientFactory[Any],
+        timeout: float = 30.0,
+        bindAddress: tuple[str, int] | None = None,
+    ) -> VirtualConnector:
+        """Connect from this host to the host of that name or ip."""
+        connector = VirtualConnector(self, host, port, factory, timeout, bindAddress)
+        connector.connect()
+        return connector
+
+    def crash(self) -> None:
+        """The process on this host dies: its listeners go, its connections are reset. Its timers are its owner's."""
+        for listener in list(self._listeners.values()):
+            listener.stopListening()
+        for transport in list(self._transports):
+            transport.crash()
+
+    def resolve_host(self, name: str) -> HostReactor | None:
+        """The host called `name`, which may be its ip, as seen from here."""
+        if name in {"localhost", "127.0.0.1"}:
+            return self
+        return self.network.find_host(name)
+
+    # What the sockets of this host call
+
+    def bind(self, listener: VirtualListeningPort) -> bool:
+        """Give `listener` its port; False when it is taken."""
+        if listener.port in self._listeners:
+            return False
+        self._listeners[listener.port] = listener
+        return True
+
+    def unbind(self, listener: VirtualListeningPort) -> None:
+        """Take the port back."""
+        del self._listeners[listener.port]
+
+    def open_connection(
+        self, connector: VirtualConnector, host: str, port: int, local_port: int
+    ) -> VirtualTransport | None:
+        """Send the first segment of a connection; None when there is no such host."""
+        target = self.resolve_host(host)
+        if target is None:
+            return None
+        here = IPv4Address("TCP", self.ip, local_port or self._free_port())
+        there = IPv4Address("TCP", target.ip, port)
+        client = self.network.make_connection(self, here, target, there)
+        self._transports[client] = None
+        client.connector = connector
+        client.begin()
+        return client
+
+    def receive_syn(self, transport: VirtualTransport) -> None:
+        """Somebody wants to connect; `transport` would be this host's end."""
+        transport.listener = self._listeners.get(transport.getHost().port)
+        if transport.listener is None:
+            transport.refuse()
+        else:
+            self._transports[transport] = None
+            transport.answer_handshake()
+
+    def forget(self, transport: VirtualTransport) -> None:
+        """`transport` is closed."""
+        self._transports.pop(transport, None)
+
+    def __repr__(self) -> str:
+        return f"<HostReactor {self.name} {self.ip}>"
+
+    def _free_port(self) -> int:
+        while True:
+            port = self._next_port
+            self._next_port = port + 1 if port < FREE_PORT_LAST else FREE_PORT_FIRST
+            if port not in self._listeners:
+                return port
+
+
+@implementer(IHostResolution)
+class _Resolution:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def cancel(self) -> None:
+        """Nothing to cancel: the answer is there at once."""
+
+
+@implementer(IHostnameResolver)
+class _NetworkResolver:
+    """The names of the network's hosts, for Twisted's HostnameEndpoint."""
+
+    def __init__(self, host: HostReactor) -> None:
+        self._host = host
+
+    def resolveHostName(
+        self,
+        resolutionReceiver: IResolutionReceiver,
+        hostName: str,
+        portNumber: int = 0,
+        addressTypes: Sequence[type[IAddress]] | None = None,
+        transportSemantics: str = "TCP",
+    ) -> IHostResolution:
+        """Answer the host's one address, or none."""
+        resolution = _Resolution(hostName)
+        resolutionReceiver.resolutionBegan(resolution)
+        found = self._host.resolve_host(hostName)
+        if found is not None:
+            resolutionReceiver.addressResolved(IPv4Address("TCP", found.ip, portNumber))
+        resolutionReceiver.resolutionComplete()
+        return resolution

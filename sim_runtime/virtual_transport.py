@@ -1,0 +1,450 @@
+"""One end of a simulated TCP connection: Twisted's ITCPTransport over two flows, with a window and a receive buffer.
+
+It behaves as Twisted's socket transport does on Linux. What it takes from there and may surprise:
+- `loseConnection` sends what was written, then closes at the reactor's next turn without waiting for the peer;
+- `abortConnection` throws away what was written in the same instant, and resets the connection;
+- a transport that is paused, and has nothing to write, does not notice that its peer is gone;
+- what arrives at a closed socket is answered by a reset.
+"""
+
+# ruff: noqa: FBT001, N802
+# The names are those of Twisted's interfaces.
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, cast
+
+from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
+from twisted.internet.interfaces import (
+    IConsumer,
+    IHalfCloseableProtocol,
+    IProducer,
+    IProtocol,
+    IPullProducer,
+    IPushProducer,
+    ITCPTransport,
+)
+from twisted.python.failure import Failure
+from zope.interface import implementer
+
+from sim_runtime.virtual_flow import Flow, SegmentKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from twisted.internet.address import IPv4Address
+
+    from sim_runtime.virtual_connection import VirtualConnector, VirtualListeningPort
+    from sim_runtime.virtual_host import HostReactor
+
+__all__ = ["VirtualTransport"]
+
+READ_BUFFER_BYTES: Final = 64 * 1024
+
+_DONE: Final = Failure(ConnectionDone())
+_LOST: Final = Failure(ConnectionLost())
+_ABORTED: Final = Failure(ConnectionAborted())
+_DATA: Final = SegmentKind.DATA
+_FIN: Final = SegmentKind.FIN
+
+
+@implementer(ITCPTransport, IPushProducer, IConsumer)
+class VirtualTransport:
+    """One end. `connected`, `disconnecting` and `disconnected` mean what they mean in Twisted's transports."""
+
+    def __init__(self, reactor: HostReactor, host: IPv4Address, peer: IPv4Address, window_bytes: int) -> None:
+        self.reactor = reactor
+        self.protocol: IProtocol | None = None
+        self.connector: VirtualConnector | None = None
+        self.listener: VirtualListeningPort | None = None
+        self.flow: Flow  # set once, when both ends exist
+        self.other: VirtualTransport
+        self.connected = False
+        self.disconnecting = False
+        self.disconnected = False
+        self.bufferSize = READ_BUFFER_BYTES
+        self.producer: IProducer | None = None
+        self.streamingProducer = False
+        self.producerPaused = False
+        self._core = reactor.core
+        self._host = host
+        self._peer = peer
+        self._window_bytes = window_bytes
+        self._unread_by_peer = 0
+        self._pending: deque[bytes] = deque()
+        self._pending_bytes = 0
+        self._flush_scheduled = False
+        self._reading = False
+        self._read_scheduled = False
+        self._received: deque[bytes] = deque()
+        self._peer_finished = False
+        self._peer_reset = False
+        self._aborting = False
+        self._write_closing = False
+        self._write_closed = False
+        self._no_delay = False
+        self._keep_alive = False
+
+    # Writing
+
+    def write(self, data: bytes) -> None:
+        """Send `data` after all that was written before."""
+        if not isinstance(data, bytes):
+            raise TypeError("Data must be bytes")
+        if not data or not self.connected or self._write_closed or self._aborting:
+            return
+        if self._pending or self.producer is not None or self._peer_reset:
+            self._write_later(data)
+            return
+        unread = self._unread_by_peer + len(data)
+        if unread <= self._window_bytes:
+            self._unread_by_peer = unread
+            self.flow.send_data(data)
+        else:
+            self._write_later(data)
+
+    def writeSequence(self, data: Iterable[bytes]) -> None:
+        """Send all of `data` as one write."""
+        self.write(b"".join(data))
+
+    def loseConnection(self) -> None:
+        """Close when all that was written has gone into the window."""
+        if not self.connected or self.disconnecting:
+            return
+        if self._write_closed:
+            self._close(_DONE)
+            return
+        self._reading = False
+        self.disconnecting = True
+        self._schedule_flush()
+
+    def loseWriteConnection(self) -> None:
+        """Send what was written, then no more; go on reading."""
+        self._write_closing = True
+        self._schedule_flush()
+
+    def abortConnection(self) -> None:
+        """Reset the connection; what has not left yet is thrown away."""
+        if self.disconnected or self._aborting:
+            return
+        self._aborting = True
+        self._reading = False
+        self._pending.clear()
+        self._pending_bytes = 0
+        self.flow.abandon()
+        self._core.callLater(0, self._close, _ABORTED)
+
+    # Producing: the protocol asks for a pause in what it receives
+
+    def pauseProducing(self) -> None:
+        """Deliver nothing until `resumeProducing`; the peer may fill its window."""
+        self._reading = False
+
+    def resumeProducing(self) -> None:
+        """Deliver again, from the next turn on."""
+        if self.connected and not self.disconnecting and not self._aborting:
+            self._reading = True
+            self._schedule_read()
+
+    def stopProducing(self) -> None:
+        """As loseConnection."""
+        self.loseConnection()
+
+    # Consuming: a producer writes to this transport
+
+    def registerProducer(self, producer: IProducer, streaming: bool) -> None:
+        """Pause a streaming producer when much waits to be sent; ask a pull producer each time all is sent."""
+        if self.producer is not None:
+            raise RuntimeError(
+                f"Cannot register producer {producer}, because producer {self.producer} was never unregistered."
+            )
+        if self.disconnected:
+            producer.stopProducing()
+            return
+        self.producer = producer
+        self.streamingProducer = streaming
+        self.producerPaused = False
+        if not streaming:
+            cast("IPullProducer", producer).resumeProducing()
+
+    def unregisterProducer(self) -> None:
+        """Forget the producer; a close that waited for it goes on."""
+        self.producer = None
+        if self.connected and self.disconnecting:
+            self._schedule_flush()
+
+    def stopConsuming(self) -> None:
+        """Forget the producer and close."""
+        self.unregisterProducer()
+        self.loseConnection()
+
+    # What a socket says of itself
+
+    def getHost(self) -> IPv4Address:
+        """This end's address."""
+        return self._host
+
+    def getPeer(self) -> IPv4Address:
+        """The other end's address."""
+        return self._peer
+
+    def getTcpNoDelay(self) -> bool:
+        """Whether Nagle's algorithm is off; the simulated network never uses it."""
+        return self._no_delay
+
+    def setTcpNoDelay(self, enabled: bool) -> None:
+        """Kept, and without effect."""
+        self._no_delay = bool(enabled)
+
+    def getTcpKeepAlive(self) -> bool:
+        """Whether an idle peer is probed; the simulated network never does."""
+        return self._keep_alive
+
+    def setTcpKeepAlive(self, enabled: bool) -> None:
+        """Kept, and without effect."""
+        self._keep_alive = bool(enabled)
+
+    # What the network and the connector call
+
+    def establish(self, protocol: IProtocol) -> None:
+        """The handshake is done: hand the connection to `protocol`."""
+        self.attach(protocol)
+        protocol.makeConnection(self)
+
+    def attach(self, protocol: IProtocol) -> None:
+        """Be connected to `protocol`, which is not told yet."""
+        self.protocol = protocol
+        self.connected = True
+        self._reading = True
+
+    def receive(self, kind: SegmentKind, data: bytes) -> None:
+        """A segment arrived."""
+        if kind is _DATA:
+            if self._reading and not self._received:
+                self.other.peer_read(len(data))
+                self._deliver(data)
+            elif self.disconnected:
+                self.flow.send(SegmentKind.RST)
+            else:
+                self._received.append(data)
+                self._schedule_read()
+        elif kind is SegmentKind.ACK:
+            if self._pending:
+                self._flush()
+        elif kind is _FIN:
+            self._peer_finished = True
+            self._schedule_read(now=True)
+        elif kind is SegmentKind.RST:
+            self._receive_reset()
+        elif kind is SegmentKind.SYN:
+            self.reactor.receive_syn(self)
+        elif kind is SegmentKind.SYN_ACK:
+            self._receive_syn_ack()
+        elif self.listener is not None and not self.disconnected:
+            self.listener.accept(self)
+
+    def peer_read(self, size: int) -> None:
+        """The peer's protocol took `size` bytes. The room in the window is told only when somebody waits for it."""
+        self._unread_by_peer -= size
+        if self._pending or self.other.flow.link.blocked:
+            self.other.flow.acknowledge()
+
+    def give_up(self) -> None:
+        """TCP has sent the same bytes again and again without an answer."""
+        if self.connected:
+            self._close(_LOST)
+
+    def crash(self) -> None:
+        """The process of this end dies: its kernel resets the connection."""
+        if self.disconnected:
+            return
+        self.flow.abandon()
+        if self.connected:
+            self._close(_LOST, reset=True)
+        else:
+            self.refuse()
+            if self.connector is not None:
+                self.connector.fail(ConnectionLost())
+
+    def begin(self) -> None:
+        """Send the handshake's first segment."""
+        self.flow.send(SegmentKind.SYN)
+
+    def answer_handshake(self) -> None:
+        """Somebody listens here."""
+        self.flow.send(SegmentKind.SYN_ACK)
+
+    def refuse(self) -> None:
+        """Close an end that has never been connected, and tell the peer by a reset."""
+        self.disconnected = True
+        self._end_flow(SegmentKind.RST)
+
+    def stop_connecting(self) -> None:
+        """Nobody waits for this connection any more."""
+        self.disconnected = True
+        self.flow.abandon()
+        self._end_flow(None)
+
+    def drop(self) -> None:
+        """Close an end that nobody ever used; the peer sees an orderly close."""
+        self.disconnected = True
+        self._end_flow(_FIN)
+
+    # Details
+
+    def _receive_syn_ack(self) -> None:
+        if self.disconnected:
+            self.flow.send(SegmentKind.RST)
+        elif self.connector is not None:
+            self.flow.send(SegmentKind.ESTABLISHED)
+            self.connector.established(self)
+
+    def _receive_reset(self) -> None:
+        if self.disconnected:
+            return
+        if not self.connected:
+            if self.connector is not None:
+                self.connector.refused()
+            self.disconnected = True
+            self._end_flow(None)
+            return
+        self._peer_reset = True
+        if self._pending:
+            self._close(_LOST)
+        else:
+            self._schedule_read(now=True)
+
+    def _write_later(self, data: bytes) -> None:
+        self._pending.append(data)
+        self._pending_bytes += len(data)
+        if self.producer is not None and self.streamingProducer and self._pending_bytes > self.bufferSize:
+            self.producerPaused = True
+            cast("IPushProducer", self.producer).pauseProducing()
+        self._schedule_flush()
+
+    def _schedule_flush(self) -> None:
+        if not self._flush_scheduled:
+            self._flush_scheduled = True
+            self._core.callLater(0, self._turn_to_write)
+
+    def _turn_to_write(self) -> None:
+        self._flush_scheduled = False
+        self._flush()
+
+    def _flush(self) -> None:
+        if not self.connected or self._aborting:
+            return
+        if self._peer_reset and (self._pending or self.disconnecting):
+            self._close(_LOST)
+            return
+        self._fill_window()
+        if self._pending:
+            return
+        if self.producer is not None and (not self.streamingProducer or self.producerPaused):
+            self.producerPaused = False
+            cast("IPullProducer", self.producer).resumeProducing()
+        elif self.disconnecting:
+            self._close(_DONE)
+        elif self._write_closing and not self._write_closed:
+            self._write_closed = True
+            self.flow.send(_FIN)
+            half_closeable = _half_closeable(self.protocol)
+            if half_closeable is not None:
+                half_closeable.writeConnectionLost()
+
+    def _fill_window(self) -> None:
+        while self._pending:
+            room = self._window_bytes - self._unread_by_peer
+            if room <= 0:
+                return
+            data = self._pending.popleft()
+            if len(data) > room:
+                self._pending.appendleft(data[room:])
+                data = data[:room]
+            self._pending_bytes -= len(data)
+            self._unread_by_peer += len(data)
+            self.flow.send_data(data)
+
+    def _deliver(self, data: bytes) -> None:
+        protocol = self.protocol
+        assert protocol is not None
+        try:
+            protocol.dataReceived(data)
+        except Exception as error:
+            # As Twisted's reactors do: who cannot take its data loses its connection.
+            if self.connected:
+                self._close(Failure(error))
+            raise
+
+    def _schedule_read(self, *, now: bool = False) -> None:
+        if not self._reading or self._read_scheduled:
+            return
+        if now and not self._received:
+            self._turn_to_read()
+        elif self._received or self._peer_finished or self._peer_reset:
+            self._read_scheduled = True
+            self._core.callLater(0, self._turn_to_read)
+
+    def _turn_to_read(self) -> None:
+        self._read_scheduled = False
+        if not self._reading:
+            return
+        if self._received:
+            chunks = [self._received.popleft()]
+            size = len(chunks[0])
+            while self._received and size + len(self._received[0]) <= self.bufferSize:
+                chunks.append(self._received.popleft())
+                size += len(chunks[-1])
+            self.other.peer_read(size)
+            self._deliver(b"".join(chunks))
+            self._schedule_read()
+        elif self._peer_reset:
+            self._close(_LOST)
+        elif self._peer_finished:
+            self._read_end()
+
+    def _read_end(self) -> None:
+        half_closeable = _half_closeable(self.protocol)
+        if half_closeable is None:
+            self._close(_DONE)
+            return
+        self._reading = False
+        self._peer_finished = False
+        half_closeable.readConnectionLost()
+
+    def _close(self, reason: Failure, *, reset: bool = False) -> None:
+        """End the connection at this side and tell the producer, the protocol and the connector, in this order."""
+        if self.disconnected:
+            return
+        unread = bool(self._received)
+        self.connected = False
+        self.disconnected = True
+        self._reading = False
+        self._pending.clear()
+        self._pending_bytes = 0
+        self._received.clear()
+        producer, self.producer = self.producer, None
+        if producer is not None:
+            producer.stopProducing()
+        if self._peer_reset:
+            self._end_flow(None)
+        elif reset or unread or reason is _ABORTED:
+            self._end_flow(SegmentKind.RST)
+        else:
+            self._end_flow(None if self._write_closed else _FIN)
+        protocol, self.protocol = self.protocol, None
+        if protocol is not None:
+            protocol.connectionLost(reason)
+        if self.connector is not None:
+            self.connector.lost(reason)
+
+    def _end_flow(self, last: SegmentKind | None) -> None:
+        if last is not None:
+            self.flow.send(last)
+        self.flow.finish()
+        self.reactor.forget(self)
+
+
+def _half_closeable(protocol: object) -> IHalfCloseableProtocol | None:
+    return protocol if IHalfCloseableProtocol.providedBy(protocol) else None
