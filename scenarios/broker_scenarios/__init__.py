@@ -1,0 +1,1 @@
+"""The harness: scenario files become runs, runs become histories, histories become verdicts."""

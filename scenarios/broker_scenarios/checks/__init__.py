@@ -1,0 +1,1 @@
+"""One anomaly a file: each check is a function from the analysed history of one partition to its findings."""

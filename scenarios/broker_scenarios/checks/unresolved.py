@@ -1,0 +1,31 @@
+"""unresolved and double-completion: every accepted send is reported once, neither never nor twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_scenarios.findings import Finding, FindingKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_scenarios.checks.analysis import Analysis
+
+__all__ = ["double_completions", "unresolved"]
+
+
+def unresolved(analysis: Analysis) -> Iterator[Finding]:
+    """Find sends that got no outcome although the client was flushed and closed."""
+    for send in analysis.sends:
+        if not send.completions:
+            detail = f"send {send.index} of process {send.process} was accepted and never reported"
+            yield analysis.finding(FindingKind.UNRESOLVED, send, detail)
+
+
+def double_completions(analysis: Analysis) -> Iterator[Finding]:
+    """Find sends that were reported more than once."""
+    for send in analysis.sends:
+        if len(send.completions) > 1:
+            told = ", then ".join(event.value for event in send.completions)
+            detail = f"send {send.index} of process {send.process} was reported {told}"
+            yield analysis.finding(FindingKind.DOUBLE_COMPLETION, send, detail)

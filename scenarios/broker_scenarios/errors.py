@@ -1,0 +1,13 @@
+"""The root of the harness's errors: what a user gave us, or what a run left behind, cannot be used."""
+
+from __future__ import annotations
+
+__all__ = ["HistoryError", "ScenarioError"]
+
+
+class ScenarioError(Exception):
+    """A scenario, its load or its environment cannot be used; the message names the thing and the remedy."""
+
+
+class HistoryError(ScenarioError):
+    """A history breaks its own rules (a completion without an invoke): no verdict can rest on it."""

@@ -1,0 +1,98 @@
+"""Why a record is gone: each loss joined with the truncations and elections of its partition.
+
+A record that a replica cut off names the cut: which broker, at which leader epoch, under which leader, which
+range. One that was cut nowhere, though a new leader was elected after its acknowledgement, stayed behind in
+the log of a broker that never came back. Under acks=0 nobody confirmed it. What is left is unexplained, and
+no configuration permits that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_scenarios.findings import Cause, Finding, FindingKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from broker_scenarios.journal_view import Election, JournalView, PartitionEvents, Truncation
+
+__all__ = ["Explainer"]
+
+_Cut = tuple[int, int, int, int]
+
+
+class Explainer:
+    """Fills in cause and detail of losses. `start_us` is the zero of the times that a reader sees."""
+
+    def __init__(self, *, journal: JournalView | None, truncated: pa.Table | None, acks: int, start_us: int) -> None:
+        self._journal = journal
+        self._acks = acks
+        self._start_us = start_us
+        self._cuts: dict[tuple[str, int, int], _Cut] = {}
+        if truncated is not None:
+            columns = ("topic", "partition", "value_id", "offset", "broker", "leader_epoch", "time_us")
+            rows = zip(*(truncated.column(name).to_pylist() for name in columns), strict=True)
+            for topic, partition, value_id, offset, broker, epoch, time_us in rows:
+                self._cuts.setdefault((topic, partition, value_id), (offset, broker, epoch, time_us))
+
+    def explain(self, finding: Finding) -> None:
+        """Set the cause, and say why in the detail, of a loss or of its shadow; others explain themselves."""
+        if finding.kind is FindingKind.LOST_WRITE:
+            finding.cause, why = self._loss(finding)
+            finding.detail = f"{finding.detail}: {why}"
+        elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and finding.cause is Cause.UNEXPLAINED:
+            finding.cause, _ = self._loss(finding)
+
+    def _loss(self, finding: Finding) -> tuple[Cause, str]:
+        cut = self._cuts.get((finding.topic, finding.partition, finding.value_id))
+        if cut is not None:
+            return Cause.TRUNCATED, self._cut_text(finding, *cut)
+        if self._journal is None:
+            return Cause.NOT_RECORDED, "no journal was kept of this run"
+        events = self._journal.of_partition(finding.topic, finding.partition)
+        truncation = _truncation_at(events, finding.ack_offset, after_us=finding.complete_us)
+        if truncation is not None:
+            return Cause.TRUNCATED, self._range_text(truncation)
+        if self._acks == 0:
+            return Cause.NEVER_CONFIRMED, "acks=0, nobody confirmed it and no log ever held it"
+        election = _election_that_left_behind(events, finding.complete_us)
+        if election is not None:
+            why = (
+                f"broker {election.leader} became leader at epoch {election.leader_epoch}, "
+                f"{self._clock(election.time_us)}, without it; broker {election.previous_leader} never gave it back"
+            )
+            return Cause.LEADER_REPLACED, why
+        return Cause.UNEXPLAINED, "no truncation and no election explains it"
+
+    def _cut_text(self, finding: Finding, offset: int, broker: int, epoch: int, time_us: int) -> str:
+        if self._journal is not None:
+            events = self._journal.of_partition(finding.topic, finding.partition)
+            for each in events.truncations:
+                if each.broker == broker and each.leader_epoch == epoch and each.from_offset <= offset < each.to_offset:
+                    return self._range_text(each)
+        return f"broker {broker} truncated offset {offset} at leader epoch {epoch}, {self._clock(time_us)}"
+
+    def _range_text(self, truncation: Truncation) -> str:
+        return (
+            f"broker {truncation.broker} rejoined behind leader {truncation.leader} at leader epoch "
+            f"{truncation.leader_epoch}, {self._clock(truncation.time_us)}, and truncated offsets "
+            f"{truncation.from_offset} to {truncation.to_offset - 1}"
+        )
+
+    def _clock(self, time_us: int) -> str:
+        return f"{(time_us - self._start_us) / 1e6:.3f} s"
+
+
+def _truncation_at(events: PartitionEvents, offset: int, *, after_us: int) -> Truncation | None:
+    for each in events.truncations:
+        if each.time_us >= after_us and each.from_offset <= offset < each.to_offset:
+            return each
+    return None
+
+
+def _election_that_left_behind(events: PartitionEvents, acked_us: int) -> Election | None:
+    """The first change of leader after the acknowledgement; else the last before: a cut-off leader acks on."""
+    changes = [each for each in events.elections if each.previous_leader not in {-1, each.leader}]
+    later = next((each for each in changes if each.time_us >= acked_us), None)
+    return later or (changes[-1] if changes else None)

@@ -1,0 +1,181 @@
+"""What a configuration promises, kept apart from what was found: a verdict is findings minus allowances.
+
+Each allowance names a finding, the causes under which the configuration permits it, and the reason in a
+sentence. A loss under acks=1 is permitted when a leader died with it, not when it vanished for no reason:
+that would be a broker's bug under any configuration. Mirrors the contract of ProducerConfig (acks,
+enable.idempotence, max.in.flight.requests.per.connection, retries) and TopicConfig (min.insync.replicas,
+unclean.leader.election.enable).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.findings import Cause, Finding, FindingKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ACKS_ALL", "Allowance", "Promises"]
+
+ACKS_ALL: Final = -1
+_RETRIES_DEFAULT: Final = 2**31 - 1
+_IN_FLIGHT_DEFAULT: Final = 5
+_IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
+_ELECTION_CAUSES: Final = (Cause.TRUNCATED, Cause.LEADER_REPLACED, Cause.NOT_RECORDED)
+_LOSS_KINDS: Final = (FindingKind.LOST_WRITE, FindingKind.INCONSISTENT_OFFSETS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """A finding that the configuration permits; no causes means: whatever the cause."""
+
+    kind: FindingKind
+    reason: str
+    causes: tuple[Cause, ...] = ()
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether this allowance excuses the finding."""
+        return finding.kind is self.kind and (not self.causes or finding.cause in self.causes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promises:
+    """The settings that decide what may be lost, doubled or reordered, already resolved to their values."""
+
+    acks: int = ACKS_ALL
+    min_insync_replicas: int = 1
+    replication_factor: int = 1
+    unclean_leader_election: bool = False
+    enable_idempotence: bool = True
+    max_in_flight: int = _IN_FLIGHT_DEFAULT
+    retries: int = _RETRIES_DEFAULT
+
+    @classmethod
+    def from_configs(
+        cls,
+        producer: Mapping[str, str],
+        topic: Mapping[str, str] | None = None,
+        broker: Mapping[str, str] | None = None,
+        *,
+        replication_factor: int,
+    ) -> Self:
+        """Resolve Kafka's configuration names; a topic's own value goes before the brokers'."""
+        served = {**(broker or {}), **(topic or {})}
+        acks = _acks(producer.get("acks", "all"))
+        retries = _integer("retries", producer.get("retries", str(_RETRIES_DEFAULT)))
+        in_flight_name = "max.in.flight.requests.per.connection"
+        in_flight = _integer(in_flight_name, producer.get(in_flight_name, str(_IN_FLIGHT_DEFAULT)))
+        # Without an explicit enable.idempotence=true a conflicting setting turns it off silently (KAFKA-13598).
+        conflict = acks != ACKS_ALL or retries == 0 or in_flight > _IDEMPOTENT_IN_FLIGHT_MAX
+        idempotence = _boolean("enable.idempotence", producer.get("enable.idempotence", str(not conflict)))
+        unclean_name = "unclean.leader.election.enable"
+        return cls(
+            acks=acks,
+            min_insync_replicas=_integer("min.insync.replicas", served.get("min.insync.replicas", "1")),
+            replication_factor=replication_factor,
+            unclean_leader_election=_boolean(unclean_name, served.get(unclean_name, "false")),
+            enable_idempotence=idempotence,
+            max_in_flight=in_flight,
+            retries=retries,
+        )
+
+    @property
+    def effective_min_insync_replicas(self) -> int:
+        """The replicas that hold a record when acks=all is answered: the minimum is capped at the replica count."""
+        return min(self.min_insync_replicas, self.replication_factor)
+
+    @property
+    def acks_name(self) -> str:
+        """Acks as the configuration spells it."""
+        return "all" if self.acks == ACKS_ALL else str(self.acks)
+
+    def allowances(self) -> tuple[Allowance, ...]:
+        """All that this configuration permits, with reasons; the most telling reason of a finding first."""
+        return (*self._loss(), *self._duplicates(), *self._order(), *self._always())
+
+    def allowance_for(self, finding: Finding) -> Allowance | None:
+        """The first allowance that excuses the finding, or None: then the promise is broken."""
+        return next((each for each in self.allowances() if each.covers(finding)), None)
+
+    def settings(self) -> dict[str, str]:
+        """The settings under Kafka's names, for reports."""
+        return {
+            "acks": self.acks_name,
+            "min.insync.replicas": str(self.min_insync_replicas),
+            "replication factor": str(self.replication_factor),
+            "unclean.leader.election.enable": str(self.unclean_leader_election).lower(),
+            "enable.idempotence": str(self.enable_idempotence).lower(),
+            "max.in.flight.requests.per.connection": str(self.max_in_flight),
+            "retries": "2147483647" if self.retries == _RETRIES_DEFAULT else str(self.retries),
+        }
+
+    def _loss(self) -> list[Allowance]:
+        reasons: list[tuple[str, tuple[Cause, ...]]] = []
+        if self.acks == 0:
+            reasons.append(("acks=0: the producer counts a record as sent, nobody confirms it", ()))
+        if self.acks == 1:
+            reason = "acks=1: the leader confirms alone; what its followers had not fetched dies with it"
+            reasons.append((reason, _ELECTION_CAUSES))
+        if self.acks == ACKS_ALL and self.effective_min_insync_replicas < 2:
+            reason = (
+                f"acks=all with min.insync.replicas={self.min_insync_replicas} and replication factor "
+                f"{self.replication_factor}: the ISR may shrink to the leader, which then confirms alone"
+            )
+            reasons.append((reason, _ELECTION_CAUSES))
+        if self.unclean_leader_election:
+            reason = "unclean.leader.election.enable=true: a replica outside of the ISR may become leader"
+            reasons.append((reason, _ELECTION_CAUSES))
+        return [
+            Allowance(kind=kind, reason=reason, causes=causes) for reason, causes in reasons for kind in _LOSS_KINDS
+        ]
+
+    def _duplicates(self) -> list[Allowance]:
+        kind = FindingKind.DUPLICATE
+        allowed = [
+            Allowance(
+                kind=kind,
+                reason="the application sent the record again itself",
+                causes=(Cause.APPLICATION_RESEND,),
+            )
+        ]
+        if not self.enable_idempotence and self.retries > 0:
+            reason = "enable.idempotence=false: a retry of a batch whose answer was lost is appended again"
+            allowed.append(Allowance(kind=kind, reason=reason))
+        return allowed
+
+    def _order(self) -> list[Allowance]:
+        if self.enable_idempotence or self.retries == 0 or self.max_in_flight < 2:
+            return []
+        reason = (
+            f"enable.idempotence=false with {self.max_in_flight} requests in flight: a retried batch lands behind "
+            "the next one"
+        )
+        return [Allowance(kind=FindingKind.NONMONOTONIC_SEND, reason=reason)]
+
+    def _always(self) -> list[Allowance]:
+        reason = "an outcome that the client does not know may be stored: a time-out is not a failure"
+        return [Allowance(kind=FindingKind.RECOVERED, reason=reason)]
+
+
+def _acks(text: str) -> int:
+    value = {"all": ACKS_ALL, "-1": ACKS_ALL, "0": 0, "1": 1}.get(text.strip().lower())
+    if value is None:
+        raise ScenarioError(f"acks={text!r}: expected all, -1, 0 or 1")
+    return value
+
+
+def _integer(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ScenarioError(f"{name}={text!r}: expected a whole number") from None
+
+
+def _boolean(name: str, text: str) -> bool:
+    value = {"true": True, "false": False}.get(text.strip().lower())
+    if value is None:
+        raise ScenarioError(f"{name}={text!r}: expected true or false")
+    return value

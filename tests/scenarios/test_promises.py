@@ -1,0 +1,96 @@
+import pytest
+
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.findings import Cause, Finding, FindingKind
+from broker_scenarios.promises import Promises
+
+
+def finding(kind, cause=Cause.UNEXPLAINED):
+    return Finding(kind=kind, topic="t", partition=0, value_id=1, detail="", cause=cause)
+
+
+def allows(promises, kind, cause=Cause.UNEXPLAINED):
+    return promises.allowance_for(finding(kind, cause)) is not None
+
+
+def safe(**settings):
+    return Promises(**{"acks": -1, "min_insync_replicas": 2, "replication_factor": 3, **settings})
+
+
+def test_acks_all_with_two_in_sync_replicas_promises_everything():
+    for kind in FindingKind:
+        for cause in (Cause.TRUNCATED, Cause.LEADER_REPLACED, Cause.RETRY, Cause.UNEXPLAINED):
+            assert allows(safe(), kind, cause) is (kind is FindingKind.RECOVERED)
+
+
+@pytest.mark.parametrize("cause", [Cause.TRUNCATED, Cause.LEADER_REPLACED, Cause.NOT_RECORDED])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"acks": 1},
+        {"min_insync_replicas": 1},
+        {"replication_factor": 1},
+        {"unclean_leader_election": True},
+    ],
+)
+def test_a_weaker_setting_permits_what_dies_with_a_leader(settings, cause):
+    assert allows(safe(**settings), FindingKind.LOST_WRITE, cause)
+    assert allows(safe(**settings), FindingKind.INCONSISTENT_OFFSETS, cause)
+
+
+@pytest.mark.parametrize("settings", [{"acks": 1}, {"unclean_leader_election": True}])
+def test_a_loss_that_nothing_explains_is_permitted_by_no_acks(settings):
+    assert not allows(safe(**settings), FindingKind.LOST_WRITE)
+
+
+def test_acks_0_permits_any_loss():
+    assert allows(safe(acks=0), FindingKind.LOST_WRITE, Cause.NEVER_CONFIRMED)
+
+
+def test_a_retry_may_double_a_record_only_without_idempotence():
+    assert not allows(safe(), FindingKind.DUPLICATE, Cause.RETRY)
+    assert allows(safe(enable_idempotence=False), FindingKind.DUPLICATE, Cause.RETRY)
+    assert not allows(safe(enable_idempotence=False, retries=0), FindingKind.DUPLICATE, Cause.RETRY)
+
+
+def test_what_the_application_sends_twice_may_be_stored_twice():
+    assert allows(safe(), FindingKind.DUPLICATE, Cause.APPLICATION_RESEND)
+
+
+def test_order_may_break_only_without_idempotence_and_with_several_requests_in_flight():
+    kind = FindingKind.NONMONOTONIC_SEND
+    assert not allows(safe(), kind)
+    assert allows(safe(enable_idempotence=False), kind)
+    assert not allows(safe(enable_idempotence=False, max_in_flight=1), kind)
+    assert not allows(safe(enable_idempotence=False, retries=0), kind)
+
+
+def test_every_allowance_gives_its_reason():
+    for promises in (safe(acks=0), safe(acks=1), safe(min_insync_replicas=1), safe(enable_idempotence=False)):
+        assert all(len(allowance.reason) > 20 for allowance in promises.allowances())
+
+
+def test_kafkas_names_and_defaults_are_resolved():
+    promises = Promises.from_configs({}, {}, {"min.insync.replicas": "2"}, replication_factor=3)
+    assert promises.enable_idempotence
+    assert (promises.acks_name, promises.effective_min_insync_replicas, promises.max_in_flight) == ("all", 2, 5)
+    weaker = Promises.from_configs({}, {"min.insync.replicas": "1"}, {"min.insync.replicas": "2"}, replication_factor=3)
+    assert weaker.effective_min_insync_replicas == 1
+
+
+@pytest.mark.parametrize("config", [{"acks": "1"}, {"retries": "0"}, {"max.in.flight.requests.per.connection": "6"}])
+def test_a_conflicting_setting_turns_idempotence_off_silently(config):
+    assert not Promises.from_configs(config, replication_factor=3).enable_idempotence
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"acks": "2"}, "acks='2': expected all, -1, 0 or 1"),
+        ({"retries": "many"}, "retries='many': expected a whole number"),
+        ({"enable.idempotence": "yes"}, "enable.idempotence='yes': expected true or false"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_by_name(config, message):
+    with pytest.raises(ScenarioError, match=message):
+        Promises.from_configs(config, replication_factor=1)

@@ -1,0 +1,168 @@
+import pyarrow as pa
+import pytest
+
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.expectations import CountRange, Expectation, judge
+from broker_scenarios.findings import Cause, FindingKind
+from broker_scenarios.promises import Promises
+from broker_scenarios.verdict import DirectEngine, Validity, check_run
+
+WEAK = Promises(acks=1, min_insync_replicas=1, replication_factor=3, enable_idempotence=False)
+STRONG = Promises(acks=-1, min_insync_replicas=2, replication_factor=3)
+
+
+def verdict_on(story, promises, **given):
+    told = {"stored": story.stored(), "truncated": story.truncations(), "journal": [], **given}
+    return check_run(history=story.history(), promises=promises, **told)
+
+
+def truncation(story, **changes):
+    row = {"kind": "LogTruncated", "time_us": story.now_us + 10_000, "broker_id": 1, "topic": "orders",
+           "partition": 0, "from_offset": 1, "to_offset": 3, "leader_epoch": 4, "leader_id": 2}  # fmt: skip
+    return row | changes
+
+
+def election(story, **changes):
+    row = {"kind": "LeaderElected", "time_us": story.now_us + 5_000, "broker_id": 2, "topic": "orders",
+           "partition": 0, "previous_leader": 1, "leader_epoch": 4, "isr": "2,3", "unclean": False}  # fmt: skip
+    return row | changes
+
+
+def test_a_run_without_findings_is_valid(story):
+    verdict = verdict_on(story.acked(1, 2).log(1, 2), STRONG)
+    assert verdict.validity is Validity.VALID
+    assert verdict.counts.as_dict() == {
+        "sent": 2, "acked": 2, "stored": 2, "lost": 0, "duplicated": 0, "reordered": 0, "failed": 0, "unknown": 0,
+    }  # fmt: skip
+
+
+def test_a_loss_by_truncation_is_permitted_under_acks_1_and_breaks_acks_all(story):
+    story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
+    for promises, validity, permitted in ((WEAK, Validity.VALID, 2), (STRONG, Validity.BROKEN, 0)):
+        verdict = verdict_on(story, promises, journal=[truncation(story)])
+        assert verdict.validity is validity
+        judged = next(each for each in verdict.judged if each.kind is FindingKind.LOST_WRITE)
+        assert (judged.found, judged.permitted) == (2, permitted)
+
+
+def test_a_loss_says_which_broker_truncated_it_and_at_which_epoch(story):
+    story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
+    (group,) = verdict.groups
+    assert (group.cause, group.count, group.first_offset, group.last_offset) == (Cause.TRUNCATED, 2, 1, 2)
+    assert group.why == ("broker 1 rejoined behind leader 2 at leader epoch 4, 0.015 s, and truncated offsets 1 to 2")
+
+
+def test_a_truncation_in_the_journal_alone_explains_a_loss(story):
+    story.acked(1, 2).log(1)
+    (finding,) = verdict_on(story, WEAK, journal=[truncation(story)]).findings
+    assert finding.cause is Cause.TRUNCATED
+
+
+def test_a_record_left_on_a_broker_that_never_came_back_names_the_election(story):
+    story.acked(1, 2).log(1)
+    (finding,) = verdict_on(story, WEAK, journal=[election(story)]).findings
+    assert finding.cause is Cause.LEADER_REPLACED
+    assert "broker 2 became leader at epoch 4" in finding.detail
+
+
+def test_a_loss_that_neither_truncation_nor_election_explains_breaks_even_acks_1(story):
+    verdict = verdict_on(story.acked(1, 2).log(1), WEAK)
+    assert verdict.validity is Validity.BROKEN
+    assert verdict.findings[0].cause is Cause.UNEXPLAINED
+
+
+def test_an_offset_given_away_twice_is_excused_with_the_loss_behind_it(story):
+    story.acked(1, 2).truncated(2, first_offset=1).acked(3, first_offset=1).log(1, 3)
+    assert verdict_on(story, WEAK, journal=[truncation(story)]).validity is Validity.VALID
+    assert verdict_on(story, STRONG, journal=[truncation(story)]).validity is Validity.BROKEN
+
+
+def test_duplicates_are_judged_by_idempotence(story):
+    story.acked(1, 2).log(1, 2, 1)
+    assert verdict_on(story, WEAK).validity is Validity.VALID
+    assert verdict_on(story, STRONG).validity is Validity.BROKEN
+
+
+def test_a_stored_record_of_unknown_outcome_is_information(story):
+    verdict = verdict_on(story.acked(1).send(2).info(2).log(1, 2), STRONG)
+    assert verdict.validity is Validity.VALID
+    assert verdict.found("recovered") == 1
+    assert verdict.counts.unknown == 1
+
+
+def test_the_same_outcome_mistaken_for_a_failure_is_noticed(story):
+    assert verdict_on(story.acked(1).send(2).fail(2).log(1, 2), WEAK).validity is Validity.BROKEN
+
+
+class CrashingEngine(DirectEngine):
+    def check(self, history, logs):
+        table = super().check(history, logs)
+        (row,) = table.slice(0, 1).to_pylist()
+        crash = {**row, "sort": "crash", "kind": "duplicate", "detail": "KeyError: 3"}
+        return pa.concat_tables([table, pa.Table.from_pylist([crash], schema=table.schema)])
+
+
+def test_a_crashed_check_makes_the_verdict_unknown_and_never_valid(story):
+    verdict = verdict_on(story.acked(1).log(1), STRONG, engine=CrashingEngine())
+    assert verdict.validity is Validity.UNKNOWN
+    assert verdict.reasons == ["check duplicate crashed on orders-0: KeyError: 3"]
+
+
+def test_broken_goes_before_unknown(story):
+    verdict = verdict_on(story.acked(1, 2).log(1), STRONG, engine=CrashingEngine())
+    assert verdict.validity is Validity.BROKEN
+    assert len(verdict.reasons) == 2
+
+
+def test_without_truth_nothing_is_known(story):
+    verdict = verdict_on(story.acked(1), STRONG, stored=None)
+    assert verdict.validity is Validity.UNKNOWN
+
+
+def test_without_one_acknowledged_record_nothing_was_tested(story):
+    verdict = verdict_on(story.send(1).fail(1), STRONG)
+    assert verdict.validity is Validity.UNKNOWN
+    assert verdict.reasons == ["no record was acknowledged: nothing was tested"]
+
+
+def test_a_doubt_of_the_runner_makes_the_verdict_unknown(story):
+    verdict = verdict_on(story.acked(1).log(1), STRONG, doubts=["the journal dropped 3 events"])
+    assert verdict.validity is Validity.UNKNOWN
+
+
+def test_what_breaks_a_promise_comes_before_what_is_permitted(story):
+    story.acked(1, 2, 3).log(1, 1).truncated(2, 3, first_offset=1).log(99, first_offset=9)
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
+    assert [group.kind.value for group in verdict.groups] == ["misdelivered", "lost-write", "duplicate"]
+
+
+def test_partitions_are_counted_apart(story):
+    story.acked(1, partition=0).acked(2, partition=1).log(1, partition=0)
+    verdict = verdict_on(story, WEAK)
+    assert verdict.partitions["orders", 0].lost == 0
+    assert verdict.partitions["orders", 1].lost == 1
+    assert (verdict.counts.acked, verdict.counts.lost) == (2, 1)
+
+
+def test_an_expectation_that_is_met_misses_nothing(story):
+    story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
+    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
+    wanted = {"lost": CountRange(at_least=1), "duplicate": CountRange(at_most=0)}
+    assert judge(verdict, Expectation(counts=wanted)).met
+
+
+def test_an_expectation_that_is_missed_says_in_what(story):
+    verdict = verdict_on(story.acked(1).log(1), STRONG)
+    wanted = Expectation(validity=Validity.BROKEN, counts={"lost": CountRange(at_least=1)})
+    judgement = judge(verdict, wanted, ("rule hold-fetch never fired",))
+    assert judgement.misses == (
+        "rule hold-fetch never fired",
+        "verdict valid, expected broken: nothing was found that the configuration does not permit",
+        "lost 0, expected at least 1",
+    )
+
+
+def test_an_unknown_count_is_refused():
+    with pytest.raises(ScenarioError, match="expected count 'loss' is unknown"):
+        Expectation(counts={"loss": CountRange()})
