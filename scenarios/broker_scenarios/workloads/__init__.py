@@ -1,0 +1,1 @@
+"""What the producers of a scenario send: loads made by seed, one kind a file."""

@@ -1,0 +1,52 @@
+"""The value of a record: its id in eight bytes, big endian, then filler that the id alone decides.
+
+So the logs can be read back and every stored record traced to its send. The filler has sixteen different
+bytes, so that codecs find about the redundancy of text.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from typing import Final
+
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.workloads.splitmix import CounterStream, mix64
+
+__all__ = ["VALUE_BYTES_MIN", "value_bytes", "value_id_of"]
+
+VALUE_BYTES_MIN: Final = 8
+_BLOCK_BYTES: Final = 1 << 16
+_ALPHABET: Final = b"abcdefghijklmnop"
+_ID: Final = struct.Struct(">q")
+
+
+def value_bytes(value_id: int, size_bytes: int) -> bytes:
+    """The value of a record, `size_bytes` long."""
+    filler = size_bytes - VALUE_BYTES_MIN
+    if filler < 0:
+        raise ScenarioError(f"a value of {size_bytes} bytes cannot hold its id: at least {VALUE_BYTES_MIN}")
+    block = _block()
+    start = mix64(value_id) % _BLOCK_BYTES
+    part = block[start : start + filler]
+    while len(part) < filler:
+        part += block[: filler - len(part)]
+    return _ID.pack(value_id) + part
+
+
+def value_id_of(value: bytes | memoryview | None) -> int:
+    """The id of a stored value; -1 for bytes that none of our loads has made."""
+    if value is None or len(value) < VALUE_BYTES_MIN:
+        return -1
+    (value_id,) = _ID.unpack_from(value)
+    return int(value_id)
+
+
+@lru_cache(maxsize=1)
+def _block() -> bytes:
+    stream = CounterStream(0, 0)
+    return bytes(
+        _ALPHABET[(word >> shift) & 15]
+        for word in (stream.at(counter) for counter in range(_BLOCK_BYTES // 16))
+        for shift in range(0, 64, 4)
+    )
