@@ -87,6 +87,8 @@ _KNOWN_ATTRIBUTES: Final = (
     | CONTROL_FLAG_MASK
     | DELETE_HORIZON_FLAG_MASK
 )
+_INT64_MIN: Final = -(1 << 63)
+_INT64_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,11 +124,14 @@ def read_records(batch: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESS
     if header.records_count < 0:
         raise InvalidRecord(0, 0, f"record count {header.records_count} is negative")
     section = records_section(batch, header, limit_bytes=limit_bytes)
+    log_append_time = None
+    if header.timestamp_type == TimestampType.LOG_APPEND_TIME:
+        log_append_time = header.max_timestamp
     records: list[Record] = []
     position = 0
     for index in range(header.records_count):
         try:
-            record, position = _read_record(section, position, header)
+            record, position = _read_record(section, position, header, log_append_time)
         except (IndexError, MalformedVarint) as error:
             raise InvalidRecord(index, position, str(error) or "the records end inside of it") from None
         except _BadRecord as error:
@@ -220,7 +225,7 @@ class _BadRecord(Exception):
     """A record's own fields do not fit; read_records adds where."""
 
 
-def _read_record(section: bytes, position: int, header: BatchHeader) -> tuple[Record, int]:
+def _read_record(section: bytes, position: int, header: BatchHeader, log_append_time: int | None) -> tuple[Record, int]:
     size, position = decode_varint(section, position)
     start = position
     if size > len(section) - position:
@@ -242,17 +247,13 @@ def _read_record(section: bytes, position: int, header: BatchHeader) -> tuple[Re
         headers.append((name.decode("utf-8", "replace"), header_value))
     if position - start != size:
         raise _BadRecord(f"length {size}, its fields take {position - start} bytes")
-    if header.timestamp_type == TimestampType.LOG_APPEND_TIME:
-        timestamp = header.max_timestamp
-    else:
-        timestamp = _wrap_int64(header.base_timestamp + timestamp_delta)
+    offset = header.base_offset + offset_delta
+    timestamp = header.base_timestamp + timestamp_delta if log_append_time is None else log_append_time
+    if not (_INT64_MIN <= offset <= _INT64_MAX and _INT64_MIN <= timestamp <= _INT64_MAX):
+        # Java's long addition wraps, and a hostile delta can drive it there.
+        offset, timestamp = _wrap_int64(offset), _wrap_int64(timestamp)
     record = Record(
-        offset=_wrap_int64(header.base_offset + offset_delta),
-        timestamp=timestamp,
-        key=key,
-        value=value,
-        headers=tuple(headers),
-        attributes=attributes,
+        offset=offset, timestamp=timestamp, key=key, value=value, headers=tuple(headers), attributes=attributes
     )
     return record, position
 
@@ -267,7 +268,6 @@ def _read_nullable(section: bytes, position: int) -> tuple[bytes | None, int]:
 
 
 def _wrap_int64(value: int) -> int:
-    # Java's long addition, which a hostile delta can drive over the edge.
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 

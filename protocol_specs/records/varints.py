@@ -53,12 +53,16 @@ def size_of_varint(value: int) -> int:
 
 def decode_unsigned_varint(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
     """Read a number of 32 bits without sign."""
+    if position < len(buffer) and (byte := buffer[position]) < 0x80:
+        return byte, position + 1
     value, end = _decode(buffer, position, MAX_VARINT_BYTES)
     return value & _MASK_32, end
 
 
 def decode_varint(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
     """Read a zigzag int32."""
+    if position < len(buffer) and (byte := buffer[position]) < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1
     raw, end = _decode(buffer, position, MAX_VARINT_BYTES)
     raw &= _MASK_32
     return (raw >> 1) ^ -(raw & 1), end
@@ -66,6 +70,8 @@ def decode_varint(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
 
 def decode_varlong(buffer: bytes | memoryview, position: int) -> tuple[int, int]:
     """Read a zigzag int64."""
+    if position < len(buffer) and (byte := buffer[position]) < 0x80:
+        return (byte >> 1) ^ -(byte & 1), position + 1
     raw, end = _decode(buffer, position, MAX_VARLONG_BYTES)
     raw &= _MASK_64
     return (raw >> 1) ^ -(raw & 1), end

@@ -1,0 +1,250 @@
+"""The structural walk over a batch's records: what a broker must know before it stores them, without making objects.
+
+Mirrors the loops of LogValidator over DefaultRecordBatch's iterators. Kafka has more than one reader of records, and
+they answer differently for some malformed ones; `RecordReading` names them.
+
+Three speeds lie inside. Runs of records with one layout (equal sizes and key lengths, no headers) are checked column by
+column (`record_runs`); other records go through a loop over varints of one or two bytes; what is longer, has headers or
+is malformed goes through the slow reader, which also finds the words for the error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from protocol_specs.errors import InvalidRecord, MalformedVarint
+from protocol_specs.records.record_runs import measure_run
+from protocol_specs.records.varints import MAX_VARINT_BYTES, decode_varint, decode_varlong
+
+NOT_FOUND: Final = -1
+
+_INT64_MIN: Final = -(1 << 63)
+_INT64_MAX: Final = (1 << 63) - 1
+_TWO_BYTES_END: Final = 1 << 14
+# A run that is shorter than this costs more than it saves; after such a try the next one waits twice as long.
+_RUN_WORTH_RECORDS: Final = 8
+
+
+class RecordReading(Enum):
+    """Which of Kafka's readers the walk mirrors."""
+
+    BUFFER = auto()
+    """Uncompressed records (DefaultRecord.readFrom a buffer): a record's fields must take exactly its length."""
+    STREAM = auto()
+    """Compressed records that are to be written anew (readFrom a stream): likewise, but an endless length is 87."""
+    PARTIAL = auto()
+    """Compressed records that are kept as they are (readPartiallyFrom): the length is read and ignored."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordsWalk:
+    """What the walk saw. Deltas are those of the records; indexes count from 0, NOT_FOUND where there is none."""
+
+    records_count: int
+    min_timestamp_delta: int
+    max_timestamp_delta: int
+    first_wrong_offset_index: int
+    first_null_key_index: int
+
+    def min_timestamp(self, base_timestamp: int) -> int:
+        """The smallest record timestamp of a CreateTime batch."""
+        return base_timestamp + self.min_timestamp_delta
+
+    def max_timestamp(self, base_timestamp: int) -> int:
+        """The largest record timestamp of a CreateTime batch."""
+        return base_timestamp + self.max_timestamp_delta
+
+    def timestamps_wrap(self, base_timestamp: int) -> bool:
+        """Whether some timestamp leaves int64, where Java wraps; then only read_records tells the true ones."""
+        return self.min_timestamp(base_timestamp) < _INT64_MIN or self.max_timestamp(base_timestamp) > _INT64_MAX
+
+
+def walk_records(
+    section: bytes | memoryview, count: int, *, reading: RecordReading = RecordReading.BUFFER
+) -> RecordsWalk:
+    """Walk `count` records of a decompressed section; an offset delta is right when it is the record's index.
+
+    Raises InvalidRecord (Kafka's 87) for the first malformed record, for bytes after the last one and for a negative
+    count; MalformedVarint (Kafka's -1) in a BUFFER for a record length that does not end after five bytes.
+    """
+    if count < 0:
+        raise InvalidRecord(0, 0, f"record count {count} is negative")
+    if count == 0:
+        return RecordsWalk(
+            records_count=0,
+            min_timestamp_delta=0,
+            max_timestamp_delta=0,
+            first_wrong_offset_index=NOT_FOUND,
+            first_null_key_index=NOT_FOUND,
+        )
+    data = bytes(section)
+    if reading is not RecordReading.PARTIAL:
+        return _Walk(data, count, reading).finish()
+    try:
+        # Records that the strict reader takes are the same to the partial one.
+        return _Walk(data, count, RecordReading.STREAM).finish()
+    except InvalidRecord:
+        return _Walk(data, count, reading).finish()
+
+
+class _Walk:
+    """One walk: a loop whose state lies in locals, and what it notes on the way."""
+
+    __slots__ = ("count", "data", "first_null_key", "first_wrong_offset", "high", "low", "reading")
+
+    def __init__(self, data: bytes, count: int, reading: RecordReading) -> None:
+        self.data = data
+        self.count = count
+        self.reading = reading
+        self.low = _INT64_MAX
+        self.high = _INT64_MIN
+        self.first_null_key = NOT_FOUND
+        self.first_wrong_offset = NOT_FOUND
+
+    def finish(self) -> RecordsWalk:
+        end = self._read_slowly() if self.reading is RecordReading.PARTIAL else self._loop()
+        if end != len(self.data):
+            raise InvalidRecord(self.count, end, f"{len(self.data) - end} bytes after the last record")
+        return RecordsWalk(
+            records_count=self.count,
+            min_timestamp_delta=self.low,
+            max_timestamp_delta=self.high,
+            first_wrong_offset_index=self.first_wrong_offset,
+            first_null_key_index=self.first_null_key,
+        )
+
+    def _loop(self) -> int:
+        data, count, low, high = self.data, self.count, self.low, self.high
+        index = position = stop = length = timestamp = offset = key = 0
+        null_key = 1
+        next_try, pause = 1, _RUN_WORTH_RECORDS
+        while index < count:
+            start = position
+            try:
+                length = data[position]
+                position += 1
+                if length > 127:
+                    length += (data[position] << 7) - 128
+                    position += 1
+                stop = position + (length >> 1)
+                timestamp = data[position + 1]
+                position += 2
+                if timestamp > 127:
+                    timestamp += (data[position] << 7) - 128
+                    position += 1
+                offset = data[position]
+                position += 1
+                if offset > 127:
+                    offset += (data[position] << 7) - 128
+                    position += 1
+                key = data[position]
+                position += 1
+                if key > 127:
+                    key += (data[position] << 7) - 128
+                    position += 1
+                if not key & 1:
+                    position += key >> 1
+                value = data[position]
+                position += 1
+                if value > 127:
+                    value += (data[position] << 7) - 128
+                    position += 1
+                if not value & 1:
+                    position += value >> 1
+                # A third byte of any varint shows above 14 bits. The last byte is the count of headers.
+                plain = (length | timestamp | offset | key | value) < _TWO_BYTES_END and not data[position]
+                position += 1
+            except IndexError:
+                plain = False
+            if plain and position == stop and not length & 1:
+                delta = (timestamp >> 1) ^ -(timestamp & 1)
+            else:
+                position, delta, offset, key, plain = self._read_record(start, index)
+            if offset != index << 1 or key & null_key:
+                self._note(index, offset, key)
+                null_key &= ~key
+            if delta > high:  # noqa: PLR1730 - a call would cost more than the comparison
+                high = delta
+            if delta < low:  # noqa: PLR1730
+                low = delta
+            index += 1
+            if index >= next_try and plain:
+                index, position, next_try, pause = self._try_run(index, start, position, pause)
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        return position
+
+    def _try_run(self, index: int, start: int, position: int, pause: int) -> tuple[int, int, int, int]:
+        """Skip the records that are like the one at `start`; answers where to go on, and when to try again."""
+        run = None
+        if self.count - index >= _RUN_WORTH_RECORDS:
+            run = measure_run(self.data, start, position - start, index, self.count)
+        if run is None:
+            return index, position, index + pause, pause * 2
+        self.low = min(self.low, run.min_timestamp_delta)
+        self.high = max(self.high, run.max_timestamp_delta)
+        position += run.records_count * (position - start)
+        index += run.records_count
+        if run.records_count < _RUN_WORTH_RECORDS:
+            return index, position, index + pause, pause * 2
+        return index, position, index + 1, _RUN_WORTH_RECORDS
+
+    def _note(self, index: int, offset: int, key: int) -> None:
+        if offset != index << 1 and self.first_wrong_offset < 0:
+            self.first_wrong_offset = index
+        if key & 1 and self.first_null_key < 0:
+            self.first_null_key = index
+
+    def _read_slowly(self) -> int:
+        position = 0
+        for index in range(self.count):
+            position, delta, offset, key, _ = self._read_record(position, index)
+            self._note(index, offset, key)
+            self.low = min(self.low, delta)
+            self.high = max(self.high, delta)
+        return position
+
+    def _read_record(self, start: int, index: int) -> tuple[int, int, int, int, bool]:
+        """Read any record: its end, timestamp delta, raw offset delta, 1 for a null key, whether it has no headers."""
+        data = self.data
+        partial = self.reading is RecordReading.PARTIAL
+        position = start
+        try:
+            length, position = decode_varint(data, start)
+        except MalformedVarint as error:
+            if self.reading is RecordReading.BUFFER and len(data) - start >= MAX_VARINT_BYTES:
+                raise
+            raise InvalidRecord(index, start, error.reason) from None
+        body = position
+        if not partial and length > len(data) - body:
+            raise InvalidRecord(index, start, f"length {length}, {len(data) - body} bytes left")
+        try:
+            timestamp, position = decode_varlong(data, body + 1)
+            offset, position = decode_varint(data, position)
+            key, position = decode_varint(data, position)
+            position = self._skip(position, key, index)
+            value, position = decode_varint(data, position)
+            position = self._skip(position, value, index)
+            headers, position = decode_varint(data, position)
+            if headers < 0 or (headers > len(data) - position and not partial):
+                raise InvalidRecord(index, position, f"{headers} headers, {len(data) - position} bytes left")
+            for _ in range(headers):
+                name, position = decode_varint(data, position)
+                if name < 0:
+                    raise InvalidRecord(index, position, f"length {name} of a header's key")
+                position = self._skip(position, name, index)
+                header_value, position = decode_varint(data, position)
+                position = self._skip(position, header_value, index)
+        except MalformedVarint as error:
+            raise InvalidRecord(index, error.position, error.reason) from None
+        if not partial and position - body != length:
+            raise InvalidRecord(index, start, f"length {length}, its fields take {position - body} bytes")
+        return position, timestamp, offset << 1, int(key < 0), not headers
+
+    def _skip(self, position: int, size: int, index: int) -> int:
+        if size <= 0:
+            return position
+        if size > len(self.data) - position:
+            raise InvalidRecord(index, position, f"length {size}, {len(self.data) - position} bytes left")
+        return position + size
