@@ -1,15 +1,14 @@
-"""Record batches of magic 2: records out of a batch, and batches with another offset, epoch or producer state.
+"""Record batches of magic 2 (KIP-98), and how one becomes another: a new offset, epoch, timestamp or producer.
 
-Mirrors DefaultRecordBatch, DefaultRecord and MemoryRecords (KIP-98). What concerns the header alone is in batch_peek,
-building in batch_builder, the broker's structural check in batch_walk; their public names are here too.
+Mirrors DefaultRecordBatch. What concerns the header alone is in batch_peek, building in batch_builder, reading in
+record_reader; their public names are here too. A broker's structural check is in batch_walk.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import Final
 
-from protocol_specs.errors import InvalidRecord, MalformedVarint, TruncatedRecordBatch
 from protocol_specs.records.batch_builder import (
     Header,
     RecordBatchBuilder,
@@ -40,11 +39,15 @@ from protocol_specs.records.batch_peek import (
     peek_header,
 )
 from protocol_specs.records.checksums import crc32c
-from protocol_specs.records.compression import CompressionCodec, decompress
-from protocol_specs.records.varints import decode_varint, decode_varlong
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.record_reader import (
+    MAX_DECOMPRESSED_BYTES,
+    Record,
+    raw_records,
+    read_record_set,
+    read_records,
+    records_section,
+)
 
 __all__ = [
     "MAX_DECOMPRESSED_BYTES",
@@ -77,9 +80,6 @@ __all__ = [
     "with_producer_state",
 ]
 
-MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
-"""The default of every `limit_bytes`: what one batch may decompress to."""
-
 _KNOWN_ATTRIBUTES: Final = (
     COMPRESSION_CODEC_MASK
     | TIMESTAMP_TYPE_MASK
@@ -87,66 +87,6 @@ _KNOWN_ATTRIBUTES: Final = (
     | CONTROL_FLAG_MASK
     | DELETE_HORIZON_FLAG_MASK
 )
-_INT64_MIN: Final = -(1 << 63)
-_INT64_MAX: Final = (1 << 63) - 1
-
-
-@dataclass(slots=True, kw_only=True)
-class Record:
-    """One record with its offset and timestamp in full. A header's key that is not UTF-8 is read with replacements."""
-
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[Header, ...] = ()
-    attributes: int = 0
-
-
-def records_section(
-    batch: bytes | memoryview, header: BatchHeader, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES
-) -> bytes:
-    """Answer the records of the batch at the start of the buffer, decompressed; at most `limit_bytes` come out.
-
-    Raises TruncatedRecordBatch, UnknownCodec, CorruptCompressedData, DecompressionLimitExceeded.
-    """
-    return decompress(header.codec, _raw_records(batch, header), limit_bytes=limit_bytes)
-
-
-def read_records(batch: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> list[Record]:
-    """Read the records of the batch at the start of the buffer; its checksum is not verified (see check_batch).
-
-    Raises a RecordBatchError: InvalidRecord for the first record that does not fit, and those of records_section.
-    """
-    header = peek_header(batch)
-    if header.records_count == 0:
-        return []
-    if header.records_count < 0:
-        raise InvalidRecord(0, 0, f"record count {header.records_count} is negative")
-    section = records_section(batch, header, limit_bytes=limit_bytes)
-    log_append_time = None
-    if header.timestamp_type == TimestampType.LOG_APPEND_TIME:
-        log_append_time = header.max_timestamp
-    records: list[Record] = []
-    position = 0
-    for index in range(header.records_count):
-        try:
-            record, position = _read_record(section, position, header, log_append_time)
-        except (IndexError, MalformedVarint) as error:
-            raise InvalidRecord(index, position, str(error) or "the records end inside of it") from None
-        except _BadRecord as error:
-            raise InvalidRecord(index, position, str(error)) from None
-        records.append(record)
-    if position != len(section):
-        rest = len(section) - position
-        raise InvalidRecord(header.records_count, position, f"{rest} bytes after the last record")
-    return records
-
-
-def read_record_set(buffer: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:
-    """Read the records of every whole batch of a record set, in order; control records are among them."""
-    for _, batch in iterate_batches(buffer):
-        yield from read_records(batch, limit_bytes=limit_bytes)
 
 
 def with_offset_and_epoch(
@@ -175,7 +115,7 @@ def with_offset_and_epoch(
         if timestamp_type == TimestampType.LOG_APPEND_TIME:
             header.attributes |= TIMESTAMP_TYPE_MASK
         return _with_checksum(header, batch)
-    return b"".join((header.pack(), _raw_records(batch, header)))
+    return b"".join((header.pack(), raw_records(batch, header)))
 
 
 def with_producer_state(
@@ -221,65 +161,8 @@ def empty_batch(header: BatchHeader) -> bytes:
     )
 
 
-class _BadRecord(Exception):
-    """A record's own fields do not fit; read_records adds where."""
-
-
-def _read_record(section: bytes, position: int, header: BatchHeader, log_append_time: int | None) -> tuple[Record, int]:
-    size, position = decode_varint(section, position)
-    start = position
-    if size > len(section) - position:
-        raise _BadRecord(f"length {size}, {len(section) - position} bytes left")
-    attributes = section[position]
-    timestamp_delta, position = decode_varlong(section, position + 1)
-    offset_delta, position = decode_varint(section, position)
-    key, position = _read_nullable(section, position)
-    value, position = _read_nullable(section, position)
-    count, position = decode_varint(section, position)
-    headers: list[Header] = []
-    if not 0 <= count <= len(section) - position:
-        raise _BadRecord(f"{count} headers, {len(section) - position} bytes left")
-    for _ in range(count):
-        name, position = _read_nullable(section, position)
-        if name is None:
-            raise _BadRecord("negative size of a header's key")
-        header_value, position = _read_nullable(section, position)
-        headers.append((name.decode("utf-8", "replace"), header_value))
-    if position - start != size:
-        raise _BadRecord(f"length {size}, its fields take {position - start} bytes")
-    offset = header.base_offset + offset_delta
-    timestamp = header.base_timestamp + timestamp_delta if log_append_time is None else log_append_time
-    if not (_INT64_MIN <= offset <= _INT64_MAX and _INT64_MIN <= timestamp <= _INT64_MAX):
-        # Java's long addition wraps, and a hostile delta can drive it there.
-        offset, timestamp = _wrap_int64(offset), _wrap_int64(timestamp)
-    record = Record(
-        offset=offset, timestamp=timestamp, key=key, value=value, headers=tuple(headers), attributes=attributes
-    )
-    return record, position
-
-
-def _read_nullable(section: bytes, position: int) -> tuple[bytes | None, int]:
-    size, position = decode_varint(section, position)
-    if size < 0:
-        return None, position
-    if size > len(section) - position:
-        raise _BadRecord(f"length {size}, {len(section) - position} bytes left")
-    return section[position : position + size], position + size
-
-
-def _wrap_int64(value: int) -> int:
-    return (value + (1 << 63)) % (1 << 64) - (1 << 63)
-
-
-def _raw_records(batch: bytes | memoryview, header: BatchHeader) -> memoryview:
-    size = header.size_in_bytes
-    if len(batch) < size:
-        raise TruncatedRecordBatch(size, len(batch))
-    return memoryview(batch)[RECORD_BATCH_OVERHEAD : max(size, RECORD_BATCH_OVERHEAD)]
-
-
 def _with_checksum(header: BatchHeader, batch: bytes | memoryview) -> bytes:
-    records = _raw_records(batch, header)
+    records = raw_records(batch, header)
     packed = bytearray(header.pack())
     crc = crc32c(records, crc32c(packed[ATTRIBUTES_OFFSET:]))
     packed[ATTRIBUTES_OFFSET - 4 : ATTRIBUTES_OFFSET] = crc.to_bytes(4, "big")
