@@ -103,6 +103,13 @@ def test_a_todo_carries_its_issue_number() -> None:
     assert found == []
 
 
+def test_spark_is_imported_in_its_own_folder_alone() -> None:
+    # Import-linter sees whole packages; within broker_scenarios the border is a folder.
+    spark = PACKAGES["broker_scenarios"] / "spark"
+    imports = re.compile(r"^\s*(?:from|import) pyspark\b", re.MULTILINE)
+    assert [relative(path) for path in MODULES if spark not in path.parents and imports.search(path.read_text())] == []
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_package_tells_type_checkers_that_it_is_typed(package: str) -> None:
     assert (PACKAGES[package] / "py.typed").exists()
