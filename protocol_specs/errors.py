@@ -97,6 +97,22 @@ class NegativeFrameSize(FrameError):
         return f"frame size {self.size} is negative"
 
 
+class UnknownRelease(ProtocolError):
+    """There is no table of the release asked for."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        super().__init__(name, known)
+        self.name = name
+        self.known = known
+
+    def __str__(self) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(self.name, self.known, n=1, cutoff=0.3)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return f"no broker release {self.name!r} is known{hint} (known: {', '.join(self.known)})"
+
+
 class RecordBatchError(ProtocolError):
     """A record batch that cannot be used; `error_code` is what a broker answers for it."""
 

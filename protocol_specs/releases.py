@@ -1,0 +1,147 @@
+"""What brokers of each Kafka release list in ApiVersions: API versions and features (KIP-35, KIP-584).
+
+The tables in data/releases.json were observed on brokers of those releases (0.8 and 0.9 have no ApiVersions; theirs are
+the versions that they parse). A release is asked for by its full name or by its minor version, which means the newest
+patch: "4.3.1", "4.3", "3.7". A mode may be asked for too, because ZooKeeper and KRaft brokers list different APIs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from protocol_specs.errors import UnknownRelease
+from protocol_specs.version_range import VersionRange
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Mode(Enum):
+    """Who keeps the cluster's metadata."""
+
+    ZOOKEEPER = "zk"
+    KRAFT = "kraft"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """The feature section of one ApiVersions version; a finalized range is one level to a KRaft broker."""
+
+    supported: Mapping[str, VersionRange]
+    finalized: Mapping[str, VersionRange]
+    finalized_epoch_sent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerTable:
+    """What one listener answers: its APIs in the order sent, and features by ApiVersions version (3, 4)."""
+
+    api_versions: Mapping[int, VersionRange]
+    features: Mapping[int, Features]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One release in one mode. The shortcuts below speak of the broker listener."""
+
+    name: str
+    mode: Mode
+    observed: bool
+    listeners: Mapping[str, ListenerTable]
+
+    @property
+    def api_versions(self) -> Mapping[int, VersionRange]:
+        """API key to version range, in the order sent."""
+        return self.listeners["broker"].api_versions
+
+    @property
+    def supported_features(self) -> Mapping[str, VersionRange]:
+        """The features of the newest ApiVersions version that the release answers; empty before 2.4."""
+        return _newest(self.listeners["broker"]).supported
+
+    @property
+    def finalized_features(self) -> Mapping[str, VersionRange]:
+        """The features that a new cluster of this release has finalized."""
+        return _newest(self.listeners["broker"]).finalized
+
+    @property
+    def version(self) -> tuple[int, ...]:
+        """The name as numbers, for comparisons."""
+        return _numbers(self.name)
+
+
+def get(name: str, mode: Mode | None = None) -> Release:
+    """Answer a release, KRaft where it has both modes and none is asked for; raises UnknownRelease."""
+    table = _by_name()
+    modes = table.get(name) or table.get(_newest_patch(name, list(table)))
+    if modes is None:
+        raise UnknownRelease(name, list(table))
+    if mode is None:
+        return modes.get(Mode.KRAFT) or modes[Mode.ZOOKEEPER]
+    if mode not in modes:
+        raise UnknownRelease(f"{name} in {mode.value} mode", [f"{name} in {known.value} mode" for known in modes])
+    return modes[mode]
+
+
+def names() -> list[str]:
+    """Answer the full names of all releases, oldest first."""
+    return list(_by_name())
+
+
+_NO_FEATURES: Final = Features(supported={}, finalized={}, finalized_epoch_sent=False)
+
+
+def _newest(listener: ListenerTable) -> Features:
+    return listener.features[max(listener.features)] if listener.features else _NO_FEATURES
+
+
+def _numbers(name: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in name.split("."))
+
+
+def _newest_patch(name: str, known: list[str]) -> str:
+    patches = [release for release in known if release.startswith(f"{name}.")]
+    return max(patches, key=_numbers) if name.count(".") and patches else name
+
+
+@cache
+def _by_name() -> dict[str, dict[Mode, Release]]:
+    text = files("protocol_specs").joinpath("data/releases.json").read_text("utf-8")
+    table: dict[str, dict[Mode, Release]] = {}
+    for entry in json.loads(text):
+        release = Release(
+            name=entry["release"],
+            mode=Mode(entry["mode"]),
+            observed=entry["source"] == "observed",
+            listeners=MappingProxyType({name: _listener(raw) for name, raw in entry["listeners"].items()}),
+        )
+        table.setdefault(release.name, {})[release.mode] = release
+    return table
+
+
+def _listener(raw: dict[str, Any]) -> ListenerTable:
+    apis: dict[str, list[int]] = raw["apis"]
+    order = raw.get("order_sent", [int(key) for key in apis])
+    features = {version: _features(raw[f"v{version}"]) for version in (3, 4) if f"v{version}" in raw}
+    return ListenerTable(
+        api_versions=MappingProxyType({key: VersionRange(*apis[str(key)]) for key in order}),
+        features=MappingProxyType(features),
+    )
+
+
+def _features(raw: dict[str, Any]) -> Features:
+    return Features(
+        supported=_ranges(raw.get("supported_features", {})),
+        finalized=_ranges(raw.get("finalized_features", {})),
+        finalized_epoch_sent=raw.get("finalized_features_epoch_sent", False),
+    )
+
+
+def _ranges(raw: dict[str, list[int]]) -> Mapping[str, VersionRange]:
+    return MappingProxyType({name: VersionRange(*bounds) for name, bounds in raw.items()})
