@@ -347,9 +347,9 @@ def _refused_timestamp(record: Record, header: BatchHeader, config: TopicConfig,
             )
         return None
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        kind = "PartialDefaultRecord" if header.is_compressed else "DefaultRecord"
-        key_size = 0 if record.key is None else len(record.key)
-        value_size = 0 if record.value is None else len(record.value)
+        kind, none = ("PartialDefaultRecord", -1) if header.is_compressed else ("DefaultRecord", 0)
+        key_size = none if record.key is None else len(record.key)
+        value_size = none if record.value is None else len(record.value)
         return (
             f"Invalid timestamp type in message {kind}(offset={record.offset}, timestamp={record.timestamp}, "
             f"key={key_size} bytes, value={value_size} bytes). Producer should not set timestamp type to LogAppendTime."
