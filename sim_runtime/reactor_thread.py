@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -63,11 +63,11 @@ class ReactorThread:
 
         Raises what the function raised, or DeadlineExceeded; then a Deferred that is late gets cancelled.
         """
-        self._refuse_own_thread("call")
+        self._refuse_here("call")
         future: Future[Any] = Future()
         waiting: list[Deferred[Any]] = []
         with self._lock:
-            self._refuse_when_gone()
+            self._refuse_when_stopped()
             self._pending[future] = None
             self.reactor.callFromThread(self._begin, future, waiting, function, args)
         try:
@@ -85,11 +85,10 @@ class ReactorThread:
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> None:
         """Stop the reactor and wait for its thread; calls that still wait fail. To stop twice does nothing."""
-        self._refuse_own_thread("stop")
+        self._refuse_here("stop")
         with self._lock:
             if self._stopped:
                 return
-            self._refuse_when_gone()
             self._stopped = True
         self.reactor.callFromThread(self.reactor.stop)
         self._thread.join(timeout_s)
@@ -99,7 +98,7 @@ class ReactorThread:
             raise DeadlineExceeded(awaited, timeout_s * 1000, "stop(timeout_s=...)")
         release_reactor(self.reactor)
 
-    def __enter__(self) -> ReactorThread:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -133,17 +132,18 @@ class ReactorThread:
         for future in pending:
             _settle(future, Failure(ReactorThreadError(f"reactor thread {self.name!r} was stopped during this call")))
 
-    def _refuse_when_gone(self) -> None:
+    def _refuse_when_stopped(self) -> None:
+        if self._stopped:
+            raise ReactorThreadError(f"reactor thread {self.name!r} is stopped")
+
+    def _refuse_here(self, method: str) -> None:
+        # Before any lock is taken: a fork may have copied it locked.
         if os.getpid() != self._pid:
             raise ReactorThreadError(
                 f"reactor thread {self.name!r} was started in process {self._pid} and did not survive the fork into "
                 f"process {os.getpid()}: start a new one there"
             )
-        if self._stopped:
-            raise ReactorThreadError(f"reactor thread {self.name!r} is stopped")
-
-    def _refuse_own_thread(self, method: str) -> None:
-        if threading.current_thread() is self._thread and os.getpid() == self._pid:
+        if threading.current_thread() is self._thread:
             raise ReactorThreadError(
                 f"{method}() of reactor thread {self.name!r} would wait for itself: it is for other threads"
             )

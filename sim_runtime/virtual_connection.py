@@ -9,6 +9,7 @@ import errno
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.address import IPv4Address
+from twisted.internet.defer import Deferred
 from twisted.internet.error import (
     CannotListenError,
     DNSLookupError,
@@ -45,6 +46,7 @@ class VirtualListeningPort:
         self.interface = interface
         self.listening = False
         self._host = host
+        self._stopped: Deferred[None] | None = None
 
     def startListening(self) -> None:
         """Take the port; raises CannotListenError when somebody listens there already."""
@@ -54,14 +56,25 @@ class VirtualListeningPort:
         self.listening = True
         self.factory.doStart()
 
-    def stopListening(self) -> None:
-        """Give the port back at once. Connections that wait to be accepted are reset."""
-        if self.listening:
-            self.listening = False
-            self._host.unbind(self)
-            self.factory.doStop()
+    def stopListening(self) -> Deferred[None] | None:
+        """Accept no more, and give the port back at the next turn; None when it does not listen."""
+        if self.listening and self._stopped is None:
+            self._stopped = Deferred()
+            self._host.callLater(0, self.close)
+        return self._stopped
 
     loseConnection = stopListening
+
+    def close(self) -> None:
+        """Give the port back now."""
+        if not self.listening:
+            return
+        self.listening = False
+        self._host.unbind(self)
+        stopped, self._stopped = self._stopped, None
+        self.factory.doStop()
+        if stopped is not None:
+            stopped.callback(None)
 
     def getHost(self) -> IPv4Address:
         """Where it listens, with the port that was chosen for port 0."""
@@ -69,7 +82,7 @@ class VirtualListeningPort:
 
     def accept(self, transport: VirtualTransport) -> None:
         """The handshake of `transport` is done: build its protocol."""
-        if not self.listening:
+        if not self.listening or self._stopped is not None:
             transport.crash()
             return
         protocol = self.factory.buildProtocol(transport.getPeer())

@@ -96,7 +96,7 @@ class HostReactor:
     def crash(self) -> None:
         """The process on this host dies: its listeners go, its connections are reset. Its timers are its owner's."""
         for listener in list(self._listeners.values()):
-            listener.stopListening()
+            listener.close()
         for transport in list(self._transports):
             transport.crash()
 

@@ -417,7 +417,6 @@ class VirtualTransport:
         """End the connection at this side and tell the producer, the protocol and the connector, in this order."""
         if self.disconnected:
             return
-        unread = bool(self._received)
         self.connected = False
         self.disconnected = True
         self._reading = False
@@ -429,7 +428,7 @@ class VirtualTransport:
             producer.stopProducing()
         if self._peer_reset:
             self._end_flow(None)
-        elif reset or unread or reason is _ABORTED:
+        elif reset or reason is _ABORTED:
             self._end_flow(SegmentKind.RST)
         else:
             self._end_flow(None if self._write_closed else _FIN)
