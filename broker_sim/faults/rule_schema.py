@@ -1,0 +1,86 @@
+"""The JSON schema of a rule as `grammar` reads it, for editors; `grammar` alone decides what a rule means."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from broker_sim.faults.acts import ACTS
+from broker_sim.faults.interception import Phase
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.registry import API_KEYS, api_name
+
+_WHOLE: Final = {"type": "integer", "minimum": 1}
+_SHARE: Final = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
+_NUMBERS: Final = {
+    "oneOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]
+}
+_BROKER: Final = {
+    "oneOf": [
+        {"type": "integer"},
+        {"type": "string", "pattern": "^(self|leader of .+-[0-9]+|killed by .+)$"},
+    ],
+}
+_GATE: Final = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {
+        "acked_share": _SHARE | {"description": "a part of the load's records acknowledged"},
+        "acked_records": _WHOLE,
+        "appended_records": _WHOLE,
+        "appended_batches": _WHOLE,
+        "after": {"type": "string", "description": "the name of a rule that has struck"},
+        "delay_ms": {"type": "number", "minimum": 0},
+    },
+}
+_ACT_VALUES: Final[dict[str, dict[str, Any]]] = {
+    "delay_ms": {"type": "number", "minimum": 0},
+    "error": {"oneOf": [{"type": "integer"}, {"enum": [code.name for code in ErrorCode]}]},
+    "cut_bytes": {"type": "integer", "minimum": 0},
+    "kill": _BROKER,
+    "stop": _BROKER,
+    "restart": _BROKER,
+}
+
+RULE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["act"],
+    "properties": {
+        "act": {
+            "description": "what the rule does",
+            "oneOf": [
+                {"enum": [name for name in ACTS if name not in _ACT_VALUES]},
+                *(
+                    {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": [name],
+                        "properties": {name: _ACT_VALUES.get(name, {"type": ["null", "boolean"]})},
+                    }
+                    for name in ACTS
+                ),
+            ],
+        },
+        "phase": {"enum": [phase.value for phase in Phase], "description": "where in a request's life it strikes"},
+        "select": {
+            "type": "object",
+            "additionalProperties": False,
+            "description": "which requests it strikes",
+            "properties": {
+                "broker": _BROKER,
+                "api": {"enum": [api_name(key) for key in API_KEYS]},
+                "topic": {"type": "string"},
+                "partition": _NUMBERS,
+                "client": {"type": "string", "description": "a client id, or a pattern such as producer-*"},
+                "replica": {"oneOf": [{"type": "integer", "minimum": 0}, {"const": "any"}]},
+                "nth": _NUMBERS,
+                "share": _SHARE,
+            },
+        },
+        "when": _GATE | {"description": "what opens the rule; at once when not given"},
+        "until": _GATE | {"description": "what closes the rule and lets go what it holds"},
+        "times": _WHOLE | {"description": "how often it strikes at most"},
+        "optional": {"type": "boolean", "description": "whether the run may end without it"},
+    },
+}
