@@ -128,6 +128,6 @@ def test_every_newsfragment_has_an_issue_and_a_known_kind() -> None:
     kinds = [
         kind["directory"] for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
     ]
-    named = re.compile(rf"\d+(?:-[a-z0-9-]+)?\.(?:{'|'.join(kinds)})\.md")
+    named = re.compile(rf"\d+\.(?:{'|'.join(kinds)})(?:\.\d+)?\.md")
     strays = [path.name for path in (ROOT / "newsfragments").iterdir() if not named.fullmatch(path.name)]
     assert strays == []
