@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.log.replica_log import StoredBatch
+    from broker_sim.log.stored_batch import StoredBatch
 
 NO_BROKER = -1
 
@@ -120,9 +120,7 @@ class BatchDeduplicated(TrafficEvent):
     partition: int
     base_offset: int
     last_offset: int
-    producer_id: int = -1
-    producer_epoch: int = -1
-    base_sequence: int = -1
+    size: int
     request_id: int = -1
 
 

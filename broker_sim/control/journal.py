@@ -32,8 +32,7 @@ EVENT_KINDS: Final[dict[str, type[Event]]] = {
     if isinstance(kind, type) and issubclass(kind, Event) and kind not in {Event, event_kinds.TrafficEvent}
 }
 _FIELDS: Final = {
-    kind: tuple(field.name for field in fields(kind) if field.name != "batches")
-    for kind in EVENT_KINDS.values()
+    kind: tuple(field.name for field in fields(kind) if field.name != "batches") for kind in EVENT_KINDS.values()
 }
 ROW_COLUMNS: Final = (
     "sequence",

@@ -151,8 +151,5 @@ class MetadataImage:
                 partitions = by_topic[topic] = list(self.topics[topic].partitions)
             partitions[index] = registration
         return self.with_topics(
-            [
-                replace(self.topics[name], partitions=tuple(partitions))
-                for name, partitions in by_topic.items()
-            ]
+            [replace(self.topics[name], partitions=tuple(partitions)) for name, partitions in by_topic.items()]
         )

@@ -1,34 +1,138 @@
-"""A broker's replicas: appends, fetches, offsets, changes of leadership. Mirrors ReplicaManager."""
+"""A broker's replicas: appends, fetches, offsets. Mirrors ReplicaManager.
+
+What waits for acknowledgements ends with the event itself. What waits for bytes is woken by it and completed in the
+next flush, one plain `callLater(0)` for all that one turn of the reactor has stirred up: so a response carries what
+many appends brought, and no handler runs inside another one.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
+from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.replication.delayed_fetch import DelayedFetch
+from broker_sim.replication.delayed_produce import DelayedProduce
+from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, list_offset
+from broker_sim.replication.purgatory import ExpirationQueue
+from broker_sim.replication.replica_roles import ReplicaRoles
+from broker_sim.replication.requests import (
+    NO_EPOCH,
+    UNKNOWN_OFFSET,
+    EpochEndOffsetResult,
+    FetchIsolation,
+    FetchParams,
+    OffsetResult,
+    PartitionAppend,
+    PartitionFetch,
+    PartitionFetchResult,
+)
+from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IDelayedCall
 
+    from broker_sim.clock import BrokerClock
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.control.journal import Journal
     from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.log.replica_log import LogAppendInfo
+    from broker_sim.metadata_cache import MetadataCache
+    from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.partition import Partition
-    from broker_sim.replication.requests import (
-        EpochEndOffset,
-        EpochEndOffsetResult,
-        FetchIsolation,
-        FetchParams,
-        OffsetResult,
-        PartitionAppend,
-        PartitionFetch,
-        PartitionFetchResult,
-    )
+    from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
+    from broker_sim.replication.replica_storage import ReplicaStorage
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.message import RecordsBuffer
+    from sim_runtime.interfaces import IReactor
+
+VALID_ACKS: Final = (-1, 0, 1)
+
+
+class _Waiting(Protocol):
+    def complete(self) -> None: ...
 
 
 class ReplicaManager:
-    """The partitions that one broker hosts, by name; wired by Broker."""
+    """The partitions that one run of a broker hosts, by name; wired by Broker, gone with its process."""
 
-    partitions: dict[TopicPartition, Partition]
+    def __init__(
+        self,
+        *,
+        broker_id: int,
+        broker_epoch: int = -1,
+        config: BrokerConfig,
+        reactor: IReactor,
+        clock: BrokerClock,
+        metadata_cache: MetadataCache,
+        storage: ReplicaStorage,
+        links: BrokerLinks,
+        journal: Journal,
+        alter_partition: AlterPartitionManager,
+    ) -> None:
+        self.broker_id = broker_id
+        self.broker_epoch = broker_epoch
+        self.config = config
+        self.reactor = reactor
+        self.journal = journal
+        self.links = links
+        self.alter_partition = alter_partition
+        self.replica_lag_time_max_ms = config.replica_lag_time_max_ms
+        self.now_ms = clock.now_ms
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self._metadata_cache = metadata_cache
+        self._expirations = ExpirationQueue(reactor)
+        self._woken: dict[_Waiting, None] = {}
+        self._flush_call: IDelayedCall | None = None
+        self._stopped = False
+        self.roles = ReplicaRoles(self, storage)
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata that the broker has applied."""
+        return self._metadata_cache.image
+
+    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
+        """Become leader or follower of what changed, drop what was deleted, start and stop fetchers."""
+        self.roles.apply_image(old, new)
+
+    def stop(self) -> None:
+        """The process is gone: nothing waits, fetches or expires any more; Deferreds that wait never fire."""
+        self._stopped = True
+        self._expirations.stop()
+        self.roles.stop()
+        self.alter_partition.stop()
+        self._woken.clear()
+        if self._flush_call is not None:
+            self._flush_call.cancel()
+            self._flush_call = None
+
+    # Partitions ----------------------------------------------------------------------------------------------
+
+    def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None = None) -> Partition | ErrorCode:
+        """The hosted partition, or the error that Kafka has for the lack of it. Mirrors getPartitionOrError."""
+        partition = self.partitions.get(topic_partition)
+        if partition is not None:
+            if topic_id is not None and topic_id != partition.topic_id:
+                return ErrorCode.INCONSISTENT_TOPIC_ID
+            return partition
+        if self.image.partition(*topic_partition) is not None:
+            # Another broker hosts it, or this one will soon: the client's metadata is stale, or ours.
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def current_leader(self, topic_partition: TopicPartition) -> tuple[int, int]:
+        """Leader id and leader epoch as this broker knows them, (-1, -1) for an unknown partition (KIP-951)."""
+        partition = self.partitions.get(topic_partition)
+        if partition is not None:
+            return partition.leader_id, partition.leader_epoch
+        registration = self.image.partition(*topic_partition)
+        return (-1, -1) if registration is None else (registration.leader, registration.leader_epoch)
+
+    # Appends -------------------------------------------------------------------------------------------------
 
     def append_records(
         self,
@@ -36,27 +140,203 @@ class ReplicaManager:
         request_id: int,
         timeout_ms: int,
         required_acks: int,
-        entries: Sequence[tuple[TopicPartition, RecordsBuffer | None]],
+        entries: Sequence[tuple[TopicPartition, bytes | memoryview | None]],
         on_local_append: Callable[[list[PartitionAppend]], None] | None = None,
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         """Append as leader; answer in the order of `entries`.
 
-        A plain list when nothing has to be waited for (acks 0 or 1, or every partition failed, or the ISR is the
-        leader alone); else a Deferred that fires when the high watermark has passed, or with REQUEST_TIMED_OUT after
-        `timeout_ms`. `on_local_append` is called once, after the local appends and before any wait. The Deferred
-        is never cancelled by the broker's death: it then simply never fires.
+        A plain list when nothing has to be waited for (acks 0 or 1, or every partition failed, or the high watermark
+        is there already); else a Deferred that fires when it is, or with REQUEST_TIMED_OUT after `timeout_ms`.
+        `on_local_append` is called once, after the local appends and before any wait. A broker that dies never fires
+        the Deferred.
         """
-        raise NotImplementedError
+        if required_acks not in VALID_ACKS:
+            return [
+                PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.INVALID_REQUIRED_ACKS)
+                for topic_partition, _ in entries
+            ]
+        results = [
+            self._append(topic_partition, records, required_acks, request_id) for topic_partition, records in entries
+        ]
+        if on_local_append is not None:
+            on_local_append(results)
+        if required_acks != -1:
+            if self.journal.full:
+                for result in results:
+                    self._note_answer(result, required_acks, request_id)
+            return results
+        return self._await_replicas(results, timeout_ms, request_id)
+
+    def _append(
+        self,
+        topic_partition: TopicPartition,
+        records: bytes | memoryview | None,
+        required_acks: int,
+        request_id: int,
+    ) -> PartitionAppend:
+        partition = self.get_partition(topic_partition)
+        if isinstance(partition, ErrorCode):
+            return PartitionAppend(topic_partition=topic_partition, error_code=partition)
+        if records is None:
+            return PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+        try:
+            info = partition.append_records_to_leader(records, required_acks)
+        except RecordsRefused as refused:
+            return PartitionAppend(
+                topic_partition=topic_partition,
+                error_code=refused.error_code,
+                log_start_offset=partition.log.log_start_offset if refused.log_start_offset_known else UNKNOWN_OFFSET,
+                record_errors=refused.record_errors,
+                error_message=refused.message,
+            )
+        if self.journal.full:
+            self._note_append(partition, info, records, request_id)
+        return PartitionAppend(
+            topic_partition=topic_partition,
+            base_offset=info.first_offset,
+            last_offset=info.last_offset,
+            log_append_time_ms=info.log_append_time_ms,
+            log_start_offset=info.log_start_offset,
+            duplicate=info.duplicate,
+        )
+
+    def _await_replicas(
+        self, results: list[PartitionAppend], timeout_ms: int, request_id: int
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        waiting: list[tuple[int, Partition]] = []
+        for index, result in enumerate(results):
+            if result.error_code:
+                error: ErrorCode | None = result.error_code
+            else:
+                partition = self.get_partition(result.topic_partition)
+                if isinstance(partition, ErrorCode):
+                    error = result.error_code = partition
+                else:
+                    error = partition.enough_replicas_reached(result.last_offset + 1)
+                    if error is None:
+                        waiting.append((index, partition))
+                    else:
+                        result.error_code = error
+            if error is not None and self.journal.full:
+                self._note_answer(result, -1, request_id)
+        if not waiting:
+            return results
+
+        def partition_done(result: PartitionAppend) -> None:
+            if self.journal.full:
+                self._note_answer(result, -1, request_id)
+
+        operation = DelayedProduce(results, [index for index, _ in waiting], partition_done)
+        for index, partition in waiting:
+            partition.await_high_watermark(results[index].last_offset + 1, operation, index)
+        if not self._stopped:
+            self._expirations.add(operation, timeout_ms)
+        return operation.deferred
+
+    # Fetches -------------------------------------------------------------------------------------------------
 
     def fetch(
         self, *, params: FetchParams, partitions: Sequence[PartitionFetch]
     ) -> list[PartitionFetchResult] | Deferred[list[PartitionFetchResult]]:
         """Read, for a consumer or (params.replica_id >= 0) a follower; answer in the order of `partitions`.
 
-        A plain list when there is enough, an error, a diverging epoch or nothing to wait for; else a Deferred that
-        fires when `min_bytes` are there, leadership changes, or `max_wait_ms` have passed.
+        Each partition once. A plain list when there is enough, an error, a diverging epoch or nothing to wait for;
+        else a Deferred that fires when `min_bytes` are there, a role changes, or `max_wait_ms` have passed.
         """
-        raise NotImplementedError
+        results = self._read_all(params, partitions, update_follower=params.is_from_follower)
+        if (
+            params.max_wait_ms <= 0
+            or not partitions
+            or any(result.error_code or result.diverging_epoch is not None for result in results)
+            or sum(result.size_in_bytes for result in results) >= params.min_bytes
+        ):
+            return results
+        operation = DelayedFetch(
+            params=params,
+            partitions={fetch.topic_partition: fetch for fetch in partitions},
+            read=self._complete_fetch,
+        )
+        enough = False
+        for topic_partition in operation.partitions:
+            partition = self.partitions[topic_partition]
+            partition.delayed_fetches[operation] = None
+            # A follower's own fetch may just have moved the high watermark, or the ISR.
+            enough |= operation.has_enough(partition)
+        if enough:
+            self.wake_fetch(operation)
+        self._expirations.add(operation, params.max_wait_ms)
+        return operation.deferred
+
+    def _complete_fetch(self, operation: DelayedFetch) -> list[PartitionFetchResult]:
+        for topic_partition in operation.partitions:
+            partition = self.partitions.get(topic_partition)
+            if partition is not None:
+                partition.delayed_fetches.pop(operation, None)
+        return self._read_all(operation.params, list(operation.partitions.values()), update_follower=False)
+
+    def _read_all(
+        self, params: FetchParams, partitions: Sequence[PartitionFetch], *, update_follower: bool
+    ) -> list[PartitionFetchResult]:
+        left = params.max_bytes
+        at_least_one = not params.hard_max_bytes
+        results = []
+        for fetch in partitions:
+            result = self._read(params, fetch, min(left, fetch.max_bytes), at_least_one, update_follower)
+            size = result.size_in_bytes
+            if size:
+                at_least_one = False
+                left = max(0, left - size)
+            results.append(result)
+        return results
+
+    def _read(
+        self,
+        params: FetchParams,
+        fetch: PartitionFetch,
+        max_bytes: int,
+        at_least_one: bool,  # noqa: FBT001
+        update_follower: bool,  # noqa: FBT001
+    ) -> PartitionFetchResult:
+        topic_partition = fetch.topic_partition
+        partition = self.get_partition(topic_partition, fetch.topic_id)
+        if isinstance(partition, ErrorCode):
+            return PartitionFetchResult(topic_partition=topic_partition, error_code=partition)
+        error = partition.check_access(fetch.current_leader_epoch, leader_only=params.fetch_only_leader)
+        follower = partition.followers.get(params.replica_id)
+        if not error and params.is_from_follower and follower is None:
+            no_epoch = fetch.current_leader_epoch == NO_EPOCH
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER if no_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+        if error:
+            return PartitionFetchResult(topic_partition=topic_partition, error_code=error)
+        log = partition.log
+        result = PartitionFetchResult(
+            topic_partition=topic_partition,
+            high_watermark=log.high_watermark,
+            last_stable_offset=log.last_stable_offset,
+            log_start_offset=log.log_start_offset,
+        )
+        try:
+            result.diverging_epoch = partition.diverging_epoch(fetch.last_fetched_epoch, fetch.fetch_offset)
+            if result.diverging_epoch is not None:
+                return result
+            result.batches = log.read(
+                fetch.fetch_offset,
+                max_bytes=max_bytes,
+                up_to=partition.read_bound(params.isolation),
+                at_least_one=at_least_one,
+            )
+        except OffsetOutOfRange:
+            return PartitionFetchResult(topic_partition=topic_partition, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        if update_follower and follower is not None:
+            partition.follower_fetched(
+                follower,
+                fetch_offset=fetch.fetch_offset,
+                log_start_offset=fetch.log_start_offset,
+                broker_epoch=params.replica_epoch,
+            )
+        return result
+
+    # Offsets -------------------------------------------------------------------------------------------------
 
     def list_offset(
         self,
@@ -64,28 +344,111 @@ class ReplicaManager:
         *,
         timestamp: int,
         isolation: FetchIsolation | None,
-        current_leader_epoch: int = -1,
+        current_leader_epoch: int = NO_EPOCH,
         fetch_only_leader: bool = True,
     ) -> OffsetResult:
         """The offset for a timestamp, or for a special one (-1 latest, -2 earliest, -3 max timestamp, ...).
 
         `isolation` None is a follower or the debugging consumer: the latest offset is then the log end.
         """
-        raise NotImplementedError
+        partition = self.get_partition(topic_partition)
+        if isinstance(partition, ErrorCode):
+            return OffsetResult(error_code=partition)
+        error = partition.check_access(current_leader_epoch, leader_only=fetch_only_leader)
+        return OffsetResult(error_code=error) if error else list_offset(partition, timestamp, isolation)
 
     def last_offset_for_leader_epoch(
         self, topic_partition: TopicPartition, *, current_leader_epoch: int, leader_epoch: int
     ) -> EpochEndOffsetResult:
         """Where `leader_epoch`, or the largest one below it, ends here; both -1 when unknown."""
-        raise NotImplementedError
+        partition = self.get_partition(topic_partition)
+        if isinstance(partition, ErrorCode):
+            return EpochEndOffsetResult(error_code=partition)
+        error = partition.check_access(current_leader_epoch, leader_only=True)
+        return (
+            EpochEndOffsetResult(error_code=error) if error else last_offset_for_leader_epoch(partition, leader_epoch)
+        )
 
-    def current_leader(self, topic_partition: TopicPartition) -> tuple[int, int]:
-        """Leader id and leader epoch as this broker knows them, (-1, -1) for none (KIP-951)."""
-        raise NotImplementedError
+    # Waking --------------------------------------------------------------------------------------------------
 
-    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
-        """Become leader or follower of what changed, drop what was deleted, start and stop fetchers."""
-        raise NotImplementedError
+    def wake_fetch(self, operation: DelayedFetch) -> None:
+        """Complete a parked fetch in the next flush."""
+        self._wake(operation)
 
+    def wake_session(self, session: ReplicaFetchSession) -> None:
+        """Answer a follower's parked fetch in the next flush."""
+        self._wake(session)
 
-__all__ = ["EpochEndOffset", "ReplicaManager"]
+    def _wake(self, waiting: _Waiting) -> None:
+        if self._stopped:
+            return
+        self._woken[waiting] = None
+        if self._flush_call is None:
+            self._flush_call = self.reactor.callLater(0, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_call = None
+        woken, self._woken = self._woken, {}
+        for waiting in woken:
+            if self._stopped:
+                return
+            waiting.complete()
+
+    # Journal -------------------------------------------------------------------------------------------------
+
+    def _note_append(
+        self, partition: Partition, info: LogAppendInfo, records: bytes | memoryview, request_id: int
+    ) -> None:
+        topic, index = partition.topic_partition
+        journal = self.journal
+        if info.duplicate:
+            journal.append(
+                BatchDeduplicated(
+                    time_us=journal.now_us(),
+                    broker_id=self.broker_id,
+                    topic=topic,
+                    partition=index,
+                    base_offset=info.first_offset,
+                    last_offset=info.last_offset,
+                    size=len(records),
+                    request_id=request_id,
+                )
+            )
+            return
+        for batch in info.batches:
+            journal.append(
+                BatchAppended(
+                    time_us=journal.now_us(),
+                    broker_id=self.broker_id,
+                    topic=topic,
+                    partition=index,
+                    base_offset=batch.base_offset,
+                    last_offset=batch.last_offset,
+                    leader_epoch=batch.leader_epoch,
+                    records=batch.records_count,
+                    size=batch.size,
+                    producer_id=batch.producer_id,
+                    producer_epoch=batch.producer_epoch,
+                    base_sequence=batch.base_sequence,
+                    request_id=request_id,
+                )
+            )
+
+    def _note_answer(self, result: PartitionAppend, acks: int, request_id: int) -> None:
+        partition = self.partitions.get(result.topic_partition)
+        self.journal.append(
+            ProduceAnswered(
+                time_us=self.journal.now_us(),
+                broker_id=self.broker_id,
+                topic=result.topic_partition.topic,
+                partition=result.topic_partition.partition,
+                error_code=int(result.error_code),
+                base_offset=result.base_offset,
+                required_offset=result.last_offset + 1 if result.last_offset >= 0 else UNKNOWN_OFFSET,
+                high_watermark=UNKNOWN_OFFSET if partition is None else partition.log.high_watermark,
+                leader_epoch=-1 if partition is None else partition.leader_epoch,
+                isr=() if partition is None else partition.isr,
+                acks=acks,
+                request_id=request_id,
+            )
+        )

@@ -14,7 +14,8 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.log.replica_log import RecordError, StoredBatch
+    from broker_sim.log.append_results import RecordError
+    from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.topic_partition import TopicPartition
 
 UNKNOWN_OFFSET: Final = -1
@@ -50,7 +51,10 @@ class PartitionAppend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchParams:
-    """What holds for a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392)."""
+    """What holds for a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392).
+
+    With `hard_max_bytes` (Fetch up to v2) a first batch that is larger than what was asked for is not sent.
+    """
 
     replica_id: int = CONSUMER_REPLICA_ID
     replica_epoch: int = -1
@@ -59,6 +63,7 @@ class FetchParams:
     max_bytes: int
     isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
     fetch_only_leader: bool = True
+    hard_max_bytes: bool = False
 
     @property
     def is_from_follower(self) -> bool:

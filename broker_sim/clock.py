@@ -1,0 +1,45 @@
+"""A broker's own wall clock over the reactor's time: where timestamps come from. Mirrors utils.Time.
+
+Timers run on the reactor and know nothing of it, as real timers run on a monotonic clock: a jump of the wall clock
+changes LogAppendTime, timestamp checks and producer expiry, never a time-out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim_runtime.interfaces import IReactor
+
+
+class BrokerClock:
+    """`offset_ms` ahead of the reactor, and gaining `drift_ppm` millionths of the time since it was set."""
+
+    __slots__ = ("_base_ms", "_drift", "_reactor", "_set_at_s")
+
+    def __init__(self, reactor: IReactor, *, offset_ms: float = 0.0, drift_ppm: float = 0.0) -> None:
+        self._reactor = reactor
+        self._set_at_s = reactor.seconds()
+        self._base_ms = offset_ms
+        self._drift = drift_ppm / 1e6
+
+    @property
+    def offset_ms(self) -> float:
+        """How far ahead of the reactor's time the clock is now."""
+        if not self._drift:
+            return self._base_ms
+        return self._base_ms + (self._reactor.seconds() - self._set_at_s) * 1000 * self._drift
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch, as this broker sees it."""
+        return int(self._reactor.seconds() * 1000 + self.offset_ms)
+
+    def jump(self, ms: float) -> None:
+        """Move the clock ahead by `ms`, back when negative."""
+        self._base_ms += ms
+
+    def set_drift(self, ppm: float) -> None:
+        """From now on gain `ppm` microseconds in each second of reactor time."""
+        self._base_ms = self.offset_ms
+        self._set_at_s = self._reactor.seconds()
+        self._drift = ppm / 1e6

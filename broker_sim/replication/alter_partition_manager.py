@@ -1,0 +1,105 @@
+"""A leader's proposals to the controller: one request at a time, all partitions that wait in it. Mirrors
+AlterPartitionManager.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.controller.controller_messages import AlterPartitionRequest, AlterPartitionResponse
+from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.replication.isr import IsrState
+    from broker_sim.replication.partition import Partition
+    from broker_sim.topic_partition import TopicPartition
+    from sim_runtime.interfaces import IReactor
+
+RETRY_BACKOFF_MS: Final = 50
+
+
+class AlterPartitionManager:
+    """At most one proposal waits per partition; a partition whose state has moved on is not asked for again."""
+
+    def __init__(
+        self,
+        *,
+        reactor: IReactor,
+        links: BrokerLinks,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+    ) -> None:
+        self._reactor = reactor
+        self._links = links
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._unsent: dict[TopicPartition, tuple[Partition, IsrState]] = {}
+        self._in_flight = False
+        self._timer: IDelayedCall | None = None
+        self._stopped = False
+
+    def submit(self, partition: Partition, state: IsrState) -> None:
+        """Propose `state`; the answer goes to `partition.proposal_answered`."""
+        self._unsent[partition.topic_partition] = (partition, state)
+        self._schedule(0)
+
+    def stop(self) -> None:
+        """The broker is gone."""
+        self._stopped = True
+        self._unsent.clear()
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+
+    def _schedule(self, delay_ms: int) -> None:
+        if not (self._in_flight or self._stopped or self._timer is not None):
+            self._timer = self._reactor.callLater(delay_ms / 1000, self._send)
+
+    def _send(self) -> None:
+        self._timer = None
+        sent = [entry for entry in self._unsent.values() if entry[0].isr_state is entry[1]]
+        self._unsent.clear()
+        if not sent:
+            return
+        self._in_flight = True
+        request = AlterPartitionRequest(
+            broker_id=self._broker_id,
+            broker_epoch=self._broker_epoch(),
+            proposals=[partition.proposal(state) for partition, state in sent],
+        )
+        answer = self._links.send(self._broker_id, CONTROLLER_ID, request)
+        answer.addCallbacks(self._answered, self._failed, callbackArgs=(sent,), errbackArgs=(sent,))
+
+    def _answered(self, response: AlterPartitionResponse, sent: list[tuple[Partition, IsrState]]) -> None:
+        self._in_flight = False
+        if self._stopped:
+            return
+        if response.error_code is not ErrorCode.NONE:
+            self._retry(sent)
+            return
+        again = [
+            (partition, state)
+            for (partition, state), answer in zip(sent, response.partitions, strict=True)
+            if partition.proposal_answered(state, answer)
+        ]
+        if self._unsent:
+            self._schedule(0)
+        if again:
+            self._retry(again)
+
+    def _failed(self, failure: Failure, sent: list[tuple[Partition, IsrState]]) -> None:
+        failure.trap(LinkFailure)
+        self._in_flight = False
+        if not self._stopped:
+            self._retry(sent)
+
+    def _retry(self, sent: list[tuple[Partition, IsrState]]) -> None:
+        for partition, state in sent:
+            self._unsent.setdefault(partition.topic_partition, (partition, state))
+        self._schedule(RETRY_BACKOFF_MS)

@@ -1,0 +1,114 @@
+"""Which replicas count: the ISR as committed and as proposed, and how far each follower is. Mirrors Partition's
+CommittedPartitionState, PendingExpandIsr and PendingShrinkIsr, and Replica with its ReplicaState.
+
+The leader proposes an ISR to the controller (AlterPartition, KIP-497) and must not count on the answer: while an
+expansion is pending the high watermark already waits for the newcomer (the maximal ISR), while a shrink is pending
+it still waits for those who are to leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+UNKNOWN_OFFSET: Final = -1
+ANY_BROKER_EPOCH: Final = -1
+
+
+class IsrChange(Enum):
+    """What the leader has proposed and the controller has not answered."""
+
+    NONE = auto()
+    EXPAND = auto()
+    SHRINK = auto()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsrState:
+    """One state of the leader's view; a new object for each change, so that a late answer knows whether it is meant."""
+
+    isr: tuple[int, ...]
+    """As committed."""
+    maximal_isr: tuple[int, ...]
+    """Who the high watermark waits for: the committed ISR, and who is about to join it."""
+    proposed_isr: tuple[int, ...]
+    change: IsrChange
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether a proposal waits for the controller."""
+        return self.change is not IsrChange.NONE
+
+
+def committed(isr: tuple[int, ...]) -> IsrState:
+    """The state without a proposal."""
+    return IsrState(isr, isr, isr, IsrChange.NONE)
+
+
+def expanding(isr: tuple[int, ...], newcomer: int) -> IsrState:
+    """The leader has proposed to add one follower."""
+    larger = (*isr, newcomer)
+    return IsrState(isr, larger, larger, IsrChange.EXPAND)
+
+
+def shrinking(isr: tuple[int, ...], leaving: tuple[int, ...]) -> IsrState:
+    """The leader has proposed to remove followers that lag."""
+    return IsrState(isr, isr, tuple(replica for replica in isr if replica not in leaving), IsrChange.SHRINK)
+
+
+class FollowerState:
+    """What a leader knows of one follower: from its fetch offsets, never from anything it says otherwise."""
+
+    __slots__ = (
+        "broker_epoch",
+        "broker_id",
+        "last_caught_up_ms",
+        "last_fetch_leader_end_offset",
+        "last_fetch_ms",
+        "log_end_offset",
+        "log_start_offset",
+    )
+
+    def __init__(self, broker_id: int) -> None:
+        self.broker_id = broker_id
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.log_end_offset = UNKNOWN_OFFSET
+        self.last_fetch_leader_end_offset = 0
+        self.last_fetch_ms = 0
+        self.last_caught_up_ms = 0
+        self.broker_epoch: int | None = None
+
+    def reset(self, *, now_ms: int, leader_end_offset: int, new_leader: bool, in_sync: bool) -> None:
+        """Start over in a new leader epoch; a follower in the ISR counts as caught up at its start."""
+        self.last_caught_up_ms = now_ms if in_sync else 0
+        if new_leader:
+            self.log_start_offset = UNKNOWN_OFFSET
+            self.log_end_offset = UNKNOWN_OFFSET
+            self.last_fetch_leader_end_offset = UNKNOWN_OFFSET
+            self.last_fetch_ms = 0
+            self.broker_epoch = None
+        else:
+            self.last_fetch_leader_end_offset = leader_end_offset
+            self.last_fetch_ms = now_ms if in_sync else 0
+
+    def fetched(
+        self, *, fetch_offset: int, log_start_offset: int, now_ms: int, leader_end_offset: int, broker_epoch: int
+    ) -> None:
+        """Take in a fetch. One that reaches the end which the fetch before it saw was caught up back then."""
+        if fetch_offset >= leader_end_offset:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
+        elif fetch_offset >= self.last_fetch_leader_end_offset:
+            self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = fetch_offset
+        self.last_fetch_leader_end_offset = max(leader_end_offset, self.last_fetch_leader_end_offset)
+        self.last_fetch_ms = now_ms
+        self.broker_epoch = broker_epoch
+
+    def is_caught_up(self, leader_end_offset: int, now_ms: int, lag_max_ms: int) -> bool:
+        """Whether it has everything, or had at some moment of the last `lag_max_ms`."""
+        return self.log_end_offset == leader_end_offset or now_ms - self.last_caught_up_ms <= lag_max_ms
+
+    def __repr__(self) -> str:
+        return f"FollowerState({self.broker_id}, leo={self.log_end_offset}, last_caught_up_ms={self.last_caught_up_ms})"

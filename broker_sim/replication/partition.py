@@ -1,0 +1,479 @@
+"""One partition as one broker sees it: its role, its log, its followers, and who waits for it. Mirrors Partition."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_sim.control.events import HighWatermarkAdvanced, LogTruncated
+from broker_sim.controller.controller_messages import IsrProposal
+from broker_sim.controller.metadata_image import NO_LEADER
+from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.replication.isr import (
+    ANY_BROKER_EPOCH,
+    FollowerState,
+    IsrState,
+    committed,
+    expanding,
+    shrinking,
+)
+from broker_sim.replication.requests import NO_EPOCH, EpochEndOffset, FetchIsolation
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker_sim.control.journal import Journal
+    from broker_sim.controller.controller_messages import AlteredPartition
+    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration
+    from broker_sim.log.replica_log import LogAppendInfo, ReplicaLog, StoredBatch, TruncationInfo
+    from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.delayed_fetch import DelayedFetch
+    from broker_sim.replication.delayed_produce import DelayedProduce
+    from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
+    from broker_sim.topic_partition import TopicPartition
+
+_NOT_RETRIED: Final = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NEW_LEADER_ELECTED,
+    }
+)
+"""The proposal stays pending: newer metadata is on its way and will replace it."""
+
+
+class PartitionHost(Protocol):
+    """What a partition needs of its broker."""
+
+    broker_id: int
+    broker_epoch: int
+    journal: Journal
+    alter_partition: AlterPartitionManager
+    replica_lag_time_max_ms: int
+
+    def now_ms(self) -> int:
+        """The broker's clock."""
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata that the broker has applied."""
+
+    def wake_fetch(self, operation: DelayedFetch) -> None:
+        """Complete a parked fetch soon."""
+
+
+class Partition:
+    """Leader, follower, or neither (no leader is known); `log` is the broker's replica."""
+
+    __slots__ = (
+        "_delayed_produces",
+        "_host",
+        "_journal",
+        "delayed_fetches",
+        "followers",
+        "isr_state",
+        "leader_epoch",
+        "leader_epoch_start_offset",
+        "leader_id",
+        "log",
+        "partition_epoch",
+        "replicas",
+        "sessions",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(self, topic_partition: TopicPartition, topic_id: bytes, log: ReplicaLog, host: PartitionHost) -> None:
+        self._host = host
+        self._journal = host.journal
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.log = log
+        self.replicas: tuple[int, ...] = ()
+        self.leader_id = NO_LEADER
+        self.leader_epoch = -1
+        self.partition_epoch = -1
+        self.leader_epoch_start_offset: int | None = None
+        self.isr_state: IsrState = committed(())
+        self.followers: dict[int, FollowerState] = {}
+        self.delayed_fetches: dict[DelayedFetch, None] = {}
+        self.sessions: dict[int, ReplicaFetchSession] = {}
+        self._delayed_produces: deque[tuple[int, DelayedProduce, int]] = deque()
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker leads the partition, as far as it knows."""
+        return self.leader_id == self._host.broker_id
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The committed ISR; empty on a follower, as in Kafka."""
+        return self.isr_state.isr
+
+    @property
+    def effective_min_isr(self) -> int:
+        """min.insync.replicas, at most the number of replicas."""
+        return min(self.log.config.min_insync_replicas, len(self.followers) + 1)
+
+    @property
+    def under_min_isr(self) -> bool:
+        """Whether the committed ISR is too small for acks=all, and for the high watermark to move (KIP-966)."""
+        return len(self.isr_state.isr) < self.effective_min_isr
+
+    # Roles -------------------------------------------------------------------------------------------------
+
+    def make_leader(self, registration: PartitionRegistration) -> bool:
+        """Lead with what the controller has committed; true when this broker did not lead before."""
+        if registration.partition_epoch <= self.partition_epoch:
+            return False
+        new_leader = not self.is_leader
+        now_ms = self._host.now_ms()
+        self.replicas = registration.replicas
+        self._update_followers(registration)
+        self.isr_state = committed(registration.isr)
+        new_epoch = registration.leader_epoch > self.leader_epoch
+        if new_epoch:
+            start_offset = self.log.log_end_offset
+            self.log.epochs.assign(registration.leader_epoch, start_offset)
+            for follower in self.followers.values():
+                follower.reset(
+                    now_ms=now_ms,
+                    leader_end_offset=start_offset,
+                    new_leader=new_leader,
+                    in_sync=follower.broker_id in registration.isr,
+                )
+            self.leader_epoch_start_offset = start_offset
+        self.leader_epoch = registration.leader_epoch
+        self.partition_epoch = registration.partition_epoch
+        self.leader_id = self._host.broker_id
+        if new_epoch:
+            self.role_changed(ErrorCode.NOT_LEADER_OR_FOLLOWER if new_leader else None)
+        self.maybe_increment_high_watermark(now_ms)
+        return new_leader
+
+    def make_follower(self, registration: PartitionRegistration) -> bool:
+        """Follow `registration.leader`, which may be nobody; true when the leader epoch is new."""
+        if registration.partition_epoch <= self.partition_epoch:
+            return False
+        new_epoch = registration.leader_epoch > self.leader_epoch
+        self.replicas = registration.replicas
+        self.leader_id = registration.leader
+        self.leader_epoch = registration.leader_epoch
+        self.partition_epoch = registration.partition_epoch
+        self.leader_epoch_start_offset = None
+        self.followers.clear()
+        self.isr_state = committed(())
+        if new_epoch:
+            self.role_changed(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return new_epoch
+
+    def role_changed(self, produce_error: ErrorCode | None) -> None:
+        """Let everybody who waits for the partition look again; those who wait for acks get `produce_error`."""
+        if produce_error is not None:
+            waiting, self._delayed_produces = self._delayed_produces, deque()
+            for _, operation, index in waiting:
+                if not operation.completed:
+                    operation.partition_done(index, produce_error)
+        for fetch in list(self.delayed_fetches):
+            self._host.wake_fetch(fetch)
+        for session in list(self.sessions.values()):
+            session.must_answer(self.topic_partition)
+
+    def _update_followers(self, registration: PartitionRegistration) -> None:
+        local = self._host.broker_id
+        known = self.followers
+        self.followers = {
+            replica: known.get(replica) or FollowerState(replica)
+            for replica in registration.replicas
+            if replica != local
+        }
+
+    # Appending ---------------------------------------------------------------------------------------------
+
+    def append_records_to_leader(self, records: bytes | memoryview, required_acks: int) -> LogAppendInfo:
+        """Append one batch; RecordsRefused when this broker may not, or the log does not want it."""
+        if self.leader_id != self._host.broker_id:
+            reason = f"broker {self._host.broker_id} does not lead {self.topic_partition}"
+            raise RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
+        if required_acks == -1 and self.under_min_isr:
+            reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
+            raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
+        now_ms = self._host.now_ms()
+        log = self.log
+        old_end = log.log_end_offset
+        info = log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        if log.log_end_offset != old_end:
+            for session in self.sessions.values():
+                follower = self.followers.get(session.follower_id)
+                if session.parked and follower is not None and follower.log_end_offset == old_end:
+                    # A parked fetch stands for the fetches that Kafka would repeat every replica.fetch.wait.max.ms.
+                    follower.last_caught_up_ms = now_ms
+                session.appended(self.topic_partition)
+            if not self.maybe_increment_high_watermark(now_ms) and self.delayed_fetches:
+                self.check_fetches()
+        return info
+
+    def await_high_watermark(self, required_offset: int, operation: DelayedProduce, index: int) -> None:
+        """Tell `operation` when the high watermark has reached `required_offset`."""
+        waiting = self._delayed_produces
+        if waiting and waiting[-1][0] > required_offset:
+            # A duplicate waits for an offset that lies before what came after the original.
+            later = [entry for entry in waiting if entry[0] > required_offset]
+            for _ in later:
+                waiting.pop()
+            waiting.append((required_offset, operation, index))
+            waiting.extend(later)
+            return
+        waiting.append((required_offset, operation, index))
+
+    def enough_replicas_reached(self, required_offset: int) -> ErrorCode | None:
+        """What a Produce with acks=all is told, None while it has to wait. Mirrors checkEnoughReplicasReachOffset."""
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required_offset:
+            return None
+        if self.effective_min_isr <= len(self.isr_state.maximal_isr):
+            return ErrorCode.NONE
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    def append_as_follower(self, batches: list[StoredBatch], leader_high_watermark: int) -> None:
+        """Take over the leader's batches and its high watermark, as far as the own log goes."""
+        log = self.log
+        if batches:
+            log.append_as_follower(batches, now_ms=self._host.now_ms())
+        log.high_watermark = max(log.log_start_offset, min(leader_high_watermark, log.log_end_offset))
+        if self.delayed_fetches:
+            self.check_fetches()
+
+    # High watermark ------------------------------------------------------------------------------------------
+
+    def maybe_increment_high_watermark(self, now_ms: int) -> bool:
+        """Move the high watermark to the smallest log end of the maximal ISR and of who is about to join it.
+
+        Not below min.insync.replicas, and never back. Mirrors maybeIncrementLeaderHW.
+        """
+        log = self.log
+        if self.under_min_isr:
+            return False
+        end = new = log.log_end_offset
+        if new == log.high_watermark:
+            return False
+        maximal_isr = self.isr_state.maximal_isr
+        for follower in self.followers.values():
+            if follower.log_end_offset < new and (
+                follower.broker_id in maximal_isr
+                or (
+                    follower.is_caught_up(end, now_ms, self._host.replica_lag_time_max_ms)
+                    and self._may_join_isr(follower)
+                )
+            ):
+                new = follower.log_end_offset
+        if new <= log.high_watermark:
+            return False
+        log.high_watermark = new
+        if self._journal.full:
+            self._journal.append(
+                HighWatermarkAdvanced(
+                    time_us=self._journal.now_us(),
+                    broker_id=self._host.broker_id,
+                    topic=self.topic_partition.topic,
+                    partition=self.topic_partition.partition,
+                    high_watermark=new,
+                    leader_epoch=self.leader_epoch,
+                )
+            )
+        for session in self.sessions.values():
+            session.high_watermark_moved(self.topic_partition)
+        self._complete_produces()
+        if self.delayed_fetches:
+            self.check_fetches()
+        return True
+
+    def _complete_produces(self) -> None:
+        waiting = self._delayed_produces
+        while waiting and (waiting[0][1].completed or waiting[0][0] <= self.log.high_watermark):
+            required_offset, operation, index = waiting.popleft()
+            if not operation.completed:
+                error = self.enough_replicas_reached(required_offset)
+                operation.partition_done(index, ErrorCode.NONE if error is None else error)
+
+    # ISR -----------------------------------------------------------------------------------------------------
+
+    def follower_fetched(
+        self, follower: FollowerState, *, fetch_offset: int, log_start_offset: int, broker_epoch: int
+    ) -> None:
+        """Note how far a follower is, let it join the ISR, move the high watermark (updateFollowerFetchState)."""
+        now_ms = self._host.now_ms()
+        before = follower.log_end_offset
+        follower.fetched(
+            fetch_offset=fetch_offset,
+            log_start_offset=log_start_offset,
+            now_ms=now_ms,
+            leader_end_offset=self.log.log_end_offset,
+            broker_epoch=broker_epoch,
+        )
+        if follower.broker_id not in self.isr_state.maximal_isr:
+            self._maybe_expand_isr(follower)
+        if before != fetch_offset:
+            self.maybe_increment_high_watermark(now_ms)
+
+    def maybe_shrink_isr(self) -> None:
+        """Propose an ISR without the followers that have not caught up for replica.lag.time.max.ms."""
+        state = self.isr_state
+        if not self.is_leader or state.in_flight or len(state.isr) < 2:
+            return
+        now_ms = self._host.now_ms()
+        end = self.log.log_end_offset
+        lag_max_ms = self._host.replica_lag_time_max_ms
+        leaving = tuple(
+            replica
+            for replica in state.isr
+            if replica != self._host.broker_id
+            and (
+                (follower := self.followers.get(replica)) is None or not follower.is_caught_up(end, now_ms, lag_max_ms)
+            )
+        )
+        if leaving:
+            self._propose(shrinking(state.isr, leaving))
+
+    def _maybe_expand_isr(self, follower: FollowerState) -> None:
+        state = self.isr_state
+        start = self.leader_epoch_start_offset
+        if state.in_flight or not self.is_leader or start is None or not self._may_join_isr(follower):
+            return
+        if follower.log_end_offset >= self.log.high_watermark and follower.log_end_offset >= start:
+            self._propose(expanding(state.isr, follower.broker_id))
+
+    def _may_join_isr(self, follower: FollowerState) -> bool:
+        broker = self._host.image.brokers.get(follower.broker_id)
+        epoch = follower.broker_epoch
+        return broker is not None and broker.active and epoch is not None and epoch in (ANY_BROKER_EPOCH, broker.epoch)
+
+    def _propose(self, state: IsrState) -> None:
+        self.isr_state = state
+        self._host.alter_partition.submit(self, state)
+
+    def proposal(self, state: IsrState) -> IsrProposal:
+        """The AlterPartition item for a pending state."""
+        members = []
+        for replica in state.proposed_isr:
+            if replica == self._host.broker_id:
+                epoch: int | None = self._host.broker_epoch
+            else:
+                follower = self.followers.get(replica)
+                epoch = None if follower is None else follower.broker_epoch
+            members.append((replica, ANY_BROKER_EPOCH if epoch is None else epoch))
+        return IsrProposal(
+            topic_partition=self.topic_partition,
+            topic_id=self.topic_id,
+            leader_epoch=self.leader_epoch,
+            partition_epoch=self.partition_epoch,
+            new_isr=tuple(members),
+        )
+
+    def proposal_answered(self, state: IsrState, answer: AlteredPartition) -> bool:
+        """Take the controller's answer, unless the state has moved on; true when it has to be asked again."""
+        if self.isr_state is not state:
+            return False
+        error = answer.error_code
+        if error is ErrorCode.NONE:
+            if answer.leader_epoch == self.leader_epoch and answer.partition_epoch >= self.partition_epoch:
+                self.isr_state = committed(answer.isr)
+                self.partition_epoch = answer.partition_epoch
+                self.maybe_increment_high_watermark(self._host.now_ms())
+            return False
+        if error in (ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA):
+            self.isr_state = committed(state.isr)
+            return False
+        return error not in _NOT_RETRIED
+
+    # Reading -------------------------------------------------------------------------------------------------
+
+    def check_access(self, current_leader_epoch: int, *, leader_only: bool) -> ErrorCode:
+        """Whether a reader with this leader epoch (-1: none given) may read here (KIP-320)."""
+        if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            if current_leader_epoch < self.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if leader_only and self.leader_id != self._host.broker_id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    def read_bound(self, isolation: FetchIsolation) -> int:
+        """The offset before which a reader of this isolation sees."""
+        if isolation is FetchIsolation.LOG_END:
+            return self.log.log_end_offset
+        if isolation is FetchIsolation.HIGH_WATERMARK:
+            return self.log.high_watermark
+        return self.log.last_stable_offset
+
+    def diverging_epoch(self, last_fetched_epoch: int, fetch_offset: int) -> EpochEndOffset | None:
+        """Where a reader that ended in `last_fetched_epoch` at `fetch_offset` must look again (KIP-595).
+
+        None when its log and this one agree so far; raises OffsetOutOfRange when this log cannot tell.
+        """
+        if last_fetched_epoch == NO_EPOCH:
+            return None
+        log = self.log
+        epoch, end_offset = log.epochs.end_offset_for(last_fetched_epoch, log.log_end_offset)
+        if epoch == NO_EPOCH or fetch_offset < log.log_start_offset:
+            raise OffsetOutOfRange(fetch_offset, log.log_start_offset, log.log_end_offset)
+        if epoch < last_fetched_epoch or end_offset < fetch_offset:
+            return EpochEndOffset(epoch, end_offset)
+        return None
+
+    def agrees_with(self, last_fetched_epoch: int, fetch_offset: int) -> bool:
+        """Whether a reader that is at `fetch_offset` can simply go on here."""
+        log = self.log
+        if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
+            return False
+        try:
+            return self.diverging_epoch(last_fetched_epoch, fetch_offset) is None
+        except OffsetOutOfRange:
+            return False
+
+    def check_fetches(self) -> None:
+        """Look at the parked fetches of this partition again."""
+        for fetch in list(self.delayed_fetches):
+            if not fetch.completed and fetch.has_enough(self):
+                self._host.wake_fetch(fetch)
+
+    # Truncation ----------------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int, reason: str) -> None:
+        """Cut what the leader does not have."""
+        high_watermark = self.log.high_watermark
+        self._note_truncation(self.log.truncate_to(offset), high_watermark, reason)
+
+    def truncate_fully_and_start_at(self, offset: int, reason: str) -> None:
+        """Give up the whole log and go on at the leader's offset."""
+        high_watermark = self.log.high_watermark
+        self._note_truncation(self.log.truncate_fully_and_start_at(offset), high_watermark, reason)
+
+    def _note_truncation(self, done: TruncationInfo, high_watermark: int, reason: str) -> None:
+        if not done.truncated:
+            return
+        self._journal.append(
+            LogTruncated(
+                time_us=self._journal.now_us(),
+                broker_id=self._host.broker_id,
+                topic=self.topic_partition.topic,
+                partition=self.topic_partition.partition,
+                from_offset=done.new_log_end_offset,
+                to_offset=done.old_log_end_offset,
+                leader_epoch=self.leader_epoch,
+                leader_id=self.leader_id,
+                records=_records(done.removed),
+                high_watermark=high_watermark,
+                reason=reason,
+                batches=tuple(done.removed),
+            )
+        )
+
+
+def _records(batches: Iterable[StoredBatch]) -> int:
+    return sum(batch.records_count for batch in batches)

@@ -1,0 +1,305 @@
+"""A leader's side of one follower's fetching: an incremental fetch session (KIP-227) that parks one Fetch.
+
+Mirrors FetchSession, ReplicaManager.fetchMessages and DelayedFetch for followers. The session knows which partitions
+have news (`_news`); what is idle costs nothing, neither per request nor per time. Bytes, errors and diverging epochs
+are answered at once, that is in the broker's next flush, so that one response carries what one turn of the reactor
+has appended. A moved high watermark alone waits, as in Kafka, for the end of replica.fetch.wait.max.ms: the parked
+Fetch stands for the empty ones that Kafka would exchange meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.log.replica_log import OffsetOutOfRange
+from broker_sim.replication.requests import NO_EPOCH, UNKNOWN_OFFSET
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.log.replica_log import StoredBatch
+    from broker_sim.replication.partition import Partition
+    from protocol_specs.messages.fetch import FetchPartition, FetchRequest
+    from sim_runtime.interfaces import IReactor
+
+
+class StoredRecords(list[bytes]):
+    """A fetched partition's records as the log's own batches: bytes for the wire, the objects by reference."""
+
+    __slots__ = ("batches",)
+
+    def __init__(self, batches: list[StoredBatch]) -> None:
+        super().__init__([batch.data for batch in batches])
+        self.batches = batches
+
+
+class SessionHost(Protocol):
+    """What a session needs of the leader's broker."""
+
+    reactor: IReactor
+
+    def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None) -> Partition | ErrorCode:
+        """The hosted partition, or why there is none."""
+
+    def wake_session(self, session: ReplicaFetchSession) -> None:
+        """Call `session.complete` soon."""
+
+
+class _SessionPartition:
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "last_fetched_epoch",
+        "log_start_offset",
+        "max_bytes",
+        "sent_high_watermark",
+        "topic_id",
+    )
+
+    def __init__(self, topic_id: bytes) -> None:
+        self.topic_id = topic_id
+        self.fetch_offset = UNKNOWN_OFFSET
+        self.last_fetched_epoch = NO_EPOCH
+        self.current_leader_epoch = NO_EPOCH
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.max_bytes = 0
+        self.sent_high_watermark = UNKNOWN_OFFSET
+
+    def update(self, fetch: FetchPartition) -> None:
+        self.fetch_offset = fetch.fetch_offset
+        self.last_fetched_epoch = fetch.last_fetched_epoch
+        self.current_leader_epoch = fetch.current_leader_epoch
+        self.log_start_offset = fetch.log_start_offset
+        self.max_bytes = fetch.partition_max_bytes
+
+
+class ReplicaFetchSession:
+    """What one follower replicates from this broker."""
+
+    def __init__(self, *, host: SessionHost, follower_id: int, session_id: int) -> None:
+        self._host = host
+        self.follower_id = follower_id
+        self.session_id = session_id
+        self._next_epoch = 0
+        self._partitions: dict[TopicPartition, _SessionPartition] = {}
+        self._news: dict[TopicPartition, None] = {}
+        self._urgent = False
+        self._sent: list[TopicPartition] = []
+        self._parked: Deferred[FetchResponse] | None = None
+        self._parked_at_s = 0.0
+        self._request: FetchRequest | None = None
+        self._beat: IDelayedCall | None = None
+
+    @property
+    def parked(self) -> bool:
+        """Whether a Fetch waits here: the follower is alive and has what it was sent."""
+        return self._parked is not None
+
+    def fetch(self, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
+        """Take the follower's next Fetch; one that is still parked is answered first."""
+        if request.session_epoch != self._next_epoch or (
+            request.session_epoch and request.session_id != self.session_id
+        ):
+            return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH, session_id=self.session_id)
+        self._next_epoch += 1
+        if self._parked is not None:
+            self.complete()
+        touched = dict.fromkeys(self._sent)
+        self._sent = []
+        for topic in request.forgotten_topics_data:
+            for index in topic.partitions:
+                self._remove(TopicPartition(topic.topic, index))
+        for fetch_topic in request.topics:
+            for fetch in fetch_topic.partitions:
+                topic_partition = TopicPartition(fetch_topic.topic, fetch.partition)
+                known = self._partitions.get(topic_partition)
+                if known is None or known.topic_id != fetch_topic.topic_id:
+                    known = self._partitions[topic_partition] = _SessionPartition(fetch_topic.topic_id)
+                known.update(fetch)
+                touched[topic_partition] = None
+        self._request = request
+        parked: Deferred[FetchResponse] = Deferred()
+        self._parked = parked
+        self._parked_at_s = self._host.reactor.seconds()
+        broker_epoch = request.replica_state.replica_epoch
+        for topic_partition in touched:
+            self._look(topic_partition, broker_epoch)
+        if self._urgent:
+            self._host.wake_session(self)
+        elif self._news and self._beat is None:
+            self._start_beat()
+        return parked
+
+    def _look(self, topic_partition: TopicPartition, broker_epoch: int) -> None:
+        """Take in where the follower is with one partition, and whether there is something to say of it."""
+        asked = self._partitions.get(topic_partition)
+        if asked is None:
+            return
+        partition = self._host.get_partition(topic_partition, asked.topic_id)
+        if isinstance(partition, ErrorCode):
+            self.must_answer(topic_partition)
+            return
+        partition.sessions[self.follower_id] = self
+        follower = partition.followers.get(self.follower_id)
+        log = partition.log
+        if (
+            follower is None
+            or partition.check_access(asked.current_leader_epoch, leader_only=True)
+            or not partition.agrees_with(asked.last_fetched_epoch, asked.fetch_offset)
+        ):
+            self.must_answer(topic_partition)
+            return
+        partition.follower_fetched(
+            follower,
+            fetch_offset=asked.fetch_offset,
+            log_start_offset=asked.log_start_offset,
+            broker_epoch=broker_epoch,
+        )
+        if asked.fetch_offset < log.log_end_offset:
+            self._news[topic_partition] = None
+            self._urgent = True
+        elif asked.sent_high_watermark != log.high_watermark:
+            self._news[topic_partition] = None
+
+    # News ----------------------------------------------------------------------------------------------------
+
+    def appended(self, topic_partition: TopicPartition) -> None:
+        """The leader's log has grown."""
+        self._news[topic_partition] = None
+        if not self._urgent:
+            self._urgent = True
+            if self._parked is not None:
+                self._host.wake_session(self)
+
+    def must_answer(self, topic_partition: TopicPartition) -> None:
+        """The follower has to hear of this partition now: an error, another leader, a diverging epoch."""
+        self.appended(topic_partition)
+
+    def high_watermark_moved(self, topic_partition: TopicPartition) -> None:
+        """The follower will hear of it with the next bytes, or when its Fetch has waited long enough."""
+        self._news[topic_partition] = None
+        if self._parked is not None and self._beat is None and not self._urgent:
+            self._start_beat()
+
+    def _start_beat(self) -> None:
+        assert self._request is not None
+        wait_s = self._request.max_wait_ms / 1000
+        waited_s = self._host.reactor.seconds() - self._parked_at_s
+        beats = math.floor(waited_s / wait_s + 1e-9) + 1 if wait_s > 0 else 0
+        self._beat = self._host.reactor.callLater(max(0.0, beats * wait_s - waited_s), self._beat_due)
+
+    def _beat_due(self) -> None:
+        self._beat = None
+        self.complete()
+
+    # Answering -----------------------------------------------------------------------------------------------
+
+    def complete(self) -> None:
+        """Answer the parked Fetch with all there is to say now."""
+        parked, self._parked = self._parked, None
+        if self._beat is not None:
+            self._beat.cancel()
+            self._beat = None
+        if parked is None:
+            return
+        parked.callback(self._response())
+
+    def _response(self) -> FetchResponse:
+        request = self._request
+        assert request is not None
+        self._urgent = False
+        news, self._news = self._news, {}
+        topics: dict[str, FetchableTopicResponse] = {}
+        left = request.max_bytes
+        for topic_partition in news:
+            asked = self._partitions.get(topic_partition)
+            if asked is None:
+                continue
+            if left <= 0:
+                self._news[topic_partition] = None
+                self._urgent = True
+                continue
+            data, size = self._read(topic_partition, asked, left)
+            if data is None:
+                continue
+            left -= size
+            self._sent.append(topic_partition)
+            topic = topics.get(topic_partition.topic)
+            if topic is None:
+                topic = FetchableTopicResponse(topic=topic_partition.topic, topic_id=asked.topic_id, partitions=[])
+                topics[topic_partition.topic] = topic
+            topic.partitions.append(data)
+        return FetchResponse(session_id=self.session_id, responses=list(topics.values()))
+
+    def _read(
+        self, topic_partition: TopicPartition, asked: _SessionPartition, left: int
+    ) -> tuple[PartitionData | None, int]:
+        partition = self._host.get_partition(topic_partition, asked.topic_id)
+        if isinstance(partition, ErrorCode):
+            return self._error(topic_partition, partition), 0
+        error = partition.check_access(asked.current_leader_epoch, leader_only=True)
+        if error:
+            return self._error(topic_partition, error), 0
+        if self.follower_id not in partition.followers:
+            return self._error(topic_partition, ErrorCode.UNKNOWN_LEADER_EPOCH), 0
+        log = partition.log
+        high_watermark = log.high_watermark
+        batches: list[StoredBatch] = []
+        diverging = None
+        try:
+            diverging = partition.diverging_epoch(asked.last_fetched_epoch, asked.fetch_offset)
+            if diverging is None:
+                batches = log.read(asked.fetch_offset, max_bytes=min(asked.max_bytes, left))
+        except OffsetOutOfRange:
+            return self._error(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), 0
+        if not batches and diverging is None and asked.sent_high_watermark == high_watermark:
+            return None, 0
+        asked.sent_high_watermark = high_watermark
+        fields: dict[str, Any] = {}
+        if diverging is not None:
+            fields["diverging_epoch"] = EpochEndOffset(epoch=diverging.leader_epoch, end_offset=diverging.end_offset)
+        data = PartitionData(
+            partition_index=topic_partition.partition,
+            error_code=ErrorCode.NONE,
+            high_watermark=high_watermark,
+            last_stable_offset=log.last_stable_offset,
+            log_start_offset=log.log_start_offset,
+            aborted_transactions=None,
+            records=StoredRecords(batches),
+            **fields,
+        )
+        return data, sum(batch.size for batch in batches)
+
+    def _error(self, topic_partition: TopicPartition, error: ErrorCode) -> PartitionData:
+        """The follower drops a partition with an error from the session, and so does the leader."""
+        self._remove(topic_partition)
+        return PartitionData(
+            partition_index=topic_partition.partition,
+            error_code=error,
+            high_watermark=UNKNOWN_OFFSET,
+            aborted_transactions=None,
+            records=None,
+        )
+
+    def _remove(self, topic_partition: TopicPartition) -> None:
+        removed = self._partitions.pop(topic_partition, None)
+        if removed is None:
+            return
+        partition = self._host.get_partition(topic_partition, removed.topic_id)
+        if not isinstance(partition, ErrorCode) and partition.sessions.get(self.follower_id) is self:
+            del partition.sessions[self.follower_id]
+
+    def close(self) -> None:
+        """The follower is gone or has started over: nothing is parked, nothing is noted any more."""
+        self._parked = None
+        if self._beat is not None:
+            self._beat.cancel()
+            self._beat = None
+        for topic_partition in list(self._partitions):
+            self._remove(topic_partition)

@@ -1,0 +1,326 @@
+"""A follower's side of replication: one fetcher for each leader. Mirrors ReplicaFetcherThread.
+
+One Fetch is outstanding; it names only the partitions whose fetch state has changed (KIP-227). It carries the epoch
+of the last record that the follower has (KIP-595): a leader whose log disagrees answers where that epoch ends there,
+and the follower truncates and asks again. A partition that is new to the fetcher does not wait for a parked Fetch:
+the next request overtakes it, and the leader answers the parked one at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.replication.follower_truncation import truncation_offset
+from broker_sim.replication.replica_fetch_session import StoredRecords
+from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
+from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.log.stored_batch import StoredBatch
+    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.replication.partition import Partition
+    from protocol_specs.messages.fetch import FetchResponse, PartitionData
+    from protocol_specs.messages.list_offsets import ListOffsetsResponse
+    from sim_runtime.interfaces import IReactor
+
+_REQUESTS_MAX: Final = 2
+"""The parked Fetch, and the one that overtakes it."""
+
+
+class FetcherHost(Protocol):
+    """What a fetcher needs of the follower's broker."""
+
+    broker_id: int
+    broker_epoch: int
+    config: BrokerConfig
+    links: BrokerLinks
+    reactor: IReactor
+
+
+class _FetchState:
+    """One partition that is being fetched in one leader epoch."""
+
+    __slots__ = ("delay", "ignored_up_to", "leader_epoch", "partition", "resetting")
+
+    def __init__(self, partition: Partition, ignored_up_to: int) -> None:
+        self.partition = partition
+        self.leader_epoch = partition.leader_epoch
+        self.ignored_up_to = ignored_up_to
+        self.delay: IDelayedCall | None = None
+        self.resetting = False
+
+
+class ReplicaFetcher:
+    """Fetches from one leader all partitions that follow it."""
+
+    def __init__(self, *, host: FetcherHost, leader_id: int) -> None:
+        self._host = host
+        self.leader_id = leader_id
+        self._states: dict[TopicPartition, _FetchState] = {}
+        self._changed: dict[TopicPartition, None] = {}
+        self._forgotten: dict[TopicPartition, bytes] = {}
+        self._in_session: dict[TopicPartition, bytes] = {}
+        self._session_id = 0
+        self._session_epoch = 0
+        self._requests_sent = 0
+        self._outstanding = 0
+        self._generation = 0
+        self._timer: IDelayedCall | None = None
+        self._stopped = False
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """What is fetched here."""
+        return list(self._states)
+
+    def add(self, partition: Partition) -> None:
+        """Fetch the partition from its log's end, in its current leader epoch."""
+        topic_partition = partition.topic_partition
+        self.remove(topic_partition)
+        self._states[topic_partition] = _FetchState(partition, self._requests_sent)
+        self._changed[topic_partition] = None
+        self._schedule(0)
+
+    def remove(self, topic_partition: TopicPartition) -> None:
+        """Stop fetching the partition; what is on its way for it is ignored."""
+        state = self._states.pop(topic_partition, None)
+        if state is None:
+            return
+        if state.delay is not None and state.delay.active():
+            state.delay.cancel()
+        self._changed.pop(topic_partition, None)
+        topic_id = self._in_session.pop(topic_partition, None)
+        if topic_id is not None:
+            self._forgotten[topic_partition] = topic_id
+            self._schedule(0)
+
+    def stop(self) -> None:
+        """Fetch nothing any more."""
+        self._stopped = True
+        for topic_partition in list(self._states):
+            self.remove(topic_partition)
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    def _schedule(self, delay_ms: float) -> None:
+        if not self._stopped and self._timer is None:
+            self._timer = self._host.reactor.callLater(delay_ms / 1000, self._timer_due)
+
+    def _timer_due(self) -> None:
+        self._timer = None
+        self._send()
+
+    def _send(self) -> None:
+        if self._stopped or self._timer is not None:
+            return
+        news = self._changed or self._forgotten
+        if not self._states and not news:
+            return
+        if self._outstanding >= (_REQUESTS_MAX if news else 1):
+            return
+        config = self._host.config
+        request = FetchRequest(
+            replica_state=ReplicaState(replica_id=self._host.broker_id, replica_epoch=self._host.broker_epoch),
+            replica_id=self._host.broker_id,
+            max_wait_ms=config.replica_fetch_wait_max_ms,
+            min_bytes=config.replica_fetch_min_bytes,
+            max_bytes=config.replica_fetch_response_max_bytes,
+            session_id=self._session_id,
+            session_epoch=self._session_epoch,
+            topics=self._fetch_topics(config.replica_fetch_max_bytes),
+            forgotten_topics_data=self._forgotten_topics() if self._forgotten else [],
+        )
+        self._session_epoch += 1
+        self._requests_sent += 1
+        self._outstanding += 1
+        answer: Deferred[FetchResponse] = self._host.links.send(self._host.broker_id, self.leader_id, request)
+        number = (self._generation, self._requests_sent)
+        answer.addCallbacks(self._answered, self._failed, callbackArgs=number, errbackArgs=number)
+
+    def _fetch_topics(self, max_bytes: int) -> list[FetchTopic]:
+        topics: dict[str, FetchTopic] = {}
+        for topic_partition in self._changed:
+            partition = self._states[topic_partition].partition
+            log = partition.log
+            epoch = log.epochs.latest_epoch
+            topic = topics.get(topic_partition.topic)
+            if topic is None:
+                topic = FetchTopic(topic=topic_partition.topic, topic_id=partition.topic_id, partitions=[])
+                topics[topic_partition.topic] = topic
+            topic.partitions.append(
+                FetchPartition(
+                    partition=topic_partition.partition,
+                    current_leader_epoch=partition.leader_epoch,
+                    fetch_offset=log.log_end_offset,
+                    last_fetched_epoch=NO_EPOCH if epoch is None else epoch,
+                    log_start_offset=log.log_start_offset,
+                    partition_max_bytes=max_bytes,
+                )
+            )
+            self._in_session[topic_partition] = partition.topic_id
+        self._changed = {}
+        return list(topics.values())
+
+    def _forgotten_topics(self) -> list[ForgottenTopic]:
+        topics: dict[str, ForgottenTopic] = {}
+        for (name, index), topic_id in self._forgotten.items():
+            topic = topics.get(name)
+            if topic is None:
+                topic = topics[name] = ForgottenTopic(topic=name, topic_id=topic_id, partitions=[])
+            topic.partitions.append(index)
+        self._forgotten = {}
+        return list(topics.values())
+
+    def _start_over(self) -> None:
+        """The session is gone: the next Fetch names every partition."""
+        self._generation += 1
+        self._outstanding = 0
+        self._session_id = 0
+        self._session_epoch = 0
+        self._forgotten = {}
+        self._in_session = {}
+        self._changed = {
+            topic_partition: None
+            for topic_partition, state in self._states.items()
+            if state.delay is None and not state.resetting
+        }
+
+    # Responses -----------------------------------------------------------------------------------------------
+
+    def _failed(self, failure: Failure, generation: int, _number: int) -> None:
+        failure.trap(LinkFailure)
+        if generation == self._generation and not self._stopped:
+            self._start_over()
+            if self._timer is not None and self._timer.active():
+                self._timer.cancel()
+                self._timer = None
+            self._schedule(self._host.config.replica_fetch_backoff_ms)
+
+    def _answered(self, response: FetchResponse, generation: int, number: int) -> None:
+        if generation != self._generation or self._stopped:
+            return
+        self._outstanding -= 1
+        if response.error_code:
+            self._start_over()
+            self._send()
+            return
+        self._session_id = response.session_id
+        for topic in response.responses:
+            for data in topic.partitions:
+                topic_partition = TopicPartition(topic.topic, data.partition_index)
+                state = self._states.get(topic_partition)
+                if data.error_code:
+                    self._in_session.pop(topic_partition, None)
+                if state is not None and number > state.ignored_up_to:
+                    self._take(topic_partition, state, data)
+        self._send()
+
+    def _take(self, topic_partition: TopicPartition, state: _FetchState, data: PartitionData) -> None:
+        if data.error_code:
+            self._partition_error(topic_partition, state, ErrorCode(data.error_code))
+            return
+        partition = state.partition
+        log = partition.log
+        if data.diverging_epoch.epoch >= 0 or data.diverging_epoch.end_offset >= 0:
+            offset = truncation_offset(log, data.diverging_epoch.epoch, data.diverging_epoch.end_offset)
+            partition.truncate_to(
+                offset, f"epoch {data.diverging_epoch.epoch} ends at {data.diverging_epoch.end_offset}"
+            )
+            self._changed[topic_partition] = None
+            return
+        batches = _batches(data)
+        if batches:
+            if batches[0].base_offset != log.log_end_offset and batches[0].base_offset < log.log_end_offset:
+                return  # asked for before the last bytes came, and answered twice
+            self._changed[topic_partition] = None
+        partition.append_as_follower(batches, data.high_watermark)
+
+    def _partition_error(self, topic_partition: TopicPartition, state: _FetchState, error: ErrorCode) -> None:
+        if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._reset_offset(topic_partition, state)
+        elif error is ErrorCode.FENCED_LEADER_EPOCH and state.leader_epoch == state.partition.leader_epoch:
+            # Newer metadata is on its way; until it comes there is nothing to ask for.
+            del self._states[topic_partition]
+        else:
+            self._delay(topic_partition, state)
+
+    def _delay(self, topic_partition: TopicPartition, state: _FetchState) -> None:
+        def again() -> None:
+            state.delay = None
+            if self._states.get(topic_partition) is state:
+                self._changed[topic_partition] = None
+                self._send()
+
+        state.delay = self._host.reactor.callLater(self._host.config.replica_fetch_backoff_ms / 1000, again)
+
+    # An offset that the leader does not have -----------------------------------------------------------------
+
+    def _reset_offset(self, topic_partition: TopicPartition, state: _FetchState) -> None:
+        """Cut to the leader's end, or start anew at its start. Mirrors fetchOffsetAndTruncate."""
+        state.resetting = True
+        self._list_offset(topic_partition, state, LATEST_TIMESTAMP)
+
+    def _list_offset(self, topic_partition: TopicPartition, state: _FetchState, timestamp: int) -> None:
+        asked = ListOffsetsPartition(
+            partition_index=topic_partition.partition,
+            current_leader_epoch=state.leader_epoch,
+            timestamp=timestamp,
+        )
+        request = ListOffsetsRequest(
+            replica_id=self._host.broker_id,
+            topics=[ListOffsetsTopic(name=topic_partition.topic, partitions=[asked])],
+        )
+        answer: Deferred[ListOffsetsResponse] = self._host.links.send(self._host.broker_id, self.leader_id, request)
+        answer.addCallbacks(
+            self._offset_listed,
+            self._offset_not_listed,
+            callbackArgs=(topic_partition, state, timestamp),
+            errbackArgs=(topic_partition, state),
+        )
+
+    def _offset_not_listed(self, failure: Failure, topic_partition: TopicPartition, state: _FetchState) -> None:
+        failure.trap(LinkFailure)
+        state.resetting = False
+        if self._states.get(topic_partition) is state:
+            self._delay(topic_partition, state)
+
+    def _offset_listed(
+        self, response: ListOffsetsResponse, topic_partition: TopicPartition, state: _FetchState, timestamp: int
+    ) -> None:
+        if self._states.get(topic_partition) is not state or self._stopped:
+            return
+        answer = response.topics[0].partitions[0]
+        log = state.partition.log
+        if answer.error_code:
+            state.resetting = False
+            self._delay(topic_partition, state)
+            return
+        if timestamp == LATEST_TIMESTAMP and answer.offset >= log.log_end_offset:
+            self._list_offset(topic_partition, state, EARLIEST_TIMESTAMP)
+            return
+        state.resetting = False
+        if timestamp == LATEST_TIMESTAMP:
+            state.partition.truncate_to(answer.offset, f"the leader's log ends at {answer.offset}")
+        elif answer.offset > log.log_end_offset:
+            state.partition.truncate_fully_and_start_at(answer.offset, f"the leader's log starts at {answer.offset}")
+        self._changed[topic_partition] = None
+        self._send()
+
+
+def _batches(data: PartitionData) -> list[StoredBatch]:
+    records = data.records
+    if isinstance(records, StoredRecords):
+        return records.batches
+    assert not records, "records between brokers travel by reference"
+    return []

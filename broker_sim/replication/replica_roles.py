@@ -1,0 +1,153 @@
+"""What this broker leads and follows, as its metadata says: partitions, fetchers, followers' sessions.
+
+Mirrors ReplicaManager.applyDelta with ReplicaFetcherManager, and the answers to what other brokers ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.controller.metadata_image import NO_LEADER
+from broker_sim.replication.partition import Partition
+from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
+from broker_sim.replication.replica_fetcher import ReplicaFetcher
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import FetchResponse
+from sim_runtime.repeating_call import RepeatingCall
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.replication.replica_manager import ReplicaManager
+    from broker_sim.replication.replica_storage import ReplicaStorage
+    from protocol_specs.messages.fetch import FetchRequest
+
+
+class ReplicaRoles:
+    """Owns the manager's `partitions`: nobody else adds or removes one."""
+
+    def __init__(self, manager: ReplicaManager, storage: ReplicaStorage) -> None:
+        self._manager = manager
+        self._storage = storage
+        self._fetchers: dict[int, ReplicaFetcher] = {}
+        self._sessions: dict[int, ReplicaFetchSession] = {}
+        self._sessions_made = 0
+        # Half of the lag, so that a follower leaves the ISR after at most one and a half of it, as in Kafka.
+        self._isr_expiration = RepeatingCall(
+            manager.reactor, max(manager.replica_lag_time_max_ms / 2, 1), self._shrink_isrs
+        )
+
+    def start(self) -> None:
+        """Begin to look for followers that lag."""
+        self._isr_expiration.start()
+
+    def stop(self) -> None:
+        """Fetch, answer and check nothing any more."""
+        self._isr_expiration.stop()
+        for fetcher in self._fetchers.values():
+            fetcher.stop()
+        for session in self._sessions.values():
+            session.close()
+        self._fetchers.clear()
+        self._sessions.clear()
+
+    # Metadata ------------------------------------------------------------------------------------------------
+
+    def apply_image(self, old: MetadataImage, new: MetadataImage) -> None:
+        """Bring partitions and fetchers from one image to the next; what is the same object is not looked at."""
+        for name, topic in old.topics.items():
+            replacement = new.topics.get(name)
+            if replacement is topic:
+                continue
+            if replacement is None or replacement.topic_id != topic.topic_id:
+                for index in range(len(topic.partitions)):
+                    self._drop(TopicPartition(name, index))
+        for name, topic in new.topics.items():
+            known = old.topics.get(name)
+            if known is not topic:
+                self._apply_topic(known if known is not None and known.topic_id == topic.topic_id else None, topic)
+
+    def _apply_topic(self, old: TopicImage | None, new: TopicImage) -> None:
+        manager = self._manager
+        if old is not None and old.configs != new.configs:
+            config = self._storage.topic_config(new.configs)
+            for index in range(len(new.partitions)):
+                partition = manager.partitions.get(TopicPartition(new.name, index))
+                if partition is not None:
+                    partition.log.config = config
+        for index, registration in enumerate(new.partitions):
+            if old is not None and index < len(old.partitions) and old.partitions[index] is registration:
+                continue
+            topic_partition = TopicPartition(new.name, index)
+            if manager.broker_id not in registration.replicas:
+                self._drop(topic_partition)
+                continue
+            partition = manager.partitions.get(topic_partition)
+            if partition is None:
+                log = self._storage.get_or_create(topic_partition, new.topic_id, new.configs, manager.now_ms())
+                partition = Partition(topic_partition, new.topic_id, log, manager)
+                manager.partitions[topic_partition] = partition
+            self._take_role(partition, registration)
+
+    def _take_role(self, partition: Partition, registration: PartitionRegistration) -> None:
+        if registration.leader == self._manager.broker_id:
+            partition.make_leader(registration)
+            self._stop_fetching(partition.topic_partition)
+            return
+        if not partition.make_follower(registration):
+            return
+        self._stop_fetching(partition.topic_partition)
+        if registration.leader != NO_LEADER:
+            self._fetcher(registration.leader).add(partition)
+
+    def _drop(self, topic_partition: TopicPartition) -> None:
+        self._stop_fetching(topic_partition)
+        partition = self._manager.partitions.pop(topic_partition, None)
+        if partition is not None:
+            partition.leader_id = NO_LEADER
+            partition.role_changed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self._storage.delete(topic_partition)
+
+    # Following -----------------------------------------------------------------------------------------------
+
+    def fetched_from(self, leader_id: int) -> list[TopicPartition]:
+        """What is fetched from a leader now."""
+        fetcher = self._fetchers.get(leader_id)
+        return [] if fetcher is None else fetcher.partitions
+
+    def _fetcher(self, leader_id: int) -> ReplicaFetcher:
+        fetcher = self._fetchers.get(leader_id)
+        if fetcher is None:
+            fetcher = self._fetchers[leader_id] = ReplicaFetcher(host=self._manager, leader_id=leader_id)
+        return fetcher
+
+    def _stop_fetching(self, topic_partition: TopicPartition) -> None:
+        for fetcher in self._fetchers.values():
+            fetcher.remove(topic_partition)
+
+    # Leading -------------------------------------------------------------------------------------------------
+
+    def replica_fetch(self, request: FetchRequest, follower_id: int) -> FetchResponse | Deferred[FetchResponse]:
+        """A follower's Fetch over its link. Session epoch 0 begins a new session (KIP-227)."""
+        session = self._sessions.get(follower_id)
+        if request.session_epoch == 0:
+            if session is not None:
+                session.close()
+            self._sessions_made += 1
+            session = ReplicaFetchSession(host=self._manager, follower_id=follower_id, session_id=self._sessions_made)
+            self._sessions[follower_id] = session
+        elif session is None or session.session_id != request.session_id:
+            return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        return session.fetch(request)
+
+    def follower_gone(self, follower_id: int) -> None:
+        """The follower's connection is reset: what it had parked here is void."""
+        session = self._sessions.pop(follower_id, None)
+        if session is not None:
+            session.close()
+
+    def _shrink_isrs(self) -> None:
+        for partition in list(self._manager.partitions.values()):
+            partition.maybe_shrink_isr()

@@ -1,0 +1,64 @@
+"""A broker's disk: the logs of its replicas, which outlive every death of its process. Mirrors LogManager."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.config.topic_config import TopicConfig
+from broker_sim.log.replica_log import ReplicaLog
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.topic_partition import TopicPartition
+
+
+class ReplicaStorage:
+    """Logs by partition, each with its topic's id: a log of a topic that was deleted and made anew is another log."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._broker_config = config
+        self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
+        self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
+
+    @property
+    def logs(self) -> dict[TopicPartition, ReplicaLog]:
+        """All logs."""
+        return {topic_partition: log for topic_partition, (_, log) in self._logs.items()}
+
+    def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
+        """The topic's configuration on this broker; topics with the same overrides share it."""
+        key = tuple(sorted(overrides.items()))
+        config = self._configs.get(key)
+        if config is None:
+            config = self._configs[key] = TopicConfig.resolve(overrides, self._broker_config)
+        return config
+
+    def get(self, topic_partition: TopicPartition) -> ReplicaLog | None:
+        """The log, None when the broker has none."""
+        found = self._logs.get(topic_partition)
+        return None if found is None else found[1]
+
+    def get_or_create(
+        self, topic_partition: TopicPartition, topic_id: bytes, overrides: Mapping[str, str], now_ms: int
+    ) -> ReplicaLog:
+        """The partition's log with the topic's current configuration; empty when it is new."""
+        config = self.topic_config(overrides)
+        found = self._logs.get(topic_partition)
+        if found is not None and found[0] == topic_id:
+            found[1].config = config
+            return found[1]
+        log = ReplicaLog(
+            topic=topic_partition.topic,
+            partition=topic_partition.partition,
+            config=config,
+            broker_config=self._broker_config,
+            now_ms=now_ms,
+        )
+        self._logs[topic_partition] = (topic_id, log)
+        return log
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Remove the log, if there is one."""
+        self._logs.pop(topic_partition, None)
