@@ -1,0 +1,63 @@
+"""The registry of cases: one function each, by name, gathered from the modules of `cases`."""
+
+from __future__ import annotations
+
+import pkgutil
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tests.differential.probe import Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RELEASES = ("3.7.2", "4.3.1")
+"""The releases whose answers are recorded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A claim of sameness. `accepted` says, by release, why a difference is right; None of it means: the same."""
+
+    name: str
+    run: Callable[[Probe], None]
+    releases: tuple[str, ...] = RELEASES
+    accepted: dict[str, str] = field(default_factory=dict)
+
+
+_CASES: dict[str, Case] = {}
+
+
+def case(
+    *, releases: tuple[str, ...] = RELEASES, accepted: dict[str, str] | None = None
+) -> Callable[[Callable[[Probe], None]], Callable[[Probe], None]]:
+    """Register a function as a case under its own name, with the API's name of its module before it."""
+
+    def register(run: Callable[[Probe], None]) -> Callable[[Probe], None]:
+        name = f"{run.__module__.rsplit('.', 1)[1]}-{run.__name__}".replace("_", "-")
+        assert name not in _CASES, f"two cases are named {name}"
+        _CASES[name] = Case(name=name, run=run, releases=releases, accepted=accepted or {})
+        return run
+
+    return register
+
+
+@cache
+def all_cases() -> dict[str, Case]:
+    """Every case by name, in the order of modules and lines."""
+    package = import_module("tests.differential.cases")
+    for module in pkgutil.iter_modules(package.__path__):
+        import_module(f"tests.differential.cases.{module.name}")
+    return _CASES
+
+
+def run_case(each: Case, bootstrap: str, release: str) -> list[dict[str, Any]]:
+    """Run one case against one broker; answer its transcript."""
+    probe = Probe(bootstrap, release=release, name=each.name)
+    try:
+        each.run(probe)
+    finally:
+        probe.close()
+    return probe.transcript

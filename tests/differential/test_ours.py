@@ -1,0 +1,49 @@
+"""Our broker against what the real ones answered: every case, both releases, without Maven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from broker_sim.threaded_cluster import ThreadedCluster
+
+from tests.differential.case import RELEASES, Case, all_cases, run_case
+from tests.differential.record import SETTINGS
+from tests.differential.recordings import recorded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAIRS = [(release, each) for release in RELEASES for each in all_cases().values() if release in each.releases]
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def served(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+    release = request.param
+    with ThreadedCluster(brokers=1, release=release, config=SETTINGS) as cluster:
+        yield release, cluster.bootstrap_servers
+
+
+@pytest.mark.parametrize("name", list(all_cases()))
+def test_our_broker_answers_as_the_real_one_did(served: tuple[str, str], name: str) -> None:
+    release, bootstrap = served
+    each = all_cases()[name]
+    if release not in each.releases:
+        return
+    ours = run_case(each, bootstrap, release)
+    real = recorded(release)[name]
+    if release in each.accepted:
+        assert ours != real, f"accepted as different ({each.accepted[release]}), but it is the same now"
+        return
+    assert ours == real
+
+
+def test_every_case_has_a_recording() -> None:
+    missing = [(release, each.name) for release, each in PAIRS if each.name not in recorded(release)]
+    assert missing == [], "run: python -m tests.differential.record"
+
+
+def test_no_recording_is_left_of_a_case_that_is_gone() -> None:
+    known: dict[str, Case] = all_cases()
+    for release in RELEASES:
+        assert [name for name in recorded(release) if name not in known] == []
