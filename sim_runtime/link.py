@@ -128,11 +128,11 @@ class Link:
         self._apply()
 
     def add(self, flow: Flow) -> None:
-        """Tell `flow` when this link is blocked and when it is open again."""
+        """Tell `flow`, which has segments under way, when this link is blocked and when it is open again."""
         self._flows[flow] = None
 
     def discard(self, flow: Flow) -> None:
-        """Forget `flow`, which has nothing more to send."""
+        """Forget `flow`, which has nothing under way any more."""
         self._flows.pop(flow, None)
 
     def arrival_us(self, now_us: int, size: int) -> int:

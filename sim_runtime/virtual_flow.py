@@ -53,7 +53,6 @@ class Flow:
 
     __slots__ = (
         "_acknowledging",
-        "_finished",
         "_give_up",
         "_in_flight",
         "_last_due_us",
@@ -76,12 +75,10 @@ class Flow:
         self._network = network
         self._reactor = network.reactor
         self._in_flight: deque[_Segment] = deque()
-        self._finished = False
         self._acknowledging = False
         self._last_due_us = 0
         self._lost_us: int | None = None
         self._give_up: VirtualCall | None = None
-        link.add(self)
 
     def send_data(self, data: bytes) -> None:
         """Send `data` in segments of the link's size; what is sent in one instant shares a segment while it fits."""
@@ -116,6 +113,8 @@ class Flow:
         self._last_due_us = due_us = max(link.arrival_us(now_us, len(data)), self._last_due_us)
         segment = _Segment(kind, data, now_us, due_us)
         segment.call = self._reactor.call_at_us(due_us, self._arrive)
+        if not self._in_flight:
+            link.add(self)
         self._in_flight.append(segment)
 
     def acknowledge(self) -> None:
@@ -134,19 +133,13 @@ class Flow:
         unsent = [item for item in self._in_flight if item.kind is _DATA and item.sent_us == now_us]
         self._forget(unsent)
 
-    def finish(self) -> None:
-        """The sender's socket is closed and has sent its last segment."""
-        self._finished = True
-        if not self._in_flight:
-            self.link.discard(self)
-
     def stall(self) -> None:
         """The link is blocked: nothing arrives until `resume`, and all is lost when it is cut."""
-        if not self._in_flight:
-            return
         lost = self.link.is_cut
         if lost:
             self._forget([segment for segment in self._in_flight if segment.kind is _RST])
+            if not self._in_flight:
+                return
             if self._lost_us is None:
                 self._lost_us = self._reactor.now_us
         for segment in self._in_flight:
@@ -158,12 +151,8 @@ class Flow:
 
     def resume(self) -> None:
         """The link is open again: what was kept arrives now, what was lost when TCP sends it again."""
-        if self._give_up is not None:
-            self._give_up.cancel()
-            self._give_up = None
-        lost_us, self._lost_us = self._lost_us, None
-        if not self._in_flight:
-            return
+        lost_us = self._lost_us
+        self._stop_waiting()
         now_us = self._reactor.now_us
         earliest_us = now_us
         if lost_us is not None:
@@ -193,7 +182,7 @@ class Flow:
         network.checksum = crc32(b"%d %d %d" % (self._reactor.now_us, self.number, kind), crc32(data, network.checksum))
         if kind is _ACK:
             self._acknowledging = False
-        if self._finished and not self._in_flight:
+        if not self._in_flight:
             self.link.discard(self)
         self.receiver.receive(kind, data)
 
@@ -202,6 +191,18 @@ class Flow:
             if segment.call is not None:
                 segment.call.cancel()
             self._in_flight.remove(segment)
+        if not self._in_flight:
+            self._rest()
+
+    def _rest(self) -> None:
+        self.link.discard(self)
+        self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        self._lost_us = None
+        if self._give_up is not None:
+            self._give_up.cancel()
+            self._give_up = None
 
     def _arm_give_up(self) -> None:
         if self._give_up is None:
@@ -215,4 +216,5 @@ class Flow:
             self.receiver.give_up()
         if any(kind in _ANSWERED for kind in kinds):
             self._in_flight.clear()
+            self._rest()
             self.sender.give_up()

@@ -441,7 +441,6 @@ class VirtualTransport:
     def _end_flow(self, last: SegmentKind | None) -> None:
         if last is not None:
             self.flow.send(last)
-        self.flow.finish()
         self.reactor.forget(self)
 
 

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from sim_runtime.random_streams import RandomStreams
+
+
+def test_a_stream_depends_on_seed_and_name_alone():
+    first = RandomStreams(7)
+    second = RandomStreams(7)
+    first.stream("other").random()
+    assert [first.stream("network").random() for _ in range(3)] == [second.stream("network").random() for _ in range(3)]
+
+
+def test_seeds_and_names_give_different_streams():
+    draws = [RandomStreams(seed).stream(name).random() for seed in (1, 2, -1) for name in ("a", "b", "")]
+    assert len(dict.fromkeys(draws)) == 9
+
+
+def test_the_first_draw_of_a_known_stream_never_changes():
+    assert RandomStreams(4711).stream("broker-1/election").getrandbits(32) == 2641332531
+
+
+def test_the_same_name_goes_on_with_the_same_stream():
+    streams = RandomStreams(1)
+    assert streams.stream("a") is streams.stream("a")
+
+
+def test_the_fingerprint_tells_how_much_was_drawn():
+    first, second = RandomStreams(1), RandomStreams(1)
+    for streams in (first, second):
+        streams.stream("a")
+        streams.stream("b")
+    assert first.fingerprint() == second.fingerprint()
+    first.stream("b").random()
+    assert first.fingerprint() != second.fingerprint()
+    second.stream("b").random()
+    assert first.fingerprint() == second.fingerprint()
