@@ -43,7 +43,6 @@ History: TypeAlias = "pa.Table | Path"
 """A history in memory, or the Parquet file or folder that holds it."""
 
 COUNT_NAMES: Final = ("acked", "stored", "lost", "duplicated", "reordered", "failed", "unknown")
-_GROUP_EXAMPLES_MAX: Final = 3
 
 
 class Validity(StrEnum):
@@ -296,6 +295,8 @@ def _judge(findings: list[Finding], promises: Promises) -> tuple[list[JudgedKind
                 why=why,
             )
         _add(group, finding)
+    for group in groups.values():
+        _cut(group)
     kinds = list(FindingKind)
     ordered = sorted(
         groups.values(),
@@ -318,8 +319,14 @@ def _add(group: FindingGroup, finding: Finding) -> None:
     if offset >= 0:
         group.first_offset = offset if group.first_offset < 0 else min(group.first_offset, offset)
         group.last_offset = max(group.last_offset, offset)
-    if len(group.examples) < _GROUP_EXAMPLES_MAX:
-        group.examples.append(finding)
+    group.examples.append(finding)
+
+
+def _cut(group: FindingGroup) -> None:
+    """Leave the first, the middle and the last example by offset: they show the range."""
+    group.examples.sort(key=lambda each: (each.ack_offset, each.offset, each.value_id))
+    last = len(group.examples) - 1
+    group.examples = [group.examples[at] for at in dict.fromkeys((0, last // 2, last))]
 
 
 def _merge(judged: list[JudgedKind], unsure: list[str]) -> tuple[Validity, list[str]]:

@@ -1,0 +1,273 @@
+"""One self-contained report.html: the verdict of each run, what was lost and why, and a timeline a partition.
+
+No script, style, font or image is fetched from anywhere, so that the file can be mailed and kept. What a run's
+names and errors contain is escaped: it is text, never markup.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.findings import FindingKind
+from broker_scenarios.report_chart import partition_chart
+from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, JudgedKind, Validity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from broker_scenarios.findings import Finding
+    from broker_scenarios.run_record import RunRecord
+    from broker_scenarios.timeline import PartitionTimeline, RunTimeline
+
+__all__ = ["render_report", "write_report"]
+
+_STYLE: Final = Path(__file__).with_name("report.css")
+_SCRIPT: Final = """
+document.getElementById("theme").onclick = () => {
+  const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const now = root.dataset.theme || (dark ? "dark" : "light");
+  root.dataset.theme = now === "dark" ? "light" : "dark";
+};
+"""
+_GROUPS_MAX: Final = 12
+_CHARTS_MAX: Final = 24
+_TONES: Final = {Validity.VALID: "good", Validity.BROKEN: "bad", Validity.UNKNOWN: "doubt"}
+_ALARMING: Final = ("lost", "duplicated", "reordered")
+_LEGEND: Final = (
+    ("acked", "acknowledged"),
+    ("lost", "acknowledged, then lost"),
+    ("unsure", "failed or unknown; ISR below full"),
+    ("hw", "high watermark"),
+    ("isr", "replicas in sync"),
+    ("kill", "broker killed"),
+    ("cut", "log truncated"),
+)
+
+
+def write_report(path: Path, runs: Sequence[RunRecord]) -> Path:
+    """Write the report of these runs; returns the path as it can be opened."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render_report(runs), encoding="utf-8")
+    return path.resolve()
+
+
+def render_report(runs: Sequence[RunRecord]) -> str:
+    """The whole page."""
+    met = sum(run.judgement.met for run in runs)
+    as_expected = f"{met} of {len(runs)} as expected"
+    body = "\n".join(_run(number, run) for number, run in enumerate(runs))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>broker-sim: {as_expected}</title>
+<style>
+{_STYLE.read_text(encoding="utf-8")}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>broker-sim</h1><span class="soft">{as_expected}</span><button id="theme" type="button">light / dark</button>
+</header>
+<section class="card">{_overview(runs)}</section>
+{body}
+</main>
+<script>{_SCRIPT}</script>
+</body>
+</html>
+"""
+
+
+def _overview(runs: Sequence[RunRecord]) -> str:
+    heads = "".join(f'<th class="number">{name}</th>' for name in COUNT_NAMES)
+    rows = "".join(_overview_row(number, run) for number, run in enumerate(runs))
+    return (
+        f'<div class="scroll"><table><tr><th>scenario</th>{heads}<th>verdict</th><th>expected?</th></tr>'
+        f"{rows}</table></div>"
+    )
+
+
+def _overview_row(number: int, run: RunRecord) -> str:
+    counts = run.verdict.counts.as_dict()
+    cells = "".join(_number_cell(counts[name], alarm=name in _ALARMING) for name in COUNT_NAMES)
+    return (
+        f'<tr><td><a href="#run-{number}">{escape(run.name)}</a></td>{cells}'
+        f"<td>{_validity(run)}</td><td>{_expected(run)}</td></tr>"
+    )
+
+
+def _number_cell(count: int, *, alarm: bool = False) -> str:
+    style = "zero" if not count else "alarm" if alarm else ""
+    return f'<td class="number {style}">{count:,}</td>'
+
+
+def _validity(run: RunRecord) -> str:
+    validity = run.verdict.validity
+    return f'<span class="pill {_TONES[validity]}">{validity.value}</span>'
+
+
+def _expected(run: RunRecord) -> str:
+    return _pill("good", "as expected") if run.judgement.met else _pill("bad", "not as expected")
+
+
+def _pill(tone: str, text: str) -> str:
+    return f'<span class="pill {tone}">{escape(text)}</span>'
+
+
+def _run(number: int, run: RunRecord) -> str:
+    sections = [
+        f'<div class="head"><h2>{escape(run.name)}</h2>{_validity(run)}{_expected(run)}</div>',
+        f'<p class="soft">{escape(run.description)}</p>' if run.description else "",
+        _tiles(run),
+        _list("Not as expected", run.judgement.misses),
+        _list("Why the verdict is so", () if run.verdict.validity is Validity.VALID else run.verdict.reasons),
+        _why(run),
+        _timelines(run.timeline) if run.timeline is not None else "",
+        "<h3>What the configuration promises, and what was found</h3>",
+        _promises(run.verdict.judged),
+        "<h3>Configuration</h3>",
+        _facts(run.verdict.promises.settings() | dict(run.facts)),
+        _list("Fault rules", run.rules),
+        f"<p><code>{escape(run.replay)}</code></p>" if run.replay else "",
+    ]
+    inner = "\n".join(section for section in sections if section)
+    return f'<section class="card" id="run-{number}">\n{inner}\n</section>'
+
+
+def _tiles(run: RunRecord) -> str:
+    counts = run.verdict.counts.as_dict()
+    tiles = "".join(
+        f'<div class="tile{" hit" if counts[name] and name in _ALARMING else ""}"><b>{counts[name]:,}</b>'
+        f"<span>{name}</span></div>"
+        for name in ("sent", *COUNT_NAMES)
+    )
+    return f'<div class="tiles">{tiles}</div>'
+
+
+def _list(title: str, lines: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f"<h3>{escape(title)}</h3><ul>{items}</ul>" if items else ""
+
+
+def _why(run: RunRecord) -> str:
+    groups = run.verdict.groups
+    telling = [group for group in groups if group.permitted_because is None or group.why]
+    if not telling:
+        return ""
+    parts = ["<h3>What went wrong, and why</h3>"]
+    parts += [_group(group, run.verdict.start_us) for group in telling[:_GROUPS_MAX]]
+    rest = telling[_GROUPS_MAX:]
+    if rest:
+        parts.append(f'<p class="soft">{len(rest)} more groups with {sum(each.count for each in rest):,} findings.</p>')
+    return "\n".join(parts)
+
+
+def _group(group: FindingGroup, start_us: int) -> str:
+    where = f"{group.topic}-{group.partition}"
+    offsets = ""
+    if group.first_offset >= 0:
+        span = str(group.first_offset)
+        if group.last_offset > group.first_offset:
+            span = f"{group.first_offset:,} to {group.last_offset:,}"
+        offsets = f", offsets {span}"
+    tone = "why" if group.permitted_because is not None else "why breaks"
+    excuse = (
+        f'<p class="soft">Permitted: {escape(group.permitted_because)}.</p>'
+        if group.permitted_because is not None
+        else f"<p>{_pill('bad', 'breaks a promise')}</p>"
+    )
+    why = f"<p>{escape(_sentence(group.why))}</p>" if group.why else ""
+    rows = "".join(_example(each, start_us) for each in group.examples)
+    shown = f"{len(group.examples)} of {group.count:,} shown" if group.count > len(group.examples) else ""
+    what = "lost" if group.kind is FindingKind.LOST_WRITE else group.kind.value
+    head = f"<b>{group.count:,} {what} in {escape(where)}{offsets}</b>"
+    return (
+        f'<div class="{tone}">{head}{why}{excuse}<div class="scroll"><table><tr><th class="number">value</th>'
+        f'<th class="number">producer</th><th class="number">told at</th><th>what was seen</th>'
+        f'<th class="soft">{shown}</th></tr>{rows}</table></div></div>'
+    )
+
+
+def _example(finding: Finding, start_us: int) -> str:
+    told = f"{(finding.complete_us - start_us) / 1e6:.3f} s" if finding.complete_us >= 0 else "never"
+    seen, _, _ = finding.detail.partition(": ")
+    who = str(finding.producer_id) if finding.producer_id >= 0 else "none"
+    return (
+        f'<tr><td class="number">{finding.value_id}</td><td class="number">{who}</td><td class="number">{told}</td>'
+        f'<td colspan="2">{escape(seen)}</td></tr>'
+    )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _promises(judged: Sequence[JudgedKind]) -> str:
+    rows = "".join(_promise_row(each) for each in judged)
+    return (
+        '<div class="scroll"><table><tr><th>finding</th><th>what it is</th><th class="number">found</th>'
+        '<th class="number">permitted</th><th class="number">breaking</th><th>why it is permitted</th></tr>'
+        f"{rows}</table></div>"
+    )
+
+
+def _promise_row(judged: JudgedKind) -> str:
+    quiet = "" if judged.found else ' class="quiet"'
+    return (
+        f'<tr{quiet}><td class="name">{judged.kind.value}</td>'
+        f"<td>{escape(judged.meaning)}</td>{_number_cell(judged.found)}"
+        f"{_number_cell(judged.permitted)}{_number_cell(judged.broken, alarm=True)}"
+        f"<td>{escape('; '.join(judged.reasons))}</td></tr>"
+    )
+
+
+def _timelines(timeline: RunTimeline) -> str:
+    legend = "".join(f'<span><i class="l-{name}"></i>{text}</span>' for name, text in _LEGEND)
+    eventful = [each for each in timeline.partitions if each.eventful]
+    quiet = [each for each in timeline.partitions if not each.eventful]
+    parts = ["<h3>Timeline</h3>", f'<div class="legend">{legend}</div>', *_marks(timeline)]
+    parts += [_chart(timeline, each) for each in (eventful or quiet)[:_CHARTS_MAX]]
+    rest = quiet[:_CHARTS_MAX] if eventful else []
+    if rest:
+        parts.append(f"<details><summary>{len(quiet)} partitions kept their leader and all their records</summary>")
+        parts += [_chart(timeline, each) for each in rest]
+        parts.append("</details>")
+    left_out = max(len(eventful) - _CHARTS_MAX, 0) + max(len(quiet) - _CHARTS_MAX, 0)
+    if left_out:
+        parts.append(f'<p class="soft">{left_out} more partitions are not drawn.</p>')
+    return "\n".join(parts)
+
+
+def _chart(timeline: RunTimeline, partition: PartitionTimeline) -> str:
+    acked, lost = sum(partition.acked) + sum(partition.lost), sum(partition.lost)
+    told = f"{acked:,} acknowledged" + (f", {lost:,} of them lost" if lost else "")
+    name = escape(f"{partition.topic}-{partition.partition}")
+    return (
+        f'<div class="partition"><h4>{name}<span>{told}</span></h4>'
+        f'<div class="scroll">{partition_chart(timeline, partition)}</div></div>'
+    )
+
+
+def _marks(timeline: RunTimeline) -> Iterator[str]:
+    if not timeline.marks:
+        return
+    items = []
+    for group in timeline.marks:
+        at = f"{(group.mark.time_us - timeline.start_us) / 1e6:.3f} s"
+        last = f"{(group.last_us - timeline.start_us) / 1e6:.3f} s"
+        times = f" ({group.count:,} times, until {last})" if group.count > 1 else ""
+        items.append(f'<li><span class="clock">{at}</span>{escape(group.mark.label)}{times}</li>')
+    yield f'<ol class="marks">{"".join(items)}</ol>'
+    if timeline.marks_left_out:
+        yield f'<p class="soft">{timeline.marks_left_out} further events are left out.</p>'
+
+
+def _facts(facts: dict[str, str]) -> str:
+    rows = []
+    for name, value in facts.items():
+        wide = ' class="wide"' if len(value) > 32 else ""
+        rows.append(f"<div{wide}><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>")
+    return f'<dl class="facts">{"".join(rows)}</dl>'

@@ -1,0 +1,111 @@
+"""What the terminal shows: a progress bar on stderr while the load runs, then one table of results on stdout."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, Validity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from broker_scenarios.run_record import RunRecord
+
+__all__ = ["LoadProgress", "load_progress", "print_table"]
+
+_PLAIN_WIDTH: Final = 120
+_EXPLAINED_MAX: Final = 3
+_VALIDITY_STYLES: Final = {Validity.VALID: "green", Validity.BROKEN: "bold red", Validity.UNKNOWN: "yellow"}
+_ALARMING: Final = ("lost", "duplicated", "reordered")
+
+
+class LoadProgress:
+    """The bar of one run's load."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def update(self, done: int, note: str = "") -> None:
+        """Say how many records have an outcome by now, and what the cluster is going through."""
+        self._progress.update(self._task, completed=done, note=note)
+
+
+@contextmanager
+def load_progress(name: str, total: int, console: Console | None = None) -> Iterator[LoadProgress]:
+    """A progress bar while the body runs; where stderr is no terminal it is drawn once, at the end."""
+    progress = Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=32),
+        TaskProgressColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+        console=console or Console(stderr=True),
+    )
+    with progress:
+        yield LoadProgress(progress, progress.add_task(name, total=total, note=""))
+
+
+def print_table(runs: Sequence[RunRecord], console: Console | None = None) -> None:
+    """Print the runs, one a row; below it what was lost and why, and every expectation that was missed."""
+    out = console or _stdout()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("scenario", overflow="fold")
+    for name in COUNT_NAMES:
+        table.add_column(name, justify="right")
+    table.add_column("verdict")
+    table.add_column("expected?")
+    for run in runs:
+        counts = run.verdict.counts.as_dict()
+        table.add_row(
+            run.name,
+            *(_count(name, counts[name]) for name in COUNT_NAMES),
+            Text(run.verdict.validity.value, style=_VALIDITY_STYLES[run.verdict.validity]),
+            Text("yes", style="green") if run.judgement.met else Text("NO", style="bold red"),
+        )
+    out.print(table)
+    for run in runs:
+        for line in _notes(run):
+            out.print(line, soft_wrap=True)
+
+
+def _stdout() -> Console:
+    console = Console(highlight=False)
+    # Where stdout is no terminal rich would squeeze the table into 80 columns.
+    return console if console.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+
+
+def _count(name: str, count: int) -> Text:
+    return Text(f"{count:,}", style="red" if count and name in _ALARMING else "")
+
+
+def _notes(run: RunRecord) -> Iterator[Text]:
+    lost = [group for group in run.verdict.groups if group.why]
+    for group in lost[:_EXPLAINED_MAX]:
+        yield Text.assemble((f"{run.name}: ", "bold"), _told(group))
+    if len(lost) > _EXPLAINED_MAX:
+        rest = sum(group.count for group in lost[_EXPLAINED_MAX:])
+        yield Text(f"{run.name}: {rest:,} more lost in {len(lost) - _EXPLAINED_MAX} further ranges: see the report")
+    for miss in run.judgement.misses:
+        yield Text.assemble((f"{run.name}: not as expected: ", "bold red"), miss)
+
+
+def _told(group: FindingGroup) -> str:
+    excuse = "nothing permits it" if group.permitted_because is None else f"permitted: {group.permitted_because}"
+    return f"{group.count:,} lost in {group.topic}-{group.partition}: {group.why} ({excuse})"

@@ -1,0 +1,190 @@
+"""The life of each partition over a run's time: leader, ISR size, high watermark, acks, and what went wrong.
+
+Built from history, verdict and journal into a few hundred points a partition, whatever the run's size: a
+report draws them as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from broker_scenarios.history import EventType
+from broker_scenarios.journal_view import JournalView, Mark, PartitionEvents, Truncation
+
+if TYPE_CHECKING:
+    from broker_scenarios.verdict import RunVerdict
+
+__all__ = ["LeaderBand", "MarkGroup", "PartitionTimeline", "RunTimeline", "build_timeline"]
+
+BINS: Final = 160
+WATERMARK_POINTS_MAX: Final = 320
+MARKS_MAX: Final = 60
+
+
+@dataclass(slots=True, kw_only=True)
+class LeaderBand:
+    """One leader's time; `broker` is -1 while there is none."""
+
+    start_us: int
+    end_us: int
+    broker: int
+    leader_epoch: int
+    unclean: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class MarkGroup:
+    """Marks with one label, told as one: the first is drawn, the last and the count are said."""
+
+    number: int
+    mark: Mark
+    count: int
+    last_us: int
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionTimeline:
+    """What is drawn of one partition. Steps are (time in microseconds, value from then on)."""
+
+    topic: str
+    partition: int
+    leaders: list[LeaderBand]
+    isr_sizes: list[tuple[int, int]]
+    watermarks: list[tuple[int, int]]
+    acked: list[int]
+    """Acknowledgements in each of BINS equal parts of the run, of records that are still there."""
+    lost: list[int]
+    """Acknowledgements in each bin, of records that were lost."""
+    unsure: list[int]
+    """Sends in each bin that ended as failed or unknown."""
+    truncations: list[Truncation]
+    eventful: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class RunTimeline:
+    """All partitions on one axis of time."""
+
+    start_us: int
+    end_us: int
+    replication_factor: int
+    partitions: list[PartitionTimeline] = field(default_factory=list)
+    marks: list[MarkGroup] = field(default_factory=list)
+    marks_left_out: int = 0
+
+
+def build_timeline(history: pa.Table, verdict: RunVerdict, journal: JournalView | None) -> RunTimeline:
+    """Fold a run for drawing; `history` is the one that the verdict was given on."""
+    view = journal or JournalView()
+    start_us, end_us = _span(verdict, view)
+    timeline = RunTimeline(start_us=start_us, end_us=end_us, replication_factor=verdict.promises.replication_factor)
+    completed = history.filter(pc.not_equal(history.column("type"), EventType.INVOKE.value))
+    lost_rows = verdict.records.filter(verdict.records.column("lost"))
+    names = sorted({**verdict.partitions, **view.partitions})
+    for topic, partition in names:
+        if partition < 0:
+            continue
+        events = view.of_partition(topic, partition)
+        mine = _of_partition(completed, topic, partition)
+        acks = pc.equal(mine.column("type"), EventType.OK.value)
+        lost = _bins(_of_partition(lost_rows, topic, partition).column("complete_us"), start_us, end_us)
+        acked = _bins(mine.filter(acks).column("time_us"), start_us, end_us)
+        leaders = _leaders(events, start_us, end_us)
+        timeline.partitions.append(
+            PartitionTimeline(
+                topic=topic,
+                partition=partition,
+                leaders=leaders,
+                isr_sizes=_isr_sizes(events, start_us, timeline.replication_factor),
+                watermarks=_watermarks(events, start_us),
+                acked=[max(all_acks - gone, 0) for all_acks, gone in zip(acked, lost, strict=True)],
+                lost=lost,
+                unsure=_bins(mine.filter(pc.invert(acks)).column("time_us"), start_us, end_us),
+                truncations=events.truncations,
+                eventful=any(lost) or len(leaders) > 1 or bool(events.truncations),
+            )
+        )
+    groups = _grouped(view.marks, start_us)
+    timeline.marks, timeline.marks_left_out = groups[:MARKS_MAX], max(len(groups) - MARKS_MAX, 0)
+    return timeline
+
+
+def _span(verdict: RunVerdict, view: JournalView) -> tuple[int, int]:
+    ends = [verdict.end_us, *(mark.time_us for mark in view.marks)]
+    for events in view.partitions.values():
+        ends += [election.time_us for election in events.elections]
+        ends += [truncation.time_us for truncation in events.truncations]
+    return verdict.start_us, max(*ends, verdict.start_us + 1)
+
+
+def _of_partition(rows: pa.Table, topic: str, partition: int) -> pa.Table:
+    same = pc.and_(pc.equal(rows.column("topic"), topic), pc.equal(rows.column("partition"), partition))
+    return rows.filter(same)
+
+
+def _bins(times_us: pa.ChunkedArray, start_us: int, end_us: int) -> list[int]:
+    counts = [0] * BINS
+    span = max(end_us - start_us, 1)
+    for time_us in times_us.to_pylist():
+        counts[min(max((time_us - start_us) * BINS // span, 0), BINS - 1)] += 1
+    return counts
+
+
+def _leaders(events: PartitionEvents, start_us: int, end_us: int) -> list[LeaderBand]:
+    changes = [(each.time_us, each.leader, each.leader_epoch, each.unclean) for each in events.elections]
+    if not changes or changes[0][0] > start_us:
+        first = _first_leader(events)
+        epoch = changes[0][2] - 1 if changes else 0
+        changes.insert(0, (start_us, first, epoch, False))
+    ends = [*(time_us for time_us, *_ in changes[1:]), end_us]
+    bands = [
+        LeaderBand(start_us=max(time_us, start_us), end_us=end, broker=leader, leader_epoch=epoch, unclean=unclean)
+        for (time_us, leader, epoch, unclean), end in zip(changes, ends, strict=True)
+    ]
+    return [band for band in bands if band.end_us > band.start_us]
+
+
+def _first_leader(events: PartitionEvents) -> int:
+    if events.elections:
+        return events.elections[0].previous_leader
+    return events.watermarks[0].leader if events.watermarks else -1
+
+
+def _isr_sizes(events: PartitionEvents, start_us: int, replication_factor: int) -> list[tuple[int, int]]:
+    size = replication_factor
+    steps: list[tuple[int, int]] = []
+    for change in events.isr_changes:
+        if change.time_us <= start_us:
+            size = len(change.isr)
+        else:
+            steps.append((change.time_us, len(change.isr)))
+    return [(start_us, size), *steps]
+
+
+def _watermarks(events: PartitionEvents, start_us: int) -> list[tuple[int, int]]:
+    points = [(each.time_us, each.high_watermark) for each in events.watermarks if each.time_us >= start_us]
+    if len(points) <= WATERMARK_POINTS_MAX:
+        return points
+    step = len(points) / WATERMARK_POINTS_MAX
+    return [*(points[int(at * step)] for at in range(WATERMARK_POINTS_MAX)), points[-1]]
+
+
+def _grouped(marks: list[Mark], start_us: int) -> list[MarkGroup]:
+    groups: dict[tuple[str, str, int], MarkGroup] = {}
+    for mark in marks:
+        if mark.time_us < start_us:
+            continue
+        # A crash is told each time; a rule that strikes a thousand requests is told once, with its count.
+        key = (mark.sort, mark.label, -1 if mark.sort in {"rule", "release"} else mark.time_us)
+        group = groups.get(key)
+        if group is None:
+            number = len(groups) + 1
+            groups[key] = MarkGroup(number=number, mark=mark, count=1, last_us=mark.time_us)
+        else:
+            group.count += 1
+            group.last_us = mark.time_us
+    return list(groups.values())

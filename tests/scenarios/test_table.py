@@ -1,0 +1,62 @@
+import io
+
+from rich.console import Console
+
+from broker_scenarios.expectations import Judgement
+from broker_scenarios.promises import Promises
+from broker_scenarios.run_record import RunRecord
+from broker_scenarios.table import load_progress, print_table
+from broker_scenarios.verdict import check_run
+
+
+def printed(runs):
+    out = Console(file=io.StringIO(), width=130)
+    print_table(runs, out)
+    return out.file.getvalue()
+
+
+def run_of(story, *misses):
+    verdict = check_run(
+        history=story.history(),
+        stored=story.stored(),
+        truncated=story.truncations(),
+        promises=Promises(acks=1, replication_factor=3),
+    )
+    return RunRecord(name="leader-crash", verdict=verdict, judgement=Judgement(misses=misses))
+
+
+def test_one_row_a_run_under_the_names_of_the_counts(story):
+    story.acked(1, 2, 3).log(1, 1).truncated(2, 3, first_offset=1).send(4).fail(4).send(5).info(5)
+    lines = printed([run_of(story)]).splitlines()
+    names, cells = lines[1].split(), lines[3].split()
+    assert dict(zip(names, cells, strict=True)) == {
+        "scenario": "leader-crash",
+        "acked": "3",
+        "stored": "1",
+        "lost": "2",
+        "duplicated": "1",
+        "reordered": "0",
+        "failed": "1",
+        "unknown": "1",
+        "verdict": "broken",
+        "expected?": "yes",
+    }
+
+
+def test_a_loss_is_explained_below_the_table(story):
+    story.acked(1, 2).log(1).truncated(2, first_offset=1)
+    assert "leader-crash: 1 lost in orders-0: broker 1 truncated offset 1 at leader epoch 4" in printed([run_of(story)])
+
+
+def test_a_missed_expectation_is_named(story):
+    text = printed([run_of(story.acked(1).log(1), "lost 0, expected at least 1")])
+    assert "leader-crash: not as expected: lost 0, expected at least 1" in text
+    assert " NO" in text
+
+
+def test_the_bar_shows_how_far_the_load_is():
+    out = Console(file=io.StringIO(), width=130, force_terminal=True)
+    with load_progress("leader-crash", 200, out) as progress:
+        progress.update(50, "broker 1 killed")
+        progress.update(200)
+    assert "200/200" in out.file.getvalue()
