@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, ensureDeferred
 from twisted.logger import Logger
 
+from broker_sim.apis import handler_faults
+from broker_sim.apis.fetch_sessions import FetchSessionCache
 from protocol_specs import registry
 from protocol_specs.error_codes import ErrorCode
 
@@ -85,7 +88,7 @@ def handler_of(api_key: int) -> ApiHandler:
 class KafkaApis:
     """One broker's dispatch: which APIs and versions it serves, and their handlers."""
 
-    __slots__ = ("_broker", "advertised", "enabled")
+    __slots__ = ("_broker", "advertised", "enabled", "fetch_sessions")
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -98,11 +101,21 @@ class KafkaApis:
             for key, item in self.advertised.items()
         }
         """What a connection may send; 4.x lists more versions of Produce than it takes."""
+        self.fetch_sessions = FetchSessionCache(
+            slots=broker.config.max_incremental_fetch_session_cache_slots,
+            # A broker that starts again does not repeat the ids that clients still hold.
+            random=Random(f"fetch sessions of broker {broker.id} at {broker.journal.now_us()}"),  # noqa: S311
+        )
 
     def handle(self, request: Any, context: RequestContext) -> HandlerResult:
         """Answer a request; an exception becomes the API's error answer, as in KafkaApis.handle."""
         try:
-            result = handler_of(context.api_key).handle(request, context)
+            if self._broker.faults.active and context.api_key != PRODUCE:
+                result: HandlerResult = ensureDeferred(
+                    handler_faults.handle(handler_of(context.api_key), request, context)
+                )
+            else:
+                result = handler_of(context.api_key).handle(request, context)
         except Exception:  # noqa: BLE001 - whatever a handler raises, the client gets an answer
             _log.failure("Unexpected error handling {context!r}", context=context)
             return self.error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -17,6 +17,7 @@ from protocol_specs.message import Message
 if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.network.channel import KafkaChannel
+    from protocol_specs.error_codes import ErrorCode
 
 __all__ = [
     "CLOSE_CONNECTION",
@@ -75,6 +76,7 @@ class RequestContext:
         "correlation_id",
         "dequeued_us",
         "handler_held",
+        "injected_errors",
         "local_done_us",
         "received_us",
         "remote_done_us",
@@ -116,6 +118,7 @@ class RequestContext:
         self.close_reason: str | None = None
         self.handler_held = False
         self.slot_taken = False
+        self.injected_errors: dict[tuple[str, int], ErrorCode] | None = None
 
     @property
     def connection_id(self) -> str:

@@ -25,6 +25,12 @@ class ReleaseBehaviour:
     """ListOffsets -3 on a LogAppendTime topic answers the first offset of the newest time (else the last)."""
     duplicate_list_offsets_answered_once: bool
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
+    list_offsets_isolation_always_checked: bool
+    """An unknown isolation level in ListOffsets is -1 whoever asks (else for consumers alone)."""
+    fetch_endpoints_for_followers: bool
+    """The answer to a follower's Fetch has the new leader's endpoint too (KIP-951)."""
+    fetch_error_records_null: bool
+    """A Fetch that fails as a whole has null records in its partitions (else empty ones)."""
     min_insync_replicas_is_dynamic_default: bool
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
     offline_last_replica_leaves_isr: bool
@@ -43,6 +49,9 @@ _RELEASES: Final = {
         list_offsets_special_timestamps_gated=False,
         max_timestamp_of_append_time_topic_is_first=False,
         duplicate_list_offsets_answered_once=False,
+        list_offsets_isolation_always_checked=False,
+        fetch_endpoints_for_followers=True,
+        fetch_error_records_null=True,
         min_insync_replicas_is_dynamic_default=False,
         offline_last_replica_leaves_isr=False,
         share_coordinator=False,
@@ -55,6 +64,9 @@ _RELEASES: Final = {
         list_offsets_special_timestamps_gated=True,
         max_timestamp_of_append_time_topic_is_first=True,
         duplicate_list_offsets_answered_once=True,
+        list_offsets_isolation_always_checked=True,
+        fetch_endpoints_for_followers=False,
+        fetch_error_records_null=False,
         min_insync_replicas_is_dynamic_default=True,
         offline_last_replica_leaves_isr=True,
         share_coordinator=True,

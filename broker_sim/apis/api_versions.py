@@ -1,0 +1,78 @@
+"""ApiVersions (api key 18): what this broker serves. Mirrors KafkaApis.handleApiVersionsRequest; KIP-35, KIP-511, KIP-584.
+
+Versions: 4.3 serves 0 to 4, 3.7 serves 0 to 3. The list is the registry of handlers, cut to the release's table.
+- A version that is not served is answered all the same, in the layout of v0: error 35 and the entry of ApiVersions.
+- v3: client software name and version, INVALID_REQUEST when they are not legal; features as tags. The header of the
+  response stays the old one. v4: features whose lowest version is 0 are listed too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from protocol_specs.message import Message
+    from protocol_specs.messages.api_versions import ApiVersionsRequest
+
+__all__ = ["error_response", "handle"]
+
+API_VERSIONS: Final = 18
+CLIENT_SOFTWARE_LOWEST: Final = 3
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(request: ApiVersionsRequest | None, context: RequestContext) -> HandlerResult:
+    """Answer the table; `request` is None for a version that is not served."""
+    advertised = context.broker.apis.advertised
+    if request is None:
+        own = advertised[API_VERSIONS]
+        return ApiVersionsResponse(
+            error_code=ErrorCode.UNSUPPORTED_VERSION,
+            api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=own.lowest, max_version=own.highest)],
+        )
+    version = context.api_version
+    if version >= CLIENT_SOFTWARE_LOWEST:
+        name, software_version = request.client_software_name, request.client_software_version
+        if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(software_version)):
+            return error_response(request, context, ErrorCode.INVALID_REQUEST)
+        context.connection.client_software_name = name
+        context.connection.client_software_version = software_version
+    response = ApiVersionsResponse(
+        api_keys=[
+            ApiVersion(api_key=key, min_version=served.lowest, max_version=served.highest)
+            for key, served in advertised.items()
+        ]
+    )
+    features = context.broker.release.listeners["broker"].features.get(version)
+    if features is not None:
+        response.supported_features = [
+            SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
+            for name, levels in features.supported.items()
+        ]
+        response.finalized_features = [
+            FinalizedFeatureKey(name=name, min_version_level=levels.lowest, max_version_level=levels.highest)
+            for name, levels in features.finalized.items()
+        ]
+        if features.finalized_epoch_sent:
+            response.finalized_features_epoch = context.broker.metadata_cache.image.version
+    return response
+
+
+def error_response(request: ApiVersionsRequest | None, context: RequestContext, error_code: ErrorCode) -> Message:  # noqa: ARG001
+    """The error alone, with an empty list."""
+    return ApiVersionsResponse(error_code=error_code)
+
+
+register(ApiHandler(api_key=API_VERSIONS, handle=handle, error_response=error_response))

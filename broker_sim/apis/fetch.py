@@ -1,0 +1,234 @@
+"""Fetch (api key 1): read record batches, as a consumer or as a follower. Mirrors KafkaApis.handleFetchRequest.
+
+Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16 (below 4 only what needs no conversion to an old format).
+- v4: isolation level and aborted transactions. v5: log start offset. v7: sessions (KIP-227). v9: leader epochs fence.
+- v11: any replica serves consumers (KIP-392). v12: diverging epochs (KIP-595). v13: topic ids. v15: replica state.
+- v16: the current leader beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
+- The same partition twice: one answer, at the first one's place, from the last one's offset.
+- An error partition has -1 for its offsets and empty, not null, records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.fetch_sessions import SessionKey, session_key
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.fetch_sessions import FetchContext
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.replication.requests import PartitionFetchResult as Result
+    from protocol_specs.message import Message
+    from protocol_specs.messages.fetch import FetchPartition, FetchRequest
+
+__all__ = ["Fetch", "error_response", "handle"]
+
+OLD_FORMATS_HIGHEST: Final = 3
+STORAGE_ERROR_UNKNOWN_HIGHEST: Final = 5
+RACKS_LOWEST: Final = 11
+TOPIC_IDS_LOWEST: Final = 13
+REPLICA_STATE_LOWEST: Final = 15
+CURRENT_LEADER_LOWEST: Final = 16
+FUTURE_LOCAL_REPLICA_ID: Final = -3
+READ_UNCOMMITTED: Final = 0
+READ_COMMITTED: Final = 1
+
+_MOVED: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+class Fetch:
+    """One request on its way: its session, what is asked of the ReplicaManager, what is refused already."""
+
+    __slots__ = ("context", "interesting", "keys", "refused", "replica_id", "request", "session", "version")
+
+    def __init__(self, request: FetchRequest, context: RequestContext) -> None:
+        self.request = request
+        self.context = context
+        self.version = context.api_version
+        self.replica_id = (
+            request.replica_id if self.version < REPLICA_STATE_LOWEST else request.replica_state.replica_id
+        )
+        self.session = self._open_session()
+        self.interesting: list[PartitionFetch] = []
+        self.keys: list[SessionKey] = []
+        self.refused: dict[SessionKey, PartitionData] = {}
+
+    def sort(self) -> None:
+        """Sort what the session fetches into partitions to read and partitions that do not exist here."""
+        image = self.context.broker.metadata_cache.image
+        by_id = self.version >= TOPIC_IDS_LOWEST
+        faulty = self.context.injected_errors
+        for key, wanted in self.session.partitions.items():
+            topic = image.topics_by_id.get(key.topic_id) if by_id else image.topics.get(key.topic)
+            if topic is None and by_id:
+                self.refused[key] = _refused(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+            elif topic is None or not 0 <= key.partition < len(topic.partitions):
+                self.refused[key] = _refused(key.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif faulty is not None and (topic.name, key.partition) in faulty:
+                self.refused[key] = _refused(key.partition, faulty[topic.name, key.partition])
+            else:
+                self.keys.append(key)
+                self.interesting.append(
+                    PartitionFetch(
+                        topic_partition=TopicPartition(topic.name, key.partition),
+                        topic_id=key.topic_id if by_id else None,
+                        fetch_offset=wanted.fetch_offset,
+                        max_bytes=wanted.partition_max_bytes,
+                        log_start_offset=wanted.log_start_offset,
+                        current_leader_epoch=max(-1, wanted.current_leader_epoch),
+                        last_fetched_epoch=max(-1, wanted.last_fetched_epoch),
+                    )
+                )
+
+    def read(self) -> list[Result] | Deferred[list[Result]] | None:
+        """Ask the ReplicaManager; None for an isolation level that does not exist."""
+        if not self.interesting:
+            return []
+        request = self.request
+        is_consumer = self.replica_id < 0 and self.replica_id != FUTURE_LOCAL_REPLICA_ID
+        if not is_consumer:
+            isolation = FetchIsolation.LOG_END
+        elif request.isolation_level == READ_COMMITTED:
+            isolation = FetchIsolation.TXN_COMMITTED
+        elif request.isolation_level == READ_UNCOMMITTED:
+            isolation = FetchIsolation.HIGH_WATERMARK
+        else:
+            return None
+        max_bytes = min(request.max_bytes, self.context.broker.config.fetch_max_bytes)
+        params = FetchParams(
+            replica_id=self.replica_id,
+            replica_epoch=request.replica_state.replica_epoch,
+            max_wait_ms=request.max_wait_ms,
+            min_bytes=min(request.min_bytes, max_bytes),
+            max_bytes=max_bytes,
+            isolation=isolation,
+            fetch_only_leader=self.replica_id >= 0 or (is_consumer and self.version < RACKS_LOWEST),
+        )
+        return self.context.broker.replica_manager.fetch(params=params, partitions=self.interesting)
+
+    def answer(self, results: list[Result]) -> Message:
+        """Shape the response and tell the session what it says."""
+        leaders = LeaderEndpoints(self.context)
+        updates = {key: self._shape(result, leaders) for key, result in zip(self.keys, results, strict=True)}
+        updates.update(self.refused)
+        error_code, session_id, named = self.session.session_answer(
+            updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.clock.now_ms()
+        )
+        response = FetchResponse(error_code=error_code, session_id=session_id, responses=_by_topic(named))
+        if leaders.nodes and (
+            self.replica_id < 0 or self.context.broker.config.behaviour.fetch_endpoints_for_followers
+        ):
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
+                for node in leaders.nodes.values()
+            ]
+        return response
+
+    def _open_session(self) -> FetchContext:
+        request, version = self.request, self.version
+        partitions: dict[SessionKey, FetchPartition] = {}
+        for topic in request.topics:
+            for partition in topic.partitions:
+                partitions[session_key(topic.topic_id, topic.topic, partition.partition, version)] = partition
+        forgotten = [
+            session_key(topic.topic_id, topic.topic, partition, version)
+            for topic in request.forgotten_topics_data
+            for partition in topic.partitions
+        ]
+        broker = self.context.broker
+        return broker.apis.fetch_sessions.context_of(
+            session_id=request.session_id,
+            epoch=request.session_epoch,
+            version=version,
+            partitions=partitions,
+            forgotten=forgotten,
+            from_follower=self.replica_id >= 0,
+            now_ms=broker.clock.now_ms(),
+        )
+
+    def _shape(self, result: Result, leaders: LeaderEndpoints) -> PartitionData:
+        batches = result.batches
+        error_code = result.error_code
+        if error_code is ErrorCode.KAFKA_STORAGE_ERROR and self.version <= STORAGE_ERROR_UNKNOWN_HIGHEST:
+            error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if batches and self.version <= OLD_FORMATS_HIGHEST:
+            return _refused(result.topic_partition.partition, ErrorCode.UNSUPPORTED_VERSION)
+        shaped = PartitionData(
+            partition_index=result.topic_partition.partition,
+            error_code=error_code,
+            high_watermark=result.high_watermark,
+            last_stable_offset=result.last_stable_offset,
+            log_start_offset=result.log_start_offset,
+            aborted_transactions=[] if self.request.isolation_level == READ_COMMITTED and not error_code else None,
+            preferred_read_replica=result.preferred_read_replica,
+            records=[batch.data for batch in batches] if batches else b"",
+        )
+        if result.diverging_epoch is not None:
+            epoch, end_offset = result.diverging_epoch
+            shaped.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+        if error_code in _MOVED and self.version >= CURRENT_LEADER_LOWEST:
+            leader_id, leader_epoch = leaders.of(result.topic_partition)
+            shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+        return shaped
+
+
+def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
+    """Read what the session fetches; answer when there is enough, or when the request's wait is over."""
+    fetch = Fetch(request, context)
+    fetch.sort()
+    results = fetch.read()
+    if results is None:
+        return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+    if isinstance(results, Deferred):
+        return results.addCallback(fetch.answer)
+    return fetch.answer(results)
+
+
+def error_response(request: FetchRequest, context: RequestContext, error_code: ErrorCode) -> Message:
+    """One error at the top, and before v13 also for each partition. Mirrors FetchRequest.getErrorResponse."""
+    response = FetchResponse(error_code=error_code, session_id=request.session_id)
+    if context.api_version < TOPIC_IDS_LOWEST:
+        records = None if context.broker.config.behaviour.fetch_error_records_null else b""
+        response.responses = [
+            FetchableTopicResponse(
+                topic=topic.topic,
+                partitions=[_refused(item.partition, error_code, records) for item in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    return response
+
+
+def _refused(partition: int, error_code: ErrorCode, records: bytes | None = b"") -> PartitionData:
+    return PartitionData(partition_index=partition, error_code=error_code, high_watermark=-1, records=records)
+
+
+def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResponse]:
+    """Neighbours of one topic share an entry; the order of the partitions stays."""
+    topics: list[FetchableTopicResponse] = []
+    last: tuple[bytes, str] | None = None
+    for key, data in named.items():
+        topic = (key.topic_id, key.topic)
+        if topic != last:
+            topics.append(FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id))
+            last = topic
+        topics[-1].partitions.append(data)
+    return topics
+
+
+register(ApiHandler(api_key=1, handle=handle, error_response=error_response))

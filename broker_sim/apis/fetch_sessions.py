@@ -1,0 +1,246 @@
+"""Fetch sessions: what a client fetches, remembered between its requests (KIP-227). Mirrors FetchManager and FetchSession.
+
+A full request (epoch 0) opens a session; an incremental one (epoch 1, 2, ...) names only what changed and is answered
+only with what changed. A full request that names a session closes it; epoch -1 closes without opening a new one. The
+cache holds max.incremental.fetch.session.cache.slots sessions: a newcomer evicts one that was unused for
+min.incremental.fetch.session.eviction.ms, else a follower's session evicts a consumer's, else a larger one a smaller
+one that is old enough; where none gives way, the answer has session id 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from random import Random
+
+    from protocol_specs.messages.fetch import FetchPartition, PartitionData
+
+__all__ = ["FetchContext", "FetchSession", "FetchSessionCache", "SessionKey"]
+
+INVALID_SESSION_ID: Final = 0
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+MAX_EPOCH: Final = 2**31 - 1
+EVICTION_MS: Final = 120_000
+"""min.incremental.fetch.session.eviction.ms, which is not configurable on a broker either."""
+TOPIC_IDS_LOWEST: Final = 13
+
+
+class SessionKey(NamedTuple):
+    """One partition as a session knows it: by topic id (name "") or by name (zero id)."""
+
+    topic_id: bytes
+    topic: str
+    partition: int
+
+
+@dataclass(slots=True, kw_only=True)
+class CachedPartition:
+    """What the client last asked, and what it was last told, of one partition."""
+
+    request: FetchPartition
+    high_watermark: int = -1
+    log_start_offset: int = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class FetchSession:
+    """One client's session. `privileged` is a follower's."""
+
+    id: int
+    privileged: bool
+    uses_topic_ids: bool
+    created_ms: int
+    last_used_ms: int
+    epoch: int
+    partitions: dict[SessionKey, CachedPartition]
+
+
+class FetchContext:
+    """One Fetch seen through its session. Mirrors FullFetchContext, IncrementalFetchContext and the others."""
+
+    __slots__ = ("_cache", "_expected_epoch", "_opens", "_privileged", "error_code", "partitions", "session")
+
+    def __init__(
+        self,
+        cache: FetchSessionCache,
+        partitions: Mapping[SessionKey, FetchPartition],
+        *,
+        error_code: ErrorCode = ErrorCode.NONE,
+        session: FetchSession | None = None,
+        opens: bool = False,
+        privileged: bool = False,
+    ) -> None:
+        self._cache = cache
+        self._opens = opens
+        self._privileged = privileged
+        self.error_code = error_code
+        self.session = session
+        self.partitions = partitions
+        """Everything that this request fetches, what the session remembers included."""
+        self._expected_epoch = session.epoch if session is not None else 0
+
+    def session_answer(
+        self, updates: dict[SessionKey, PartitionData], *, uses_topic_ids: bool, now_ms: int
+    ) -> tuple[ErrorCode, int, dict[SessionKey, PartitionData]]:
+        """The error, the session id and the partitions that the answer names."""
+        if self.error_code:
+            return self.error_code, INVALID_SESSION_ID, {}
+        if self._opens:
+            partitions = {
+                key: CachedPartition(
+                    request=self.partitions[key],
+                    high_watermark=data.high_watermark,
+                    log_start_offset=data.log_start_offset,
+                )
+                for key, data in updates.items()
+            }
+            session_id = self._cache.open(
+                partitions, privileged=self._privileged, uses_topic_ids=uses_topic_ids, now_ms=now_ms
+            )
+            return ErrorCode.NONE, session_id, updates
+        if self.session is None:
+            return ErrorCode.NONE, INVALID_SESSION_ID, updates
+        if self.session.epoch != self._expected_epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH, self.session.id, {}
+        return ErrorCode.NONE, self.session.id, _changed(self.session, updates)
+
+
+class FetchSessionCache:
+    """A broker's sessions. Mirrors FetchSessionCache with one shard."""
+
+    def __init__(self, *, slots: int, random: Random, eviction_ms: int = EVICTION_MS) -> None:
+        self.slots = slots
+        self.eviction_ms = eviction_ms
+        self.evictions = 0
+        self._random = random
+        self._sessions: dict[int, FetchSession] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def context_of(
+        self,
+        *,
+        session_id: int,
+        epoch: int,
+        version: int,
+        partitions: Mapping[SessionKey, FetchPartition],
+        forgotten: Sequence[SessionKey],
+        from_follower: bool,
+        now_ms: int,
+    ) -> FetchContext:
+        """Find, change or close the session that a request names. Mirrors FetchManager.newContext."""
+        if epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
+            if session_id != INVALID_SESSION_ID:
+                self._sessions.pop(session_id, None)
+            return FetchContext(self, partitions, opens=epoch == INITIAL_EPOCH, privileged=from_follower)
+        session = self._sessions.get(session_id)
+        if session is None:
+            return FetchContext(self, {}, error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+        if session.epoch != epoch:
+            return FetchContext(self, {}, error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
+        if session.uses_topic_ids != (version >= TOPIC_IDS_LOWEST):
+            return FetchContext(self, {}, error_code=ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        for key, request in partitions.items():
+            cached = session.partitions.get(key)
+            if cached is None:
+                session.partitions[key] = CachedPartition(request=request)
+            else:
+                cached.request = request
+        for key in forgotten:
+            session.partitions.pop(key, None)
+        if not session.partitions:
+            del self._sessions[session_id]
+            return FetchContext(self, partitions)
+        session.last_used_ms = now_ms
+        session.epoch = 1 if session.epoch == MAX_EPOCH else session.epoch + 1
+        everything = {key: cached.request for key, cached in session.partitions.items()}
+        return FetchContext(self, everything, session=session)
+
+    def open(
+        self, partitions: dict[SessionKey, CachedPartition], *, privileged: bool, uses_topic_ids: bool, now_ms: int
+    ) -> int:
+        """The id of a new session, 0 when the cache has no room for it."""
+        if len(self._sessions) >= self.slots and not self._evict(len(partitions), privileged=privileged, now_ms=now_ms):
+            return INVALID_SESSION_ID
+        session_id = INVALID_SESSION_ID
+        while session_id == INVALID_SESSION_ID or session_id in self._sessions:
+            session_id = self._random.randrange(1, 2**31)
+        self._sessions[session_id] = FetchSession(
+            id=session_id,
+            privileged=privileged,
+            uses_topic_ids=uses_topic_ids,
+            created_ms=now_ms,
+            last_used_ms=now_ms,
+            epoch=INITIAL_EPOCH + 1,
+            partitions=partitions,
+        )
+        return session_id
+
+    def _evict(self, size: int, *, privileged: bool, now_ms: int) -> bool:
+        if not self._sessions:
+            return False
+        stale = min(self._sessions.values(), key=lambda session: (session.last_used_ms, session.id))
+        victim: FetchSession | None = stale
+        if now_ms - stale.last_used_ms <= self.eviction_ms:
+            victim = self._least_valuable(privileged=privileged, now_ms=now_ms)
+            if victim is not None and (privileged, size, 0) < _value_of(victim):
+                victim = None
+        if victim is None:
+            return False
+        del self._sessions[victim.id]
+        self.evictions += 1
+        return True
+
+    def _least_valuable(self, *, privileged: bool, now_ms: int) -> FetchSession | None:
+        """A follower may evict any consumer's session; everybody else only sessions that are not new."""
+        candidates = [
+            session
+            for session in self._sessions.values()
+            if now_ms - session.created_ms > self.eviction_ms or (privileged and not session.privileged)
+        ]
+        return min(candidates, key=_value_of, default=None)
+
+
+def session_key(topic_id: bytes, topic: str, partition: int, version: int) -> SessionKey:
+    """The key of a partition in requests of a version."""
+    if version >= TOPIC_IDS_LOWEST:
+        return SessionKey(topic_id, "", partition)
+    return SessionKey(ZERO_UUID, topic, partition)
+
+
+def _value_of(session: FetchSession) -> tuple[bool, int, int]:
+    return session.privileged, len(session.partitions), session.id
+
+
+def _changed(session: FetchSession, updates: dict[SessionKey, PartitionData]) -> dict[SessionKey, PartitionData]:
+    """What an incremental answer names; partitions with data move to the end, so that none starves."""
+    changed = {}
+    for key, data in updates.items():
+        cached = session.partitions.get(key)
+        if cached is None:
+            continue
+        has_records = bool(data.records)
+        if (
+            has_records
+            or data.error_code
+            or data.high_watermark != cached.high_watermark
+            or data.log_start_offset != cached.log_start_offset
+            or data.preferred_read_replica >= 0
+            or data.diverging_epoch.epoch >= 0
+        ):
+            changed[key] = data
+        # After an error the partition is named again when it is well.
+        cached.high_watermark = -1 if data.error_code else data.high_watermark
+        cached.log_start_offset = data.log_start_offset
+        if has_records:
+            del session.partitions[key]
+            session.partitions[key] = cached
+    return changed

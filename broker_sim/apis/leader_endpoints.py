@@ -1,0 +1,31 @@
+"""Who leads a partition now, for a client that asked the wrong broker (KIP-951). Mirrors KafkaApis.getCurrentLeader."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.controller.metadata_image import BrokerRegistration
+    from broker_sim.topic_partition import TopicPartition
+
+__all__ = ["LeaderEndpoints"]
+
+
+class LeaderEndpoints:
+    """Collects, while an answer is shaped, the endpoints of the leaders that it names; `nodes` by broker id."""
+
+    __slots__ = ("_context", "nodes")
+
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self.nodes: dict[int, BrokerRegistration] = {}
+
+    def of(self, topic_partition: TopicPartition) -> tuple[int, int]:
+        """The leader's id and epoch as this broker knows them, -1 for none; its endpoint is kept when it is alive."""
+        broker = self._context.broker
+        leader_id, leader_epoch = broker.replica_manager.current_leader(topic_partition)
+        registration = broker.metadata_cache.image.brokers.get(leader_id)
+        if registration is not None and not registration.fenced:
+            self.nodes[leader_id] = registration
+        return leader_id, leader_epoch

@@ -1,0 +1,76 @@
+"""OffsetForLeaderEpoch (api key 23): where a leader epoch ends. Mirrors ReplicaManager.lastOffsetForLeaderEpoch.
+
+Versions: 4.3 serves 2 to 4, 3.7 serves 0 to 4.
+- v1: the answer names the epoch. v2: the asker's own view of the leader epoch fences (KIP-320). v3: replica id.
+- Topics and partitions are answered as they were asked, repetitions included.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from protocol_specs.error_codes import ErrorCode
+    from protocol_specs.message import Message
+    from protocol_specs.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
+
+__all__ = ["error_response", "handle"]
+
+
+def handle(request: OffsetForLeaderEpochRequest, context: RequestContext) -> HandlerResult:
+    """Answer each partition by itself."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[_end_offset(topic.topic, partition, context) for partition in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def error_response(
+    request: OffsetForLeaderEpochRequest,
+    context: RequestContext,  # noqa: ARG001
+    error_code: ErrorCode,
+) -> Message:
+    """One error for every partition."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[
+                    EpochEndOffset(partition=partition.partition, error_code=error_code)
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _end_offset(topic: str, partition: OffsetForLeaderPartition, context: RequestContext) -> EpochEndOffset:
+    result = context.broker.replica_manager.last_offset_for_leader_epoch(
+        TopicPartition(topic, partition.partition),
+        current_leader_epoch=partition.current_leader_epoch,
+        leader_epoch=partition.leader_epoch,
+    )
+    return EpochEndOffset(
+        error_code=result.error_code,
+        partition=partition.partition,
+        leader_epoch=result.leader_epoch,
+        end_offset=result.end_offset,
+    )
+
+
+register(ApiHandler(api_key=23, handle=handle, error_response=error_response))

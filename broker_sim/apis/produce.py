@@ -1,0 +1,263 @@
+"""Produce (api key 0): append record batches to partitions. Mirrors KafkaApis.handleProduceRequest.
+
+Versions: 4.3 lists 0 to 13 and closes the connection on 0 to 2; 3.7 serves 0 to 10.
+- acks=0 has no answer; an error closes the connection, what was good stays written.
+- acks other than -1, 0, 1: INVALID_REQUIRED_ACKS for each partition that exists.
+- The same partition twice: the last record set wins, one answer.
+- Null records: 3.7 answers -1, 4.3 never answers and keeps the connection open.
+- v3: batches of format v2, exactly one a partition, else INVALID_RECORD. v7: zstd. v8: record errors (KIP-467).
+- v10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951). v13: topic ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.defer import Deferred, ensureDeferred
+
+from broker_sim.apis import produce_faults
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.apis.produce_validation import (
+    is_plain_batch,
+    is_transactional,
+    partition_error,
+    producer_ids_readable,
+    whole_request_error,
+)
+from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
+from broker_sim.replication.requests import PartitionAppend
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol_specs.uuids import to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
+    from protocol_specs.message import Message, RecordsBuffer
+    from protocol_specs.messages.produce import ProduceRequest
+
+__all__ = ["Produce", "error_response", "handle"]
+
+CURRENT_LEADER_LOWEST: Final = 10
+TOPIC_IDS_LOWEST: Final = 13
+COORDINATOR_UNAVAILABLE: Final = (
+    "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
+)
+
+_NONE: Final = ErrorCode.NONE
+_VALID_ACKS: Final = (-1, 0, 1)
+
+
+class Produce:
+    """One request on its way: what may be appended, and what is answered already."""
+
+    __slots__ = ("context", "entries", "refused", "request", "topic_ids", "unknown_ids", "unusual")
+
+    def __init__(self, request: ProduceRequest, context: RequestContext) -> None:
+        self.request = request
+        self.context = context
+        self.entries: dict[TopicPartition, RecordsBuffer | None] = {}
+        """What the log gets; of two record sets for one partition the last."""
+        self.refused: list[PartitionAppend] = []
+        """Partitions that are answered without an append, in Kafka's order: these win over results."""
+        self.unknown_ids: list[tuple[bytes, int]] = []
+        self.topic_ids: dict[str, bytes] = {}
+        self.unusual = False
+        """Whether some record set is not plainly one v2 batch."""
+
+    def sort(self) -> None:
+        """Sort the request's partitions into those to append and those refused here."""
+        version = self.context.api_version
+        image = self.context.broker.metadata_cache.image
+        invalid: list[PartitionAppend] = []
+        for topic in self.request.topic_data:
+            if version < TOPIC_IDS_LOWEST:
+                name = topic.name
+                topic_image = image.topics.get(name)
+            else:
+                topic_image = image.topics_by_id.get(topic.topic_id)
+                if topic_image is None:
+                    self.unknown_ids.extend((topic.topic_id, partition.index) for partition in topic.partition_data)
+                    self.unusual = True
+                    continue
+                name = topic_image.name
+                self.topic_ids[name] = topic.topic_id
+            count = 0 if topic_image is None else len(topic_image.partitions)
+            for partition in topic.partition_data:
+                key = TopicPartition(name, partition.index)
+                records = partition.records
+                error = _NONE
+                if not is_plain_batch(records):
+                    self.unusual = True
+                    error = partition_error(records, version)
+                if not 0 <= partition.index < count:
+                    error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                    self.refused.append(PartitionAppend(topic_partition=key, error_code=error))
+                elif error:
+                    invalid.append(PartitionAppend(topic_partition=key, error_code=error))
+                else:
+                    self.entries[key] = records
+        self.refused.extend(invalid)
+
+    def refuse_request(self) -> Message | NoAnswer | None:
+        """The answer where nothing may be appended because of what Kafka meets in all partitions at once."""
+        request, context = self.request, self.context
+        refusal = whole_request_error(request)
+        if refusal is not None:
+            return error_response(request, context, refusal.error_code, refusal.message)
+        if context.broker.config.behaviour.null_produce_records_hang:
+            # Since 4.0 the producer ids of all record sets are read before any is appended.
+            if None in self.entries.values():
+                return NEVER_ANSWERED
+            if not producer_ids_readable(self.entries.values()):
+                return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if request.transactional_id is not None:
+            for key, records in list(self.entries.items()):
+                if is_transactional(records):
+                    del self.entries[key]
+                    error = ErrorCode.NOT_ENOUGH_REPLICAS
+                    self.refused.append(
+                        PartitionAppend(topic_partition=key, error_code=error, error_message=COORDINATOR_UNAVAILABLE)
+                    )
+        return None
+
+    def append(
+        self, on_local_append: Callable[[list[PartitionAppend]], None] | None = None
+    ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
+        """Append what may be appended."""
+        entries = self.entries
+        if not entries:
+            return []
+        if self.request.acks not in _VALID_ACKS:
+            error = ErrorCode.INVALID_REQUIRED_ACKS
+            return [PartitionAppend(topic_partition=key, error_code=error) for key in entries]
+        return self.context.broker.replica_manager.append_records(
+            request_id=self.context.request_id,
+            timeout_ms=self.request.timeout_ms,
+            required_acks=self.request.acks,
+            entries=list(entries.items()),
+            on_local_append=on_local_append,
+        )
+
+    def answer(self, results: list[PartitionAppend]) -> Message | NoAnswer:
+        """Shape the response, or for acks=0 decide whether the connection goes on."""
+        if self.refused:
+            merged = {result.topic_partition: result for result in results}
+            merged.update((refused.topic_partition, refused) for refused in self.refused)
+            results = list(merged.values())
+        if self.request.acks == 0:
+            return self._close_on_error(results)
+        leaders = LeaderEndpoints(self.context)
+        groups: dict[str, TopicProduceResponse] = {}
+        for result in results:
+            topic, index = result.topic_partition
+            group = groups.get(topic)
+            if group is None:
+                group = TopicProduceResponse(name=topic)
+                if self.topic_ids:
+                    group.topic_id = self.topic_ids[topic]
+                groups[topic] = group
+            group.partition_responses.append(self._shape(index, result, leaders))
+        responses = list(groups.values())
+        for topic_id, index in self.unknown_ids:
+            refused = PartitionProduceResponse(index=index, error_code=ErrorCode.UNKNOWN_TOPIC_ID, base_offset=-1)
+            if not (responses and responses[-1].topic_id == topic_id):
+                responses.append(TopicProduceResponse(topic_id=topic_id))
+            responses[-1].partition_responses.append(refused)
+        response = ProduceResponse(responses=responses)
+        if leaders.nodes:
+            response.node_endpoints = [
+                NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
+                for node in leaders.nodes.values()
+            ]
+        return response
+
+    def _shape(self, index: int, result: PartitionAppend, leaders: LeaderEndpoints) -> PartitionProduceResponse:
+        shaped = PartitionProduceResponse(
+            index=index,
+            error_code=result.error_code,
+            base_offset=result.base_offset,
+            log_append_time_ms=result.log_append_time_ms,
+            log_start_offset=result.log_start_offset,
+        )
+        if result.error_code:
+            shaped.error_message = result.error_message
+            shaped.record_errors = [
+                BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
+                for error in result.record_errors
+            ]
+            if (
+                result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+                and self.context.api_version >= CURRENT_LEADER_LOWEST
+            ):
+                leader_id, leader_epoch = leaders.of(result.topic_partition)
+                shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+        return shaped
+
+    def _close_on_error(self, results: list[PartitionAppend]) -> NoAnswer:
+        errors = [f"{result.topic_partition}: {result.error_code.name}" for result in results if result.error_code]
+        errors.extend(f"topic id {to_text(topic_id)}-{index}: UNKNOWN_TOPIC_ID" for topic_id, index in self.unknown_ids)
+        if errors:
+            return self.context.disconnect(f"error in a Produce with acks=0: {', '.join(errors)}")
+        return NO_RESPONSE
+
+
+def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
+    """Append to the partitions that this broker leads and answer when acks are reached."""
+    produce = Produce(request, context)
+    produce.sort()
+    if produce.unusual:
+        refusal = produce.refuse_request()
+        if refusal is not None:
+            return refusal
+    if context.broker.faults.active:
+        return ensureDeferred(produce_faults.append(produce))
+    results = produce.append()
+    if isinstance(results, Deferred):
+        return results.addCallback(produce.answer)
+    return produce.answer(results)
+
+
+def error_response(
+    request: ProduceRequest, context: RequestContext, error_code: ErrorCode, message: str | None = None
+) -> Message | NoAnswer:
+    """One error for every partition; nothing to send for acks=0. Mirrors ProduceRequest.getErrorResponse.
+
+    Kafka sizes the record sets for it, so that null records leave the request without any answer.
+    """
+    if request.acks == 0:
+        return context.disconnect(f"error {error_code.name} in a Produce with acks=0")
+    response = ProduceResponse()
+    groups: dict[str | bytes, TopicProduceResponse] = {}
+    answered: dict[tuple[str | bytes, int], None] = {}
+    for topic in request.topic_data:
+        key = topic.topic_id if context.api_version >= TOPIC_IDS_LOWEST else topic.name
+        for partition in topic.partition_data:
+            if partition.records is None:
+                return NEVER_ANSWERED
+            if (key, partition.index) in answered:
+                continue
+            answered[key, partition.index] = None
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
+                response.responses.append(group)
+            group.partition_responses.append(
+                PartitionProduceResponse(
+                    index=partition.index, error_code=error_code, base_offset=-1, error_message=message
+                )
+            )
+    return response
+
+
+register(ApiHandler(api_key=0, handle=handle, error_response=error_response))

@@ -1,0 +1,141 @@
+"""What KafkaApis checks of a Produce's record sets before the log sees them. Mirrors ProduceRequest.validateRecords.
+
+A record set is looked at by its batch headers only. Some problems belong to one partition; others, because Kafka meets
+them while it looks at all partitions at once, refuse the whole request (RequestUtils.hasTransactionalRecords, and
+the search for producer ids in ReplicaManager.handleProduceAppend since 4.0).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from protocol_specs.messages.produce import ProduceRequest
+
+__all__ = ["RequestRefused", "is_plain_batch", "partition_error", "producer_ids_readable", "whole_request_error"]
+
+LOG_OVERHEAD: Final = 12
+"""Offset and size come before what the size counts."""
+HEADER_SIZE_UP_TO_MAGIC: Final = 17
+RECORD_OVERHEAD_V0: Final = 14
+RECORD_BATCH_OVERHEAD: Final = 61
+END_OF_PRODUCER_ID: Final = 51
+MAGIC_V2: Final = 2
+ZSTD: Final = 4
+CODEC_MASK: Final = 0x07
+TRANSACTIONAL: Final = 0x10
+ZSTD_LOWEST_PRODUCE: Final = 7
+BATCHES_LOWEST_PRODUCE: Final = 3
+
+_SIZE_MAGIC_ATTRIBUTES: Final = struct.Struct(">i4xb4xh")
+_SIZE: Final = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRefused:
+    """Why no partition of the request is appended to; `message` is the answer's text."""
+
+    error_code: ErrorCode
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    size: int
+    magic: int
+    attributes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Corrupt:
+    message: str
+
+
+def is_plain_batch(records: memoryview | bytes | None) -> bool:
+    """Whether this is one v2 batch, neither transactional nor zstd: nothing here can be wrong with it."""
+    if records is None:
+        return False
+    length = len(records)
+    if length < RECORD_BATCH_OVERHEAD:
+        return False
+    size, magic, attributes = _SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
+    return bool(
+        size + LOG_OVERHEAD == length
+        and magic == MAGIC_V2
+        and not attributes & TRANSACTIONAL
+        and attributes & CODEC_MASK != ZSTD
+    )
+
+
+def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCode:
+    """The error of one partition's record set. Null passes: it fails later, or never answers."""
+    if records is None or version < BATCHES_LOWEST_PRODUCE:
+        return ErrorCode.NONE
+    first = _batch_at(records, 0)
+    if isinstance(first, _Corrupt):
+        return ErrorCode.CORRUPT_MESSAGE
+    if first is None or first.magic != MAGIC_V2:
+        return ErrorCode.INVALID_RECORD
+    if version < ZSTD_LOWEST_PRODUCE and first.attributes & CODEC_MASK == ZSTD:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    second = _batch_at(records, first.size)
+    if isinstance(second, _Corrupt):
+        return ErrorCode.CORRUPT_MESSAGE
+    return ErrorCode.NONE if second is None else ErrorCode.INVALID_RECORD
+
+
+def whole_request_error(request: ProduceRequest) -> RequestRefused | None:
+    """What refuses the whole request: a first batch without a header, or a transaction without its id."""
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            records = partition.records
+            if records is None or isinstance(records, list):
+                continue
+            first = _batch_at(records, 0)
+            if isinstance(first, _Corrupt):
+                return RequestRefused(error_code=ErrorCode.CORRUPT_MESSAGE, message=first.message)
+            if first is not None and first.magic == MAGIC_V2 and first.attributes & TRANSACTIONAL:
+                if request.transactional_id is None:
+                    return RequestRefused(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+                return None
+    return None
+
+
+def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
+    """Whether each first batch is long enough to hold a producer id; 4.x fails the whole request otherwise."""
+    return all(
+        not isinstance(first := _batch_at(records, 0), _Batch) or first.size >= END_OF_PRODUCER_ID
+        for records in record_sets
+    )
+
+
+def is_transactional(records: memoryview | bytes | None) -> bool:
+    """Whether the first batch belongs to a transaction."""
+    first = None if records is None else _batch_at(records, 0)
+    return isinstance(first, _Batch) and first.magic == MAGIC_V2 and bool(first.attributes & TRANSACTIONAL)
+
+
+def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt | None:
+    """The header of a whole batch, None for the end or a truncated tail. Mirrors ByteBufferLogInputStream."""
+    remaining = len(records) - position
+    if remaining < LOG_OVERHEAD:
+        return None
+    (size,) = _SIZE.unpack_from(records, position + 8)
+    if size < RECORD_OVERHEAD_V0:
+        return _Corrupt(message=f"Record size {size} is less than the minimum record overhead ({RECORD_OVERHEAD_V0})")
+    if remaining < HEADER_SIZE_UP_TO_MAGIC:
+        return None
+    magic = int.from_bytes(records[position + 16 : position + 17], "big", signed=True)
+    if not 0 <= magic <= MAGIC_V2:
+        return _Corrupt(message=f"Invalid magic found in record: {magic}")
+    whole = size + LOG_OVERHEAD
+    if remaining < whole:
+        return None
+    attributes = int.from_bytes(records[position + 21 : position + 23], "big") if magic == MAGIC_V2 else 0
+    return _Batch(size=whole, magic=magic, attributes=attributes)
