@@ -7,11 +7,14 @@ follows the end mark. Blocks hold up to 64 KiB when written here; a reader accep
 from __future__ import annotations
 
 import struct
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import cramjam
 
 from protocol_specs.errors import CorruptCompressedData, DecompressionLimitExceeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BLOCK_BYTES: Final = 64 * 1024
 MAX_BLOCK_BYTES: Final = {4: 64 * 1024, 5: 256 * 1024, 6: 1024 * 1024, 7: 4 * 1024 * 1024}
@@ -27,6 +30,7 @@ _CONTENT_SIZE: Final = 0x08
 _BLOCK_CHECKSUM: Final = 0x10
 _CONTENT_CHECKSUM: Final = 0x04
 _INDEPENDENT: Final = 0x20
+_VERSION_1: Final = 0x40
 
 _uint32 = struct.Struct("<I")
 
@@ -35,54 +39,90 @@ def compress_frame(data: bytes | memoryview, level: int | None = None) -> bytes:
     """Write one frame; `level` is that of lz4's high compression, without it the fast one is used."""
     view = memoryview(data)
     parts: list[bytes | memoryview] = [_HEADER]
-    for start in range(0, len(view), BLOCK_BYTES):
-        plain = view[start : start + BLOCK_BYTES]
-        if level is None:
+    if level is None:
+        for start in range(0, len(view), BLOCK_BYTES):
+            plain = view[start : start + BLOCK_BYTES]
             block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
-        else:
-            block = bytes(
-                cramjam.lz4.compress_block(plain, store_size=False, mode="high_compression", compression=level)
-            )
-        if len(block) < len(plain):
-            parts += (_uint32.pack(len(block)), block)
-        else:
-            parts += (_uint32.pack(len(plain) | _STORED), plain)
+            if len(block) < len(plain):
+                parts += (_uint32.pack(len(block)), block)
+            else:
+                parts += (_uint32.pack(len(plain) | _STORED), plain)
+    elif view:
+        # Block compression knows no levels, so its blocks are taken out of a frame, which adds checksums to them.
+        compressor = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+        compressor.compress(bytes(view))
+        frame = _Frame(memoryview(bytes(compressor.finish())))
+        for stored, block_view in frame.blocks():
+            parts += (_uint32.pack(len(block_view) | (_STORED if stored else 0)), block_view)
     parts.append(_END_MARK)
     return b"".join(parts)
 
 
 def decompress_frame(data: bytes | memoryview, limit_bytes: int) -> bytes:
     """Read one frame; raises CorruptCompressedData, DecompressionLimitExceeded."""
-    view = memoryview(data)
-    flags, max_block_bytes, position = _read_header(view)
+    frame = _Frame(memoryview(data))
     scratch: bytearray | None = None
     parts: list[bytes] = []
     remaining = limit_bytes
-    while True:
-        size = _read_uint32(view, position)
-        position += 4
-        if size == 0:
-            if flags & _CONTENT_CHECKSUM:
-                _read_uint32(view, position)
-            return parts[0] if len(parts) == 1 else b"".join(parts)
-        stored, size = size & _STORED, size & ~_STORED
-        if size > max_block_bytes or size > len(view) - position:
-            raise CorruptCompressedData("lz4", f"block of {size} bytes, {len(view) - position} bytes left")
-        block = view[position : position + size]
-        position += size
+    for stored, block in frame.blocks():
         if stored:
             part = bytes(block)
         else:
-            scratch = scratch or bytearray(max_block_bytes)
+            scratch = scratch or bytearray(frame.max_block_bytes)
             part = _decompress_block(block, scratch)
         remaining -= len(part)
         if remaining < 0:
             raise DecompressionLimitExceeded("lz4", limit_bytes)
         parts.append(part)
-        if flags & _BLOCK_CHECKSUM:
-            if _read_uint32(view, position) != xxhash32(block):
-                raise CorruptCompressedData("lz4", "block checksum does not match")
-            position += 4
+    if frame.flags & _BLOCK_CHECKSUM:
+        frame.verify_block_checksums(limit_bytes - remaining)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _Frame:
+    """A frame whose header is sound; its blocks are checked as they are walked."""
+
+    __slots__ = ("_blocks_start", "_position", "_view", "flags", "max_block_bytes")
+
+    def __init__(self, view: memoryview) -> None:
+        self.flags, self.max_block_bytes, self._blocks_start = _read_header(view)
+        self._position = self._blocks_start
+        self._view = view
+
+    def blocks(self) -> Iterator[tuple[bool, memoryview]]:
+        """Walk the blocks up to the end mark: whether a block is stored as it is, and its bytes."""
+        view = self._view
+        while size := self._read_uint32():
+            stored, size = size & _STORED, size & ~_STORED
+            left = len(view) - self._position
+            if size > self.max_block_bytes or size > left:
+                raise CorruptCompressedData("lz4", f"block of {size} bytes, {left} bytes left")
+            if not size:
+                break
+            yield bool(stored), view[self._position : self._position + size]
+            self._position += size
+            if self.flags & _BLOCK_CHECKSUM:
+                self._read_uint32()
+        if self.flags & _CONTENT_CHECKSUM:
+            self._read_uint32()
+
+    def verify_block_checksums(self, size: int) -> None:
+        """Verify them by a second decompression of the walked blocks, as a frame that has no other checksum."""
+        end = self._position - (4 if self.flags & _CONTENT_CHECKSUM else 0)
+        descriptor = bytes((_VERSION_1 | _INDEPENDENT | _BLOCK_CHECKSUM, self._view[5]))
+        header = _MAGIC + descriptor + bytes((xxhash32(descriptor) >> 8 & 0xFF,))
+        frame = b"".join((header, self._view[self._blocks_start : end]))
+        try:
+            cramjam.lz4.decompress_into(frame, bytearray(size))
+        except cramjam.DecompressionError:
+            raise CorruptCompressedData("lz4", "block checksum does not match") from None
+
+    def _read_uint32(self) -> int:
+        if len(self._view) - self._position < 4:
+            raise CorruptCompressedData("lz4", "frame ends without an end mark")
+        value: int = _uint32.unpack_from(self._view, self._position)[0]
+        self._position += 4
+        return value
 
 
 def _read_header(view: memoryview) -> tuple[int, int, int]:
@@ -105,13 +145,6 @@ def _read_header(view: memoryview) -> tuple[int, int, int]:
     return flags, MAX_BLOCK_BYTES[block_descriptor >> 4], end + 1
 
 
-def _read_uint32(view: memoryview, position: int) -> int:
-    if len(view) - position < 4:
-        raise CorruptCompressedData("lz4", "frame ends without an end mark")
-    value: int = _uint32.unpack_from(view, position)[0]
-    return value
-
-
 def _decompress_block(block: memoryview, scratch: bytearray) -> bytes:
     try:
         size = int(cramjam.lz4.decompress_block_into(block, scratch, output_len=len(scratch)))
@@ -129,7 +162,7 @@ _MASK: Final = 0xFFFF_FFFF
 
 
 def xxhash32(data: bytes | memoryview) -> int:
-    """Answer XXH32 with seed 0: the checksum of frame descriptors and, where a writer asks for them, of blocks."""
+    """Answer XXH32 with seed 0: the checksum of frame descriptors, which are short."""
     size = len(data)
     position = 0
     if size >= 16:
