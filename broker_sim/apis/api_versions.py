@@ -1,4 +1,4 @@
-"""ApiVersions (api key 18): what this broker serves. Mirrors KafkaApis.handleApiVersionsRequest; KIP-35, KIP-511, KIP-584.
+"""ApiVersions (api key 18): what this broker serves. Mirrors handleApiVersionsRequest; KIP-35, KIP-511, KIP-584.
 
 Versions: 4.3 serves 0 to 4, 3.7 serves 0 to 3. The list is the registry of handlers, cut to the release's table.
 - A version that is not served is answered all the same, in the layout of v0: error 35 and the entry of ApiVersions.

@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.fetch_sessions import SessionKey, session_key
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
-from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
+from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import (

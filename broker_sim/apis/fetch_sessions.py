@@ -1,4 +1,4 @@
-"""Fetch sessions: what a client fetches, remembered between its requests (KIP-227). Mirrors FetchManager and FetchSession.
+"""Fetch sessions: what a client fetches, remembered between requests (KIP-227). Mirrors FetchManager and FetchSession.
 
 A full request (epoch 0) opens a session; an incremental one (epoch 1, 2, ...) names only what changed and is answered
 only with what changed. A full request that names a session closes it; epoch -1 closes without opening a new one. The

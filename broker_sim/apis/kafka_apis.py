@@ -12,7 +12,7 @@ from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from broker_sim.apis import handler_faults
@@ -104,14 +104,14 @@ class KafkaApis:
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
             # A broker that starts again does not repeat the ids that clients still hold.
-            random=Random(f"fetch sessions of broker {broker.id} at {broker.journal.now_us()}"),  # noqa: S311
+            random=Random(f"fetch sessions of broker {broker.id} at {broker.journal.now_us()}"),
         )
 
     def handle(self, request: Any, context: RequestContext) -> HandlerResult:
         """Answer a request; an exception becomes the API's error answer, as in KafkaApis.handle."""
         try:
             if self._broker.faults.active and context.api_key != PRODUCE:
-                result: HandlerResult = ensureDeferred(
+                result: HandlerResult = Deferred.fromCoroutine(
                     handler_faults.handle(handler_of(context.api_key), request, context)
                 )
             else:

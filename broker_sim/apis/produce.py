@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from twisted.internet.defer import Deferred, ensureDeferred
+from twisted.internet.defer import Deferred
 
 from broker_sim.apis import produce_faults
 from broker_sim.apis.kafka_apis import ApiHandler, register
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
-    from protocol_specs.message import Message, RecordsBuffer
+    from protocol_specs.message import Buffer, Message
     from protocol_specs.messages.produce import ProduceRequest
 
 __all__ = ["Produce", "error_response", "handle"]
@@ -66,7 +66,7 @@ class Produce:
     def __init__(self, request: ProduceRequest, context: RequestContext) -> None:
         self.request = request
         self.context = context
-        self.entries: dict[TopicPartition, RecordsBuffer | None] = {}
+        self.entries: dict[TopicPartition, Buffer | None] = {}
         """What the log gets; of two record sets for one partition the last."""
         self.refused: list[PartitionAppend] = []
         """Partitions that are answered without an append, in Kafka's order: these win over results."""
@@ -96,6 +96,7 @@ class Produce:
             for partition in topic.partition_data:
                 key = TopicPartition(name, partition.index)
                 records = partition.records
+                assert not isinstance(records, list)  # only an encoder takes lists
                 error = _NONE
                 if not is_plain_batch(records):
                     self.unusual = True
@@ -117,9 +118,10 @@ class Produce:
             return error_response(request, context, refusal.error_code, refusal.message)
         if context.broker.config.behaviour.null_produce_records_hang:
             # Since 4.0 the producer ids of all record sets are read before any is appended.
-            if None in self.entries.values():
+            record_sets = [records for records in self.entries.values() if records is not None]
+            if len(record_sets) < len(self.entries):
                 return NEVER_ANSWERED
-            if not producer_ids_readable(self.entries.values()):
+            if not producer_ids_readable(record_sets):
                 return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
         if request.transactional_id is not None:
             for key, records in list(self.entries.items()):
@@ -221,7 +223,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
         if refusal is not None:
             return refusal
     if context.broker.faults.active:
-        return ensureDeferred(produce_faults.append(produce))
+        return Deferred.fromCoroutine(produce_faults.append(produce))
     results = produce.append()
     if isinstance(results, Deferred):
         return results.addCallback(produce.answer)

@@ -29,17 +29,21 @@ __all__ = ["append"]
 class _Fate:
     """What the rules that struck so far make of the answer."""
 
-    __slots__ = ("disconnect", "drop")
+    __slots__ = ("_disconnect", "drop")
 
     def __init__(self) -> None:
-        self.disconnect = False
+        self._disconnect = False
         self.drop = False
+
+    def disconnects(self) -> bool:
+        """Whether a rule closes the connection."""
+        return self._disconnect
 
     def take(self, interception: Interception) -> ErrorCode:
         """Obey an outcome once its wait is over; answers the error that a rule wants for the partition."""
         outcome = interception.outcome
         if outcome in {Outcome.DISCONNECT, Outcome.CUT}:
-            self.disconnect = True
+            self._disconnect = True
         elif outcome is Outcome.DROP_RESPONSE:
             self.drop = True
         return interception.error_code if outcome is Outcome.ERROR else ErrorCode.NONE
@@ -57,7 +61,7 @@ async def append(produce: Produce) -> Message | NoAnswer:
                 continue
             await _wait(interception)
             error = fate.take(interception)
-            if fate.disconnect:
+            if fate.disconnects():
                 return context.disconnect(CLOSED_BY_RULE)
             if error:
                 del produce.entries[key]
@@ -69,11 +73,11 @@ async def append(produce: Produce) -> Message | NoAnswer:
         overridden = await _after(produce, Phase.AFTER_APPEND, appended, fate)
     finally:
         context.release_handler()
-    if fate.disconnect:
+    if fate.disconnects():
         return context.disconnect(CLOSED_BY_RULE)
     finished = await results if isinstance(results, Deferred) else results
     overridden |= await _after(produce, Phase.AFTER_REPLICATION, finished, fate)
-    if fate.disconnect:
+    if fate.disconnects():
         return context.disconnect(CLOSED_BY_RULE)
     if fate.drop:
         return NO_RESPONSE

@@ -37,8 +37,14 @@ class ReleaseBehaviour:
     """A partition whose only replica in sync goes offline shows an empty ISR (else the old one)."""
     share_coordinator: bool
     """FindCoordinator knows key type 2 (share) from v6 on."""
-    describe_cluster_fenced_brokers: bool
-    """DescribeCluster v2 can include fenced brokers."""
+    placement_mentions_cordoned_directories: bool
+    """The refusal of a replication factor speaks of cordoned log directories too."""
+    creation_counts_partitions: bool
+    """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
+    cluster_metadata_creation_is_invalid: bool
+    """Creating __cluster_metadata is 42 with a reason (else 29)."""
+    describes_groups: bool
+    """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
 
 
 _RELEASES: Final = {
@@ -55,7 +61,10 @@ _RELEASES: Final = {
         min_insync_replicas_is_dynamic_default=False,
         offline_last_replica_leaves_isr=False,
         share_coordinator=False,
-        describe_cluster_fenced_brokers=False,
+        placement_mentions_cordoned_directories=False,
+        creation_counts_partitions=False,
+        cluster_metadata_creation_is_invalid=False,
+        describes_groups=False,
     ),
     "4.3.1": ReleaseBehaviour(
         release="4.3.1",
@@ -70,7 +79,10 @@ _RELEASES: Final = {
         min_insync_replicas_is_dynamic_default=True,
         offline_last_replica_leaves_isr=True,
         share_coordinator=True,
-        describe_cluster_fenced_brokers=True,
+        placement_mentions_cordoned_directories=True,
+        creation_counts_partitions=True,
+        cluster_metadata_creation_is_invalid=True,
+        describes_groups=True,
     ),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.logger import Logger
 
 from broker_sim.apis.request_context import ConnectionInfo
@@ -26,7 +26,7 @@ __all__ = ["Acceptor"]
 _log = Logger()
 
 
-class Acceptor(Factory):
+class Acceptor(ServerFactory):
     """One listener's socket and its connections."""
 
     noisy = False

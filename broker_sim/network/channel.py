@@ -18,12 +18,11 @@ from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
 
 if TYPE_CHECKING:
-    from twisted.internet.interfaces import ITCPTransport
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import ConnectionInfo
     from broker_sim.network.processor import Processor
-    from broker_sim.network.response_writer import ResponseWriter
+    from broker_sim.network.response_writer import IChannelTransport, ResponseWriter
 
 __all__ = ["KafkaChannel"]
 
@@ -43,7 +42,7 @@ _AFTER_RESPONSE: Final = TABLE.next(TABLE.next(_AFTER_REQUEST, MuteEvent.RESPONS
 class KafkaChannel(Protocol):
     """A connection of one Processor, which decides; this object only keeps, reads and writes."""
 
-    transport: ITCPTransport
+    transport: IChannelTransport
 
     def __init__(self, processor: Processor, info: ConnectionInfo, *, limit_bytes: int) -> None:
         self.processor = processor

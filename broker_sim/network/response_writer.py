@@ -10,13 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from twisted.internet import tcp
-from twisted.internet.interfaces import IPullProducer, IPushProducer, ITCPTransport
+from twisted.internet.interfaces import IConsumer, IPullProducer, IPushProducer, ITCPTransport
 from zope.interface import implementer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BufferedWriter", "DirectWriter", "ResponseWriter", "writer_for"]
+__all__ = ["BufferedWriter", "DirectWriter", "IChannelTransport", "ResponseWriter", "writer_for"]
+
+
+class IChannelTransport(ITCPTransport, IPushProducer, IConsumer):
+    """A server's side of a connection: it can be paused, and it can pace what is written to it."""
 
 
 class ResponseWriter(Protocol):
@@ -26,7 +30,7 @@ class ResponseWriter(Protocol):
         """Send bytes; False when `drained` will be called once they are gone."""
 
 
-def writer_for(transport: ITCPTransport, drained: Callable[[], None]) -> ResponseWriter:
+def writer_for(transport: IChannelTransport, drained: Callable[[], None]) -> ResponseWriter:
     """The fastest writer that the transport allows: TLS and simulated sockets need their own buffers."""
     if isinstance(transport, tcp.Connection) and not transport.TLS:
         return DirectWriter(transport, drained)
@@ -81,7 +85,7 @@ class BufferedWriter:
 
     __slots__ = ("_drained", "_paused", "_transport")
 
-    def __init__(self, transport: ITCPTransport, drained: Callable[[], None]) -> None:
+    def __init__(self, transport: IChannelTransport, drained: Callable[[], None]) -> None:
         self._transport = transport
         self._drained = drained
         self._paused = False

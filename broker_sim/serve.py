@@ -1,0 +1,171 @@
+"""Start a cluster on TCP for any Kafka client, and serve until SIGINT or SIGTERM.
+
+BOOTSTRAP_SERVERS=host:port,... is printed on standard output when every broker listens and every topic is there; the
+log goes to standard error. Exit status 0 after a signal, 2 for an option that cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.cluster import Cluster
+    from sim_runtime.real_reactor import RealReactor
+
+__all__ = ["add_arguments", "run"]
+
+EXIT_SERVED: Final = 0
+EXIT_BAD_INPUT: Final = 2
+BROKERS_MAX: Final = 100
+CLOSE_TIMEOUT_MS: Final = 5_000
+DEFAULT_RELEASE: Final = "4.3.1"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `broker-sim serve`."""
+    parser.add_argument(
+        "--brokers", type=_brokers, default=3, metavar="N", help="how many brokers, ids 1 to N (default 3)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to bind and to advertise (default 127.0.0.1)")
+    parser.add_argument(
+        "--port",
+        type=_port,
+        default=0,
+        help="broker 1 listens on it, broker 2 on the next one, ...; 0 lets the system choose (default)",
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="NAME:PARTITIONS:REPLICATION",
+        help="a topic that is there from the start; may be repeated",
+    )
+    parser.add_argument(
+        "-o",
+        dest="config",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a broker configuration; may be repeated",
+    )
+    parser.add_argument(
+        "--release",
+        default=DEFAULT_RELEASE,
+        help=f"the Kafka release to emulate: 4.3.1 or 3.7.2 (default {DEFAULT_RELEASE})",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of ids and of everything else that chance decides (default 0)"
+    )
+    parser.add_argument("--verbose", action="store_true", help="log more than warnings")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal comes; answers the exit status."""
+    # Kept out of the module: `broker-sim --help` needs none of it.
+    from twisted.internet.error import CannotListenError
+
+    from broker_sim.errors import BrokerSimError
+    from protocol_specs.errors import ProtocolError
+    from sim_runtime.errors import SimRuntimeError
+    from sim_runtime.real_reactor import new_reactor
+
+    _log_to_stderr(verbose=args.verbose)
+    reactor = new_reactor()
+    try:
+        cluster = _cluster(args, reactor)
+        cluster.start()
+    except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
+        return _refuse(str(error))
+    except CannotListenError as error:
+        return _refuse(f"cannot listen on {error.interface}:{error.port} (--host, --port): {error.socketError}")
+    print(f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}", flush=True)  # noqa: T201 - the result of the command
+    reactor.callLater(0, _load_apis)
+    reactor.addSystemEventTrigger("before", "shutdown", _close, cluster, reactor)
+    reactor.run()
+    return EXIT_SERVED
+
+
+def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
+    from broker_sim.cluster import Cluster, TopicSpec
+    from broker_sim.control.journal import Detail
+    from sim_runtime.random_streams import RandomStreams
+
+    ports = [args.port + index if args.port else 0 for index in range(args.brokers)]
+    return Cluster(
+        reactor=reactor,
+        brokers=args.brokers,
+        topics=[TopicSpec.parse(text) for text in args.topic],
+        config=_configs(args.config),
+        streams=RandomStreams(args.seed),
+        release=args.release,
+        host=args.host,
+        ports=ports,
+        journal_detail=Detail.CLUSTER,
+    )
+
+
+def _configs(pairs: Sequence[str]) -> dict[str, str]:
+    from broker_sim.errors import ConfigError
+
+    configs = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"-o {pair!r} is not KEY=VALUE, as in -o min.insync.replicas=2")
+        configs[key.strip()] = value.strip()
+    return configs
+
+
+def _close(cluster: Cluster, reactor: RealReactor) -> object:
+    """Close before the reactor stops; a cluster that does not manage it in time is left."""
+    from sim_runtime.deadlines import deadline
+
+    closing = deadline(
+        reactor, cluster.close(), CLOSE_TIMEOUT_MS, awaited="the cluster to close", option="CLOSE_TIMEOUT_MS"
+    )
+    return closing.addErrback(lambda failure: print(failure.getErrorMessage(), file=sys.stderr))  # noqa: T201
+
+
+def _load_apis() -> None:
+    """Import the API files while nobody waits for them."""
+    from broker_sim.apis.kafka_apis import API_FILES, handler_of
+
+    for api_key in API_FILES:
+        handler_of(api_key)
+
+
+def _log_to_stderr(*, verbose: bool) -> None:
+    from twisted.logger import (
+        FilteringLogObserver,
+        LogLevel,
+        LogLevelFilterPredicate,
+        globalLogBeginner,
+        textFileLogObserver,
+    )
+
+    level = LogLevel.info if verbose else LogLevel.warn
+    observer = FilteringLogObserver(textFileLogObserver(sys.stderr), [LogLevelFilterPredicate(defaultLogLevel=level)])
+    globalLogBeginner.beginLoggingTo([observer], redirectStandardIO=False, discardBuffer=True)
+
+
+def _refuse(problem: str) -> int:
+    print(problem, file=sys.stderr)  # noqa: T201 - the one line that says what is wrong
+    return EXIT_BAD_INPUT
+
+
+def _brokers(text: str) -> int:
+    return _whole(text, 1, BROKERS_MAX)
+
+
+def _port(text: str) -> int:
+    return _whole(text, 0, 65_535)
+
+
+def _whole(text: str, lowest: int, highest: int) -> int:
+    if text.isdecimal() and lowest <= int(text) <= highest:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {lowest} to {highest}")
