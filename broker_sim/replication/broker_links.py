@@ -47,6 +47,9 @@ class Node(Protocol):
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer a message, or a Deferred of it."""
 
+    def peer_reset(self, node_id: int) -> None:
+        """The connection from another node was reset: it has died."""
+
 
 class Link:
     """One direction between two nodes; `delay_ms` holds for messages that are sent from now on."""
@@ -144,15 +147,16 @@ class Link:
 class _Call:
     """One request and its answer."""
 
-    __slots__ = ("connection_id", "deferred", "ends", "id", "links", "request", "started_at_s", "timeout_ms", "timer")
+    __slots__ = ("deferred", "ends", "id", "links", "request", "started_at_s", "timeout_ms", "timer", "version")
 
     def __init__(
-        self, links: BrokerLinks, number: int, source: int, target: int, request: Any, timeout_ms: int
+        self, links: BrokerLinks, number: int, source: int, target: int, request: Any, version: int, timeout_ms: int
     ) -> None:
         self.links = links
         self.id = number
         self.ends = (source, target)
         self.request = request
+        self.version = version
         self.deferred: Deferred[Any] = Deferred()
         self.timeout_ms = timeout_ms
         self.timer: IDelayedCall | None = None
@@ -193,6 +197,9 @@ class BrokerLinks:
             elif target == node_id and call not in self._lost_calls:
                 back = self.link(target, source)
                 back.transmit(call, lambda call=call: self._fail(call, "connection reset"))  # type: ignore[misc]
+        for other_id, node in list(self._nodes.items()):
+            if self.link(node_id, other_id).is_open:
+                node.peer_reset(node_id)
 
     def link(self, source: int, target: int) -> Link:
         """The link from one node to another."""
@@ -217,10 +224,12 @@ class BrokerLinks:
         for link in self.links_of(node_id):
             link.restore()
 
-    def send(self, source: int, target: int, request: Any, *, timeout_ms: int = REQUEST_TIMEOUT_MS) -> Deferred[Any]:
-        """Ask `target`; the Deferred fires with its answer or fails with LinkFailure."""
+    def send(
+        self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
+    ) -> Deferred[Any]:
+        """Ask `target`; the Deferred fires with its answer or fails with LinkFailure. `version` is for the journal."""
         self._next_id += 1
-        call = _Call(self, self._next_id, source, target, request, timeout_ms)
+        call = _Call(self, self._next_id, source, target, request, version, timeout_ms)
         self._calls[call] = None
         self.link(source, target).transmit(call, lambda: self._arrive(call))
         return call.deferred
@@ -352,13 +361,12 @@ class BrokerLinks:
     def _note_arrival(self, call: _Call) -> None:
         source, target = call.ends
         call.started_at_s = self._reactor.seconds()
-        request = call.request
         self._journal.append(
             RequestReceived(
                 time_us=self._journal.now_us(),
                 broker_id=target,
-                api=request.NAME,
-                api_version=type(request).VERSIONS.highest,
+                api=call.request.NAME,
+                api_version=call.version,
                 request_id=call.id,
                 connection_id=_connection_id(source, target),
                 client_id=f"broker-{source}",

@@ -42,6 +42,7 @@ class FetcherHost(Protocol):
     broker_id: int
     broker_epoch: int
     config: BrokerConfig
+    fetch_version: int
     links: BrokerLinks
     reactor: IReactor
 
@@ -144,7 +145,10 @@ class ReplicaFetcher:
         self._session_epoch += 1
         self._requests_sent += 1
         self._outstanding += 1
-        answer: Deferred[FetchResponse] = self._host.links.send(self._host.broker_id, self.leader_id, request)
+        host = self._host
+        answer: Deferred[FetchResponse] = host.links.send(
+            host.broker_id, self.leader_id, request, version=host.fetch_version
+        )
         number = (self._generation, self._requests_sent)
         answer.addCallbacks(self._answered, self._failed, callbackArgs=number, errbackArgs=number)
 

@@ -27,7 +27,9 @@ from broker_sim.replication.requests import (
     PartitionFetch,
     PartitionFetchResult,
 )
+from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,6 +78,7 @@ class ReplicaManager:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.config = config
+        self.fetch_version = releases.get(config.release).api_versions[FetchRequest.API_KEY].highest
         self.reactor = reactor
         self.journal = journal
         self.links = links

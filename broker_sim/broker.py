@@ -1,0 +1,264 @@
+"""One broker: its parts, wired. Mirrors BrokerServer.
+
+What outlives its process is here (identity, configuration, clock, disk); what one run has is built by `boot` and gone
+with `kill`: metadata, replicas, lifecycle, APIs, sockets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
+from broker_sim.clock import BrokerClock
+from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
+from broker_sim.controller.metadata_image import MetadataImage
+from broker_sim.controller.producer_ids import ProducerIdManager
+from broker_sim.errors import BrokerSimError
+from broker_sim.metadata_cache import MetadataCache
+from broker_sim.metadata_loader import MetadataLoader
+from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.replication.inter_broker_apis import answer_inter_broker
+from broker_sim.replication.replica_manager import ReplicaManager
+from broker_sim.replication.replica_storage import ReplicaStorage
+from protocol_specs import releases
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+    from broker_sim.apis.kafka_apis import KafkaApis
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.control.journal import Journal
+    from broker_sim.faults.interception import Faults
+    from broker_sim.network.socket_server import SocketServer
+    from broker_sim.replication.broker_links import BrokerLinks
+    from sim_runtime.interfaces import IReactor
+
+INCARNATION_BITS: Final = 62
+
+
+class Broker:
+    """`host` and `port` are bound and advertised. Without `listen` the broker has no sockets, only its links."""
+
+    def __init__(
+        self,
+        *,
+        broker_id: int,
+        config: BrokerConfig,
+        reactor: IReactor,
+        links: BrokerLinks,
+        journal: Journal,
+        faults: Faults,
+        random: random.Random,
+        cluster_id: str,
+        host: str,
+        port: int = 0,
+        listen: bool = True,
+        image_applied: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.id = broker_id
+        self.config = config
+        self.release = releases.get(config.release)
+        self.reactor = reactor
+        self.links = links
+        self.journal = journal
+        self.faults = faults
+        self.clock = BrokerClock(reactor)
+        self.storage = ReplicaStorage(config)
+        self.cluster_id = cluster_id
+        self.host = host
+        self.rack = config.broker_rack
+        self.metadata_lag_ms = 0.0
+        """How long after its arrival an image is applied; may be changed at any time."""
+        self._port = port
+        self._listens = listen
+        self._random = random
+        self._image_applied = image_applied
+        self._previous_epoch = NO_EPOCH
+        self._running: Deferred[None] | None = None
+        self.socket_server: SocketServer | None = None
+        self._boot_parts()
+
+    def _boot_parts(self) -> None:
+        self.metadata_cache = MetadataCache(MetadataImage.empty(self.cluster_id))
+        self.lifecycle = BrokerLifecycle(
+            host=self,
+            incarnation=self._random.getrandbits(INCARNATION_BITS),
+            previous_epoch=self._previous_epoch,
+            random=self._random,
+        )
+        self._previous_epoch = NO_EPOCH
+        alter_partition = AlterPartitionManager(
+            reactor=self.reactor, links=self.links, broker_id=self.id, broker_epoch=self._epoch
+        )
+        self.replica_manager = ReplicaManager(
+            broker_id=self.id,
+            config=self.config,
+            reactor=self.reactor,
+            clock=self.clock,
+            metadata_cache=self.metadata_cache,
+            storage=self.storage,
+            links=self.links,
+            journal=self.journal,
+            alter_partition=alter_partition,
+        )
+        self.producer_ids = ProducerIdManager(
+            reactor=self.reactor, links=self.links, broker_id=self.id, broker_epoch=self._epoch
+        )
+        self._loader = MetadataLoader(
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            lag_ms=lambda: self.metadata_lag_ms,
+            apply=self._apply_image,
+        )
+        self.apis = self._make_apis()
+
+    def _make_apis(self) -> KafkaApis:
+        from broker_sim.apis.kafka_apis import KafkaApis
+
+        return KafkaApis(self)
+
+    # State ---------------------------------------------------------------------------------------------------
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self.lifecycle.state is not BrokerState.NOT_RUNNING
+
+    @property
+    def broker_epoch(self) -> int:
+        """The epoch of this run, -1 before it is registered."""
+        return self.lifecycle.epoch
+
+    @property
+    def port(self) -> int:
+        """The port, chosen by the system when it was 0."""
+        return self._port
+
+    @property
+    def metadata_version(self) -> int:
+        """The version of the image that is applied."""
+        return self.metadata_cache.image.version
+
+    def now_ms(self) -> int:
+        """The broker's own clock."""
+        return self.clock.now_ms()
+
+    def forward_to_controller(self, request: Any, *, timeout_ms: int) -> Deferred[Any]:
+        """Let the controller answer a client's request (KIP-590); fails with LinkFailure when it cannot be reached."""
+        return self.links.send(self.id, CONTROLLER_ID, request, timeout_ms=timeout_ms)
+
+    # Life ----------------------------------------------------------------------------------------------------
+
+    def listen(self) -> None:
+        """Open the listener; with port 0 the system chooses one, which the broker keeps for all its lives."""
+        if self._listens:
+            from broker_sim.network.socket_server import SocketServer
+
+            self.socket_server = SocketServer(self, reactor=self.reactor, host=self.host, port=self._port)
+            self._port = self.socket_server.start()
+
+    def adopt(self, image: MetadataImage) -> None:
+        """Run at once, as registered and unfenced in `image`: how a cluster starts as a whole."""
+        self._begin()
+        epoch = image.brokers[self.id].epoch
+        self.replica_manager.broker_epoch = epoch
+        self.lifecycle.adopt(epoch)
+        self._apply_image(image)
+        self._loader.start(image.version)
+
+    def start(self) -> Deferred[None]:
+        """Start the process again; fires when the controller has unfenced the broker."""
+        if self.alive:
+            msg = f"broker {self.id} runs already"
+            raise BrokerSimError(msg)
+        self._boot_parts()
+        self._begin()
+        self._running = Deferred()
+        running = self._running
+        self._loader.start(0)
+        self.lifecycle.start()
+        return running
+
+    def _begin(self) -> None:
+        self.links.attach(self.id, self)
+        self.replica_manager.roles.start()
+        self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
+
+    def kill(self) -> None:
+        """Die without a word: connections are reset, timers are gone, logs stay. Does nothing to a dead broker."""
+        if self.alive:
+            self._end(abort=True)
+            self.journal.append(BrokerKilled(time_us=self.journal.now_us(), broker_id=self.id))
+
+    async def stop(self) -> None:
+        """Shut down in order: leaderships move first, then connections close. Does nothing to a dead broker."""
+        if not self.alive:
+            return
+        lifecycle = self.lifecycle
+        if self.config.controlled_shutdown_enable and self.broker_epoch != NO_EPOCH:
+            await lifecycle.begin_controlled_shutdown()
+        if self.lifecycle is not lifecycle or lifecycle.state is BrokerState.NOT_RUNNING:
+            return  # it died on the way
+        self._previous_epoch = self.broker_epoch
+        self._end(abort=False)
+        self.journal.append(BrokerStopped(time_us=self.journal.now_us(), broker_id=self.id))
+
+    def close(self) -> None:
+        """End the process because the cluster ends: nothing is reported."""
+        if self.alive:
+            self._end(abort=True)
+
+    def _end(self, *, abort: bool) -> None:
+        self.lifecycle.stop()
+        self._loader.stop()
+        self.replica_manager.stop()
+        self.producer_ids.stop()
+        server, self.socket_server = self.socket_server, None
+        if server is not None:
+            if abort:
+                server.abort()
+            else:
+                server.stop()
+        self.links.detach(self.id)
+        self._running = None
+        self._image_applied()
+
+    # What the parts tell -------------------------------------------------------------------------------------
+
+    def registered(self, broker_epoch: int) -> None:
+        """The controller has given an epoch."""
+        self.replica_manager.broker_epoch = broker_epoch
+
+    def caught_up(self) -> None:
+        """The metadata holds the own registration: open the doors."""
+        self.listen()
+
+    def unfenced(self) -> None:
+        """The controller lets the broker serve."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.callback(None)
+
+    def _apply_image(self, image: MetadataImage) -> None:
+        old = self.metadata_cache.image
+        self.metadata_cache.image = image
+        self.replica_manager.apply_image(old, image)
+        self._image_applied()
+
+    def _epoch(self) -> int:
+        return self.lifecycle.epoch
+
+    # What other nodes ask ------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer another broker."""
+        return answer_inter_broker(self.replica_manager, request, source)
+
+    def peer_reset(self, node_id: int) -> None:
+        """Another node has died and its connection is reset."""
+        self.replica_manager.roles.follower_gone(node_id)

@@ -1,0 +1,241 @@
+"""A broker's standing with the controller: registration, heartbeats, shutdown. Mirrors BrokerLifecycleManager.
+
+- STARTING: registered or trying to be; heartbeats say that it wants to stay fenced, until its metadata has caught up.
+- RECOVERY: caught up, its logs are there; it asks to be unfenced.
+- RUNNING: unfenced once. What the controller thinks of it later (fenced for its silence, say) changes nothing here.
+- PENDING_CONTROLLED_SHUTDOWN: heartbeats ask to go; the controller moves leaderships away and then agrees.
+- SHUTTING_DOWN: it may go.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.controller.controller_messages import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from sim_runtime.backoff import ExponentialBackoff
+
+if TYPE_CHECKING:
+    import random
+
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.replication.broker_links import BrokerLinks
+    from sim_runtime.interfaces import IReactor
+
+NO_EPOCH: Final = -1
+CAUGHT_UP_CHECK_MS: Final = 10
+SHUTDOWN_CHECK_MS: Final = 50
+CONTROLLED_SHUTDOWN_TIMEOUT_MS: Final = 300_000
+"""As in Kafka: after five minutes without the controller's consent the broker goes all the same."""
+
+
+class BrokerState(Enum):
+    """Mirrors org.apache.kafka.metadata.BrokerState."""
+
+    NOT_RUNNING = auto()
+    STARTING = auto()
+    RECOVERY = auto()
+    RUNNING = auto()
+    PENDING_CONTROLLED_SHUTDOWN = auto()
+    SHUTTING_DOWN = auto()
+
+
+class LifecycleHost(Protocol):
+    """What the lifecycle needs of its broker, and tells it."""
+
+    id: int
+    host: str
+    rack: str | None
+    config: BrokerConfig
+    links: BrokerLinks
+    reactor: IReactor
+
+    @property
+    def port(self) -> int:
+        """The advertised port."""
+
+    @property
+    def metadata_version(self) -> int:
+        """The version of the image that is applied."""
+
+    def registered(self, broker_epoch: int) -> None:
+        """The controller has given an epoch."""
+
+    def caught_up(self) -> None:
+        """The metadata holds the own registration: the broker may open its doors."""
+
+    def unfenced(self) -> None:
+        """The controller lets the broker serve, for the first time in this run."""
+
+
+class BrokerLifecycle:
+    """One run of one broker's process. `incarnation` tells runs apart, `previous_epoch` is known after a clean stop."""
+
+    def __init__(self, *, host: LifecycleHost, incarnation: int, previous_epoch: int, random: random.Random) -> None:
+        self._host = host
+        self.incarnation = incarnation
+        self.epoch = NO_EPOCH
+        self.state = BrokerState.NOT_RUNNING
+        self._previous_epoch = previous_epoch
+        self._backoff = ExponentialBackoff(100, host.config.broker_session_timeout_ms, 2, 0.02, random)
+        self._failures = 0
+        self._timer: IDelayedCall | None = None
+        self._in_flight = False
+        self._due_at_once = False
+        self._shutdown: Deferred[None] | None = None
+        self._shutdown_deadline: IDelayedCall | None = None
+        self._shutdown_answered = False
+
+    def start(self) -> None:
+        """Register, and go on from there."""
+        self.state = BrokerState.STARTING
+        self._communicate()
+
+    def adopt(self, epoch: int) -> None:
+        """Be what a cluster that was started as a whole has made of this broker: registered and unfenced."""
+        self.epoch = epoch
+        self.state = BrokerState.RUNNING
+        self._schedule(self._host.config.broker_heartbeat_interval_ms)
+
+    def begin_controlled_shutdown(self) -> Deferred[None]:
+        """Ask the controller to be let go; fires when it agrees, or when the time for that is up."""
+        if self._shutdown is None:
+            self._shutdown = Deferred()
+            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            self._shutdown_deadline = self._host.reactor.callLater(
+                CONTROLLED_SHUTDOWN_TIMEOUT_MS / 1000, self._shut_down
+            )
+            self._schedule_now()
+        return self._shutdown
+
+    def stop(self) -> None:
+        """The process ends."""
+        self.state = BrokerState.NOT_RUNNING
+        for timer in (self._timer, self._shutdown_deadline):
+            if timer is not None and timer.active():
+                timer.cancel()
+        self._timer = self._shutdown_deadline = None
+
+    # Communication -------------------------------------------------------------------------------------------
+
+    def _schedule(self, delay_ms: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._due_at_once:
+            self._due_at_once = False
+            delay_ms = 0
+        self._timer = self._host.reactor.callLater(delay_ms / 1000, self._communicate)
+
+    def _schedule_now(self) -> None:
+        if self._in_flight:
+            self._due_at_once = True
+        else:
+            self._schedule(0)
+
+    def _communicate(self) -> None:
+        self._timer = None
+        host = self._host
+        self._in_flight = True
+        if self.epoch == NO_EPOCH:
+            registration = BrokerRegistrationRequest(
+                broker_id=host.id,
+                incarnation=self.incarnation,
+                host=host.host,
+                port=host.port,
+                rack=host.rack,
+                previous_broker_epoch=self._previous_epoch,
+            )
+            registered: Deferred[BrokerRegistrationResponse] = self._send(registration)
+            registered.addCallbacks(self._registered, self._failed)
+            return
+        heartbeat = BrokerHeartbeatRequest(
+            broker_id=host.id,
+            broker_epoch=self.epoch,
+            current_metadata_version=host.metadata_version,
+            want_fence=self.state is BrokerState.STARTING,
+            want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
+        )
+        answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat)
+        answered.addCallbacks(self._heartbeat_answered, self._failed)
+
+    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest) -> Deferred[Any]:
+        host = self._host
+        # A heartbeat that takes longer than a session is worth nothing.
+        timeout_ms = host.config.broker_session_timeout_ms
+        return host.links.send(host.id, CONTROLLER_ID, request, timeout_ms=timeout_ms)
+
+    def _failed(self, failure: Failure) -> None:
+        failure.trap(LinkFailure)
+        self._in_flight = False
+        if self.state is not BrokerState.NOT_RUNNING:
+            self._again_after_failure()
+
+    def _again_after_failure(self) -> None:
+        delay_ms = self._backoff.backoff_ms(self._failures)
+        self._failures += 1
+        self._due_at_once = False
+        self._schedule(delay_ms)
+
+    def _registered(self, response: BrokerRegistrationResponse) -> None:
+        self._in_flight = False
+        if self.state is BrokerState.NOT_RUNNING:
+            return
+        if response.error_code:
+            self._again_after_failure()
+            return
+        self._failures = 0
+        self.epoch = response.broker_epoch
+        self._host.registered(self.epoch)
+        self._schedule(0)
+
+    def _heartbeat_answered(self, response: BrokerHeartbeatResponse) -> None:
+        self._in_flight = False
+        if self.state is BrokerState.NOT_RUNNING:
+            return
+        if response.error_code:
+            self._again_after_failure()
+            return
+        self._failures = 0
+        interval_ms = self._host.config.broker_heartbeat_interval_ms
+        if self.state is BrokerState.STARTING:
+            if response.is_caught_up:
+                self.state = BrokerState.RECOVERY
+                self._host.caught_up()
+                self._schedule(0)
+            else:
+                self._schedule(CAUGHT_UP_CHECK_MS)
+        elif self.state is BrokerState.RECOVERY:
+            if not response.is_fenced:
+                self.state = BrokerState.RUNNING
+                self._host.unfenced()
+            self._schedule(interval_ms)
+        elif self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
+            self._shutdown_step(response, interval_ms)
+        else:
+            self._schedule(interval_ms)
+
+    def _shutdown_step(self, response: BrokerHeartbeatResponse, interval_ms: int) -> None:
+        if response.should_shut_down:
+            self._shut_down()
+            return
+        self._schedule(interval_ms if self._shutdown_answered else SHUTDOWN_CHECK_MS)
+        self._shutdown_answered = True
+
+    def _shut_down(self) -> None:
+        self.state = BrokerState.SHUTTING_DOWN
+        if self._shutdown_deadline is not None and self._shutdown_deadline.active():
+            self._shutdown_deadline.cancel()
+        shutdown, self._shutdown = self._shutdown, None
+        if shutdown is not None:
+            shutdown.callback(None)

@@ -1,0 +1,296 @@
+"""A cluster: brokers, a controller, topics, and the verbs that make its life hard. What a user starts.
+
+Everything runs on the reactor that is given, on real time or virtual. `start` is synchronous: when it returns, the
+listeners are bound, the topics are there, and every broker has a leader's or follower's work to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.broker import Broker
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.release_behaviour import DEFAULT_RELEASE
+from broker_sim.config.topic_config import TopicConfig
+from broker_sim.control.journal import Detail, Journal
+from broker_sim.controller.controller import Controller
+from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
+from broker_sim.topic_partition import TopicPartition
+from broker_sim.topic_spec import TopicSpec
+from protocol_specs import uuids
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.faults.interception import Faults
+    from broker_sim.log.replica_log import ReplicaLog
+    from sim_runtime.digest import EventDigest
+    from sim_runtime.interfaces import IReactor
+    from sim_runtime.random_streams import RandomStreams
+
+__all__ = ["Cluster", "TopicSpec"]
+
+UUID_BYTES: Final = 16
+BROKERS_MAX: Final = 1000
+
+
+class Cluster:
+    """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` is everybody's.
+
+    Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers.
+    """
+
+    def __init__(
+        self,
+        *,
+        reactor: IReactor,
+        streams: RandomStreams,
+        brokers: int = 3,
+        topics: Sequence[TopicSpec] = (),
+        config: Mapping[str, str] | None = None,
+        release: str = DEFAULT_RELEASE,
+        host: str | Callable[[int], str] = "127.0.0.1",
+        ports: Sequence[int] | None = None,
+        broker_reactor: Callable[[int], IReactor] | None = None,
+        journal_detail: Detail = Detail.FULL,
+        journal_limit_events: int | None = None,
+        digest: EventDigest | None = None,
+        link_delay_ms: float = 0.0,
+        listen: bool = True,
+    ) -> None:
+        if not 1 <= brokers <= BROKERS_MAX:
+            raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
+        if ports is not None and len(ports) != brokers:
+            raise BrokerSimError(f"ports: {len(ports)} were given for {brokers} brokers")
+        self.reactor = reactor
+        self.config = BrokerConfig.parse(config or {}, release=release)
+        self._streams = streams
+        limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
+        self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
+        self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
+        self.links = BrokerLinks(reactor=reactor, journal=self.journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
+        self.controller = Controller(
+            reactor=reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
+        )
+        self.links.attach(CONTROLLER_ID, self.controller)
+        self.brokers: dict[int, Broker] = {}
+        for broker_id in range(1, brokers + 1):
+            self.brokers[broker_id] = Broker(
+                broker_id=broker_id,
+                config=self.config,
+                reactor=reactor if broker_reactor is None else broker_reactor(broker_id),
+                links=self.links,
+                journal=self.journal,
+                faults=NO_FAULTS,
+                random=streams.stream(f"broker {broker_id}"),
+                cluster_id=self.cluster_id,
+                host=host if isinstance(host, str) else host(broker_id),
+                port=0 if ports is None else ports[broker_id - 1],
+                listen=listen,
+                image_applied=self._image_applied,
+            )
+        self._topics = [self._topic_image(spec) for spec in topics]
+        self._waiters: list[tuple[int, Deferred[None]]] = []
+        self._closed = False
+
+    def _now_us(self) -> int:
+        return round(self.reactor.seconds() * 1e6)
+
+    # Start and end -------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Bind the listeners and run: brokers registered and unfenced, topics made, leaders at work."""
+        registrations = []
+        for broker in self.brokers.values():
+            broker.listen()
+            registrations.append(
+                BrokerRegistration(
+                    id=broker.id,
+                    host=broker.host,
+                    port=broker.port,
+                    rack=broker.rack,
+                    fenced=False,
+                    epoch=0,
+                    incarnation=broker.lifecycle.incarnation,
+                )
+            )
+        self.controller.bootstrap(registrations, self._topics)
+        for broker in self.brokers.values():
+            broker.adopt(self.controller.image)
+
+    def close(self) -> Deferred[None]:
+        """End everything at once, without a controlled shutdown; fires when the reactor has closed all sockets."""
+        if not self._closed:
+            self._closed = True
+            for broker in self.brokers.values():
+                broker.close()
+            self.controller.stop()
+            self.links.stop()
+        done: Deferred[None] = Deferred()
+        # Aborted connections and closed listeners are gone with the reactor's next turn.
+        self.reactor.callLater(0, done.callback, None)
+        return done
+
+    def use_faults(self, faults: Faults) -> None:
+        """Attach a fault engine; brokers and links ask it from now on."""
+        self.links.faults = faults
+        for broker in self.brokers.values():
+            broker.faults = faults
+
+    # Looking -------------------------------------------------------------------------------------------------
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` of every broker, for clients."""
+        return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers.values())
+
+    @property
+    def faults(self) -> Faults:
+        """The fault engine that is attached."""
+        return self.links.faults
+
+    def broker(self, broker_id: int) -> Broker:
+        """One broker; BrokerSimError names those that there are."""
+        try:
+            return self.brokers[broker_id]
+        except KeyError:
+            raise BrokerSimError(f"there is no broker {broker_id!r}: they are {list(self.brokers)}") from None
+
+    def leader_of(self, topic: str, partition: int) -> int | None:
+        """The leader as the controller has it, None while there is none."""
+        registration = self.registration_of(topic, partition)
+        return registration.leader if registration.has_leader else None
+
+    def registration_of(self, topic: str, partition: int) -> PartitionRegistration:
+        """Replicas, ISR, leader and epochs as the controller has them."""
+        registration = self.controller.image.partition(topic, partition)
+        if registration is None:
+            raise BrokerSimError(f"there is no partition {topic}-{partition}")
+        return registration
+
+    def log_of(self, broker_id: int, topic: str, partition: int) -> ReplicaLog | None:
+        """A replica's log, also of a dead broker; None when the broker has none."""
+        return self.broker(broker_id).storage.get(TopicPartition(topic, partition))
+
+    def pending(self) -> list[str]:
+        """Why the cluster is not at rest, in words; empty when all that can run runs and all replicas are equal."""
+        image = self.controller.image
+        reasons = []
+        for broker in self.brokers.values():
+            registration = image.brokers.get(broker.id)
+            if not broker.alive:
+                reasons.append(f"broker {broker.id} is down")
+            elif registration is None or registration.epoch != broker.broker_epoch:
+                reasons.append(f"broker {broker.id} is not registered")
+            elif registration.fenced:
+                reasons.append(f"broker {broker.id} is fenced")
+            elif broker.metadata_version < image.version:
+                reasons.append(f"broker {broker.id} has metadata version {broker.metadata_version} of {image.version}")
+        for topic in image.topics.values():
+            for index, partition in enumerate(topic.partitions):
+                reasons.extend(self._pending_partition(TopicPartition(topic.name, index), partition))
+        return reasons
+
+    def _pending_partition(self, name: TopicPartition, partition: PartitionRegistration) -> list[str]:
+        if not partition.has_leader:
+            return [f"{name} has no leader"]
+        if len(partition.isr) < len(partition.replicas):
+            return [f"{name} has the ISR {list(partition.isr)} of {list(partition.replicas)}"]
+        reasons = []
+        leader = self.log_of(partition.leader, *name)
+        if leader is None:
+            return [f"{name} is not at its leader {partition.leader} yet"]
+        if leader.high_watermark < leader.log_end_offset:
+            reasons.append(f"{name} has the high watermark {leader.high_watermark} of {leader.log_end_offset}")
+        for replica in partition.isr:
+            log = self.log_of(replica, *name)
+            end = -1 if log is None else log.log_end_offset
+            if end != leader.log_end_offset:
+                reasons.append(f"{name} ends at {end} on broker {replica}, at {leader.log_end_offset} on its leader")
+        return reasons
+
+    # Verbs ---------------------------------------------------------------------------------------------------
+
+    def kill(self, broker_id: int) -> None:
+        """The broker dies without a word; its session at the controller ends by missed heartbeats."""
+        self.broker(broker_id).kill()
+
+    def stop(self, broker_id: int) -> Deferred[None]:
+        """The broker shuts down in order; fires when it is down."""
+        return Deferred.fromCoroutine(self.broker(broker_id).stop())
+
+    def restart(self, broker_id: int) -> Deferred[None]:
+        """Start the broker again, after a kill if it runs; fires when the controller has unfenced it."""
+        broker = self.broker(broker_id)
+        broker.kill()
+        return broker.start()
+
+    def isolate(self, broker_id: int) -> None:
+        """Cut all links of a broker to other brokers and the controller. Clients still reach it."""
+        self.links.isolate(self.broker(broker_id).id)
+
+    def rejoin(self, broker_id: int) -> None:
+        """Restore the links of an isolated broker."""
+        self.links.rejoin(self.broker(broker_id).id)
+
+    def create_topic(self, spec: TopicSpec) -> Deferred[TopicImage]:
+        """Make a topic; fires when every broker that runs has applied it."""
+        if spec.name in self.controller.image.topics:
+            raise BrokerSimError(f"topic {spec.name!r} exists already")
+        topic = self._topic_image(spec)
+        created: Deferred[TopicImage] = Deferred()
+
+        def wait(image: MetadataImage) -> None:
+            self._when_applied(image.version).addCallback(lambda _: created.callback(topic))
+
+        self.controller.change(f"create topic {spec.name}", lambda image: image.with_topic(topic)).addCallback(wait)
+        return created
+
+    def delete_topic(self, name: str) -> Deferred[None]:
+        """Remove a topic; fires when every broker that runs has applied that."""
+        if name not in self.controller.image.topics:
+            raise BrokerSimError(f"there is no topic {name!r}")
+        change = self.controller.change(f"delete topic {name}", lambda image: image.without_topics([name]))
+        return change.addCallback(lambda image: self._when_applied(image.version))
+
+    def _topic_image(self, spec: TopicSpec) -> TopicImage:
+        ids = list(self.brokers)
+        if spec.replication_factor > len(ids):
+            msg = f"topic {spec.name!r}: replication factor {spec.replication_factor} with {len(ids)} brokers"
+            raise BrokerSimError(msg)
+        TopicConfig.resolve(spec.configs, self.config)
+        partitions = []
+        for index in range(spec.partitions):
+            replicas = tuple(ids[(index + step) % len(ids)] for step in range(spec.replication_factor))
+            partitions.append(
+                PartitionRegistration(
+                    replicas=replicas, isr=replicas, leader=replicas[0], leader_epoch=0, partition_epoch=0
+                )
+            )
+        return TopicImage(
+            name=spec.name,
+            topic_id=self._streams.stream("topic ids").randbytes(UUID_BYTES),
+            partitions=tuple(partitions),
+            configs=dict(spec.configs),
+        )
+
+    def _when_applied(self, version: int) -> Deferred[None]:
+        done: Deferred[None] = Deferred()
+        self._waiters.append((version, done))
+        self._image_applied()
+        return done
+
+    def _image_applied(self) -> None:
+        if not self._waiters:
+            return
+        applied = min((broker.metadata_version for broker in self.brokers.values() if broker.alive), default=1 << 62)
+        ready = [done for version, done in self._waiters if version <= applied]
+        self._waiters = [(version, done) for version, done in self._waiters if version > applied]
+        for done in ready:
+            done.callback(None)

@@ -1,0 +1,127 @@
+"""Who is alive, as the controller sees it: one session a broker, kept by heartbeats. Mirrors BrokerHeartbeatManager."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.controller.controller_messages import BrokerHeartbeatRequest
+    from broker_sim.controller.metadata_image import BrokerRegistration
+    from sim_runtime.interfaces import IReactor
+
+
+class BrokerControlState(Enum):
+    """What a broker is to the controller. Mirrors BrokerControlState."""
+
+    FENCED = auto()
+    UNFENCED = auto()
+    CONTROLLED_SHUTDOWN = auto()
+    SHUTDOWN_NOW = auto()
+
+
+class _Session:
+    __slots__ = ("broker_epoch", "controlled_shutdown_version", "last_contact_s", "metadata_version", "timer")
+
+    def __init__(self, broker_epoch: int, now_s: float) -> None:
+        self.broker_epoch = broker_epoch
+        self.last_contact_s = now_s
+        self.metadata_version = -1
+        self.controlled_shutdown_version = -1
+        self.timer: IDelayedCall | None = None
+
+
+class BrokerSessions:
+    """`expired` is called with a broker whose heartbeats have failed to come for broker.session.timeout.ms."""
+
+    def __init__(self, reactor: IReactor, timeout_ms: int, expired: Callable[[int], None]) -> None:
+        self._reactor = reactor
+        self._timeout_s = timeout_ms / 1000
+        self._expired = expired
+        self._sessions: dict[int, _Session] = {}
+
+    def register(self, broker_id: int, broker_epoch: int) -> None:
+        """A broker has a new epoch: its old session is forgotten."""
+        self._forget(broker_id)
+        session = self._sessions[broker_id] = _Session(broker_epoch, self._reactor.seconds())
+        self._arm(broker_id, session)
+
+    def is_valid(self, broker_id: int) -> bool:
+        """Whether the broker was heard within the time-out."""
+        session = self._sessions.get(broker_id)
+        return session is not None and self._reactor.seconds() < session.last_contact_s + self._timeout_s
+
+    def touch(self, broker_id: int, metadata_version: int) -> None:
+        """The broker was heard of."""
+        session = self._sessions[broker_id]
+        session.last_contact_s = self._reactor.seconds()
+        session.metadata_version = metadata_version
+        if session.timer is None:
+            self._arm(broker_id, session)
+
+    def begin_controlled_shutdown(self, broker_id: int, version: int) -> None:
+        """The broker may go when all others have applied `version`, which has its leaderships moved."""
+        self._sessions[broker_id].controlled_shutdown_version = version
+
+    def end(self, broker_id: int) -> None:
+        """The broker is gone, and said so."""
+        self._forget(broker_id)
+
+    def stop(self) -> None:
+        """Forget all sessions."""
+        for broker_id in list(self._sessions):
+            self._forget(broker_id)
+
+    def next_state(
+        self,
+        broker: BrokerRegistration,
+        request: BrokerHeartbeatRequest,
+        *,
+        has_leaderships: Callable[[], bool],
+        active: Callable[[int], bool],
+    ) -> BrokerControlState:
+        """What becomes of a broker by this heartbeat. Mirrors calculateNextBrokerState."""
+        if broker.fenced:
+            if request.want_shut_down:
+                return BrokerControlState.SHUTDOWN_NOW
+            # A broker's epoch is the version of its registration: it is caught up when it has seen itself.
+            caught_up = request.current_metadata_version >= broker.epoch
+            return BrokerControlState.FENCED if request.want_fence or not caught_up else BrokerControlState.UNFENCED
+        if broker.in_controlled_shutdown:
+            waits = has_leaderships() or self._lowest_version(active) < self._shutdown_version(broker.id)
+            return BrokerControlState.CONTROLLED_SHUTDOWN if waits else BrokerControlState.SHUTDOWN_NOW
+        if request.want_fence:
+            return BrokerControlState.SHUTDOWN_NOW if request.want_shut_down else BrokerControlState.FENCED
+        if request.want_shut_down:
+            return BrokerControlState.CONTROLLED_SHUTDOWN if has_leaderships() else BrokerControlState.SHUTDOWN_NOW
+        return BrokerControlState.UNFENCED
+
+    def _shutdown_version(self, broker_id: int) -> int:
+        return self._sessions[broker_id].controlled_shutdown_version
+
+    def _lowest_version(self, active: Callable[[int], bool]) -> int:
+        versions = [session.metadata_version for broker_id, session in self._sessions.items() if active(broker_id)]
+        return min(versions, default=1 << 62)
+
+    def _forget(self, broker_id: int) -> None:
+        session = self._sessions.pop(broker_id, None)
+        if session is not None and session.timer is not None and session.timer.active():
+            session.timer.cancel()
+
+    def _arm(self, broker_id: int, session: _Session) -> None:
+        delay_s = max(0.0, session.last_contact_s + self._timeout_s - self._reactor.seconds())
+        session.timer = self._reactor.callLater(delay_s, self._timer_due, broker_id, session)
+
+    def _timer_due(self, broker_id: int, session: _Session) -> None:
+        session.timer = None
+        if self._sessions.get(broker_id) is not session:
+            return
+        # Heartbeats do not move the timer; it looks for itself how late it has become meanwhile.
+        if self._reactor.seconds() + 5e-7 < session.last_contact_s + self._timeout_s:
+            self._arm(broker_id, session)
+        else:
+            self._expired(broker_id)

@@ -1,0 +1,337 @@
+"""The controller: the one writer of the cluster's metadata, outside of the brokers. Mirrors QuorumController with
+ReplicationControlManager and ClusterControlManager.
+
+It is always up in this cluster. Every committed change is a new image with the next version; brokers fetch images
+over their own links, each at its own pace. A broker's epoch is the version that registered it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred, succeed
+
+from broker_sim.config.topic_config import TopicConfig
+from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
+from broker_sim.controller.alter_partition import answer_alter_partition
+from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
+from broker_sim.controller.controller_messages import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+    AlterPartitionRequest,
+    AlterPartitionResponse,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+    MetadataLogRequest,
+    MetadataLogResponse,
+)
+from broker_sim.controller.election import Election, ElectionRules, change_partition
+from broker_sim.controller.image_events import note_changes
+from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
+from broker_sim.controller.producer_ids import ProducerIdControl, ProducerIdsBlock
+from broker_sim.errors import BrokerSimError
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from sim_runtime.repeating_call import RepeatingCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.control.journal import Journal
+    from broker_sim.controller.metadata_image import PartitionRegistration
+    from sim_runtime.interfaces import IReactor
+
+NO_BROKER: Final = -1
+
+
+class Controller:
+    """`image` is the newest committed metadata. `forwarded` answers client requests that brokers pass on, by type."""
+
+    def __init__(self, *, reactor: IReactor, journal: Journal, config: BrokerConfig, cluster_id: str) -> None:
+        self._reactor = reactor
+        self._journal = journal
+        self._config = config
+        self.image = MetadataImage.empty(cluster_id)
+        self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
+        self._elr_enabled = config.behaviour.offline_last_replica_leaves_isr
+        self._producer_ids = ProducerIdControl()
+        self._sessions = BrokerSessions(reactor, config.broker_session_timeout_ms, self._session_expired)
+        self._waiting: dict[int, tuple[MetadataLogRequest, Deferred[MetadataLogResponse]]] = {}
+        self._publish_call: IDelayedCall | None = None
+        self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
+        interval_s = config["leader.imbalance.check.interval.seconds"]
+        assert isinstance(interval_s, int)
+        self._rebalance = RepeatingCall(reactor, interval_s * 1000, self.elect_preferred_leaders)
+        if config.auto_leader_rebalance_enable:
+            self._rebalance.start()
+
+    def stop(self) -> None:
+        """End all timers."""
+        self._sessions.stop()
+        self._rebalance.stop()
+        self._waiting.clear()
+        if self._publish_call is not None:
+            self._publish_call.cancel()
+            self._publish_call = None
+
+    # Changes -------------------------------------------------------------------------------------------------
+
+    def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
+        """Commit what `change` makes of the image; `reason` names the change in errors. Fires when committed."""
+        try:
+            self._commit(change(self.image))
+        except KeyError as missing:
+            msg = f"{reason}: the metadata has no {missing}"
+            raise BrokerSimError(msg) from missing
+        return succeed(self.image)
+
+    def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
+        old = self.image
+        if image is old:
+            return
+        self.image = image.with_version(old.version + 1)
+        note_changes(self._journal, old, self.image, frozenset(unclean))
+        # One hop for all that this turn commits: brokers then see it together, and nobody is called back from within.
+        if self._publish_call is None:
+            self._publish_call = self._reactor.callLater(0, self._publish)
+
+    def _publish(self) -> None:
+        self._publish_call = None
+        waiting, self._waiting = self._waiting, {}
+        for broker_id, (request, answer) in waiting.items():
+            if request.version < self.image.version:
+                answer.callback(MetadataLogResponse(image=self.image))
+            else:
+                self._waiting[broker_id] = (request, answer)
+
+    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+        """Commit a whole cluster at once, its brokers registered and unfenced: how a cluster starts in no time."""
+        version = self.image.version + 1
+        image = self.image.with_topics(topics)
+        for broker in brokers:
+            image = image.with_broker(replace(broker, epoch=version, fenced=False))
+            self._sessions.register(broker.id, version)
+        self._commit(image)
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer what a broker asks over its link."""
+        if isinstance(request, MetadataLogRequest):
+            return self._fetch_metadata(request)
+        if isinstance(request, BrokerHeartbeatRequest):
+            return self._heartbeat(request)
+        if isinstance(request, AlterPartitionRequest):
+            return self._alter_partition(request)
+        if isinstance(request, BrokerRegistrationRequest):
+            return self._register(request)
+        if isinstance(request, AllocateProducerIdsRequest):
+            if self._is_stale(request.broker_id, request.broker_epoch):
+                return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+            first, size = self.allocate_producer_ids(request.broker_id)
+            return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
+        return self.forwarded[type(request)](request, source)
+
+    def peer_reset(self, node_id: int) -> None:
+        """A broker's connection is reset; its session only ends when its heartbeats fail to come."""
+        self._waiting.pop(node_id, None)
+
+    def allocate_producer_ids(self, broker_id: int) -> ProducerIdsBlock:  # noqa: ARG002 - Kafka's record names the broker
+        """The next block of producer ids."""
+        return self._producer_ids.allocate()
+
+    def _fetch_metadata(self, request: MetadataLogRequest) -> MetadataLogResponse | Deferred[MetadataLogResponse]:
+        if request.version < self.image.version and self._publish_call is None:
+            return MetadataLogResponse(image=self.image)
+        answer: Deferred[MetadataLogResponse] = Deferred()
+        self._waiting[request.broker_id] = (request, answer)
+        return answer
+
+    def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        if self._is_stale(request.broker_id, request.broker_epoch):
+            return AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+        changes, response = answer_alter_partition(self.image, request, self._rules)
+        if changes:
+            self._commit(self.image.with_partitions(changes))
+        return response
+
+    # Brokers -------------------------------------------------------------------------------------------------
+
+    def _is_stale(self, broker_id: int, broker_epoch: int) -> bool:
+        broker = self.image.brokers.get(broker_id)
+        return broker is None or broker.epoch != broker_epoch
+
+    def _register(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+        known = self.image.brokers.get(request.broker_id)
+        if known is not None and known.incarnation != request.incarnation and self._sessions.is_valid(known.id):
+            return BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+        epoch = self.image.version + 1
+        image = self.image
+        unclean: list[TopicPartition] = []
+        if self._elr_enabled and known is not None and request.previous_broker_epoch != known.epoch:
+            # It cannot say that it went in order: what it had not flushed may be lost (KIP-966).
+            image, unclean = self._without(image, known.id, unclean_shutdown=True)
+        image = image.with_broker(
+            BrokerRegistration(
+                id=request.broker_id,
+                host=request.host,
+                port=request.port,
+                rack=request.rack,
+                fenced=True,
+                epoch=epoch,
+                incarnation=request.incarnation,
+            )
+        )
+        self._sessions.register(request.broker_id, epoch)
+        self._commit(image, unclean)
+        time_us = self._journal.now_us()
+        self._journal.append(BrokerRegistered(time_us=time_us, broker_id=request.broker_id, broker_epoch=epoch))
+        return BrokerRegistrationResponse(broker_epoch=epoch)
+
+    def _heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+        broker_id = request.broker_id
+        if self._is_stale(broker_id, request.broker_epoch):
+            return BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+        broker = self.image.brokers[broker_id]
+        state = self._sessions.next_state(
+            broker,
+            request,
+            has_leaderships=lambda: self._leads_something(broker_id),
+            active=self.image.is_active,
+        )
+        if state is BrokerControlState.UNFENCED and broker.fenced:
+            self._unfence(broker)
+        elif state is BrokerControlState.CONTROLLED_SHUTDOWN and not broker.in_controlled_shutdown:
+            self._begin_controlled_shutdown(broker)
+        elif state in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW) and not broker.fenced:
+            self._fence(broker)
+        if state is BrokerControlState.SHUTDOWN_NOW:
+            self._sessions.end(broker_id)
+        else:
+            self._sessions.touch(broker_id, request.current_metadata_version)
+        return BrokerHeartbeatResponse(
+            is_caught_up=request.current_metadata_version >= broker.epoch,
+            is_fenced=state in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW),
+            should_shut_down=state is BrokerControlState.SHUTDOWN_NOW,
+        )
+
+    def _session_expired(self, broker_id: int) -> None:
+        broker = self.image.brokers.get(broker_id)
+        if broker is not None and not broker.fenced:
+            self._fence(broker)
+
+    def _fence(self, broker: BrokerRegistration) -> None:
+        image, unclean = self._without(self.image, broker.id)
+        self._commit(image.with_broker(replace(broker, fenced=True, in_controlled_shutdown=False)), unclean)
+        time_us = self._journal.now_us()
+        self._journal.append(BrokerFenced(time_us=time_us, broker_id=broker.id, broker_epoch=broker.epoch))
+
+    def _unfence(self, broker: BrokerRegistration) -> None:
+        image = self.image.with_broker(replace(broker, fenced=False))
+        leaderless = {
+            topic_partition: registration.isr
+            for topic_partition, registration in _partitions(image)
+            if registration.leader == NO_LEADER
+        }
+        time_us = self._journal.now_us()
+        self._journal.append(BrokerUnfenced(time_us=time_us, broker_id=broker.id, broker_epoch=broker.epoch))
+        self._commit(*self._elect(image, leaderless))
+
+    def _begin_controlled_shutdown(self, broker: BrokerRegistration) -> None:
+        image, unclean = self._without(self.image, broker.id)
+        self._commit(image.with_broker(replace(broker, in_controlled_shutdown=True)), unclean)
+        self._sessions.begin_controlled_shutdown(broker.id, self.image.version)
+
+    def _leads_something(self, broker_id: int) -> bool:
+        return any(registration.leader == broker_id for _, registration in _partitions(self.image))
+
+    # Elections -----------------------------------------------------------------------------------------------
+
+    def elect_preferred_leaders(self) -> None:
+        """Give every partition back to the first of its replicas that is in sync (auto.leader.rebalance.enable)."""
+        imbalanced = {
+            topic_partition: registration.isr
+            for topic_partition, registration in _partitions(self.image)
+            if registration.leader not in (NO_LEADER, registration.preferred_leader)
+            and registration.preferred_leader in registration.isr
+        }
+        if imbalanced:
+            self._commit(*self._elect(self.image, imbalanced, election=Election.PREFERRED))
+
+    def topic_config(self, topic: TopicImage) -> TopicConfig:
+        """The topic's configuration as the controller resolves it."""
+        key = tuple(sorted(topic.configs.items()))
+        config = self._configs.get(key)
+        if config is None:
+            config = self._configs[key] = TopicConfig.resolve(topic.configs, self._config)
+        return config
+
+    def _without(
+        self, image: MetadataImage, broker_id: int, *, unclean_shutdown: bool = False
+    ) -> tuple[MetadataImage, list[TopicPartition]]:
+        """The image with a broker taken out of every ISR and every leadership, and what was elected uncleanly."""
+        targets = {
+            topic_partition: tuple(replica for replica in registration.isr if replica != broker_id)
+            for topic_partition, registration in _partitions(image)
+            if broker_id in registration.isr or (unclean_shutdown and broker_id in registration.elr)
+        }
+        lost = (broker_id,) if unclean_shutdown else ()
+        return self._elect(image, targets, removed=broker_id, unclean_shutdown=lost)
+
+    def _elect(
+        self,
+        image: MetadataImage,
+        targets: dict[TopicPartition, tuple[int, ...]],
+        *,
+        removed: int = NO_BROKER,
+        election: Election | None = None,
+        unclean_shutdown: tuple[int, ...] = (),
+    ) -> tuple[MetadataImage, list[TopicPartition]]:
+        """Change the ISR of many partitions in one step; with each, who was elected uncleanly."""
+        changes: dict[TopicPartition, PartitionRegistration] = {}
+        unclean = []
+        for topic_partition, target_isr in targets.items():
+            topic = image.topics[topic_partition.topic]
+            change = change_partition(
+                topic.partitions[topic_partition.partition],
+                target_isr=target_isr,
+                rules=self._rules(image, topic_partition, removed=removed, election=election),
+                unclean_shutdown=unclean_shutdown,
+            )
+            if change is not None:
+                changes[topic_partition] = change.registration
+                if change.unclean:
+                    unclean.append(topic_partition)
+        return (image.with_partitions(changes) if changes else image), unclean
+
+    def _rules(
+        self,
+        image: MetadataImage,
+        topic_partition: TopicPartition,
+        *,
+        removed: int = NO_BROKER,
+        election: Election | None = None,
+    ) -> ElectionRules:
+        topic = image.topics[topic_partition.topic]
+        config = self.topic_config(topic)
+        if election is None:
+            election = Election.UNCLEAN if config.unclean_leader_election_enable else Election.ONLINE
+        replicas = topic.partitions[topic_partition.partition].replicas
+        return ElectionRules(
+            election=election,
+            is_acceptable=lambda replica: replica != removed and image.is_active(replica),
+            min_isr=min(config.min_insync_replicas, len(replicas)),
+            elr_enabled=self._elr_enabled,
+        )
+
+
+def _partitions(image: MetadataImage) -> Iterable[tuple[TopicPartition, PartitionRegistration]]:
+    for name, topic in image.topics.items():
+        for index, registration in enumerate(topic.partitions):
+            yield TopicPartition(name, index), registration

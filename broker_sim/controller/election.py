@@ -1,0 +1,139 @@
+"""How one partition changes: who stays in the ISR, who leads, who may lead later. Mirrors PartitionChangeBuilder.
+
+Leaders come from the ISR; while the ISR is empty, from the eligible leader replicas (ELR, KIP-966, releases from 4.x
+on); then the last known leader, alone; then, when the topic allows an unclean election, anybody who is alive. Without
+ELR the ISR never empties: the last member stays in it, leader or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from broker_sim.controller.metadata_image import NO_LEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.controller.metadata_image import PartitionRegistration
+
+
+class Election(Enum):
+    """What an election is after."""
+
+    ONLINE = auto()
+    """Keep the leader while it may lead; else the first replica that may."""
+    PREFERRED = auto()
+    """The first replica of the assignment, if it may lead."""
+    UNCLEAN = auto()
+    """As ONLINE, but when nobody in sync is there, any replica that is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionRules:
+    """What holds for a partition's elections; `is_acceptable` says whether a broker can lead at all."""
+
+    election: Election
+    is_acceptable: Callable[[int], bool]
+    min_isr: int
+    elr_enabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionChange:
+    """The partition as it should be, and whether its new leader was elected uncleanly."""
+
+    registration: PartitionRegistration
+    unclean: bool = False
+
+
+def change_partition(
+    partition: PartitionRegistration,
+    *,
+    target_isr: tuple[int, ...],
+    rules: ElectionRules,
+    unclean_shutdown: tuple[int, ...] = (),
+) -> PartitionChange | None:
+    """Give the partition another ISR and, if need be, another leader; None when nothing changes.
+
+    A new leader, and the lack of one, is a new leader epoch; any change is a new partition epoch. Replicas in
+    `unclean_shutdown` may have lost what they had: they are not eligible any more.
+    """
+    target_elr = _target_elr(partition, target_isr, rules, unclean_shutdown)
+    leader, unclean = _elect(partition, target_isr, target_elr, rules)
+    isr = target_isr
+    if leader != partition.leader:
+        if leader in target_elr:
+            isr = (leader,)
+            target_elr = tuple(replica for replica in target_elr if replica != leader)
+        if unclean:
+            isr = (leader,)
+    if unclean or not rules.elr_enabled:
+        target_elr = ()
+    if not isr and not rules.elr_enabled:
+        isr = partition.isr
+    changed = replace(
+        partition,
+        isr=isr,
+        elr=target_elr,
+        last_known_elr=_last_known(partition, isr, leader, rules),
+        leader=leader,
+        leader_epoch=partition.leader_epoch + (leader != partition.leader),
+    )
+    if changed == partition:
+        return None
+    return PartitionChange(
+        registration=replace(changed, partition_epoch=partition.partition_epoch + 1), unclean=unclean
+    )
+
+
+def _target_elr(
+    partition: PartitionRegistration,
+    target_isr: tuple[int, ...],
+    rules: ElectionRules,
+    unclean_shutdown: tuple[int, ...],
+) -> tuple[int, ...]:
+    if not rules.elr_enabled or len(target_isr) >= rules.min_isr:
+        return ()
+    return tuple(
+        replica
+        for replica in sorted({*partition.elr, *partition.isr})
+        if replica not in target_isr and replica not in unclean_shutdown
+    )
+
+
+def _elect(
+    partition: PartitionRegistration, isr: tuple[int, ...], elr: tuple[int, ...], rules: ElectionRules
+) -> tuple[int, bool]:
+    candidates = isr or elr
+
+    def may_lead(replica: int) -> bool:
+        return replica in candidates and rules.is_acceptable(replica)
+
+    order = list(partition.replicas)
+    if rules.election is Election.PREFERRED:
+        order.insert(1, partition.leader)
+    else:
+        order.insert(0, partition.leader)
+    for replica in order:
+        if may_lead(replica):
+            return replica, False
+    last_known = partition.last_known_elr
+    if rules.elr_enabled and not candidates and len(last_known) == 1 and rules.is_acceptable(last_known[0]):
+        return last_known[0], True
+    if rules.election is Election.UNCLEAN:
+        for replica in partition.replicas:
+            if rules.is_acceptable(replica):
+                return replica, True
+    return NO_LEADER, False
+
+
+def _last_known(
+    partition: PartitionRegistration, isr: tuple[int, ...], leader: int, rules: ElectionRules
+) -> tuple[int, ...]:
+    if not rules.elr_enabled or leader != NO_LEADER:
+        return ()
+    if not isr and partition.isr and partition.leader != NO_LEADER:
+        return (partition.leader,)
+    return partition.last_known_elr

@@ -1,0 +1,116 @@
+"""Producer ids, in blocks: the controller hands out a block, a broker its ids. Mirrors ProducerIdControlManager and
+RPCProducerIdManager (KIP-730).
+
+A broker without ids asks for a block and answers COORDINATOR_LOAD_IN_PROGRESS meanwhile, as a real one does to the
+first InitProducerId of its life; at nine tenths of a block it asks for the next one ahead of time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from broker_sim.controller.controller_messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.defer import Deferred
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.replication.broker_links import BrokerLinks
+    from sim_runtime.interfaces import IReactor
+
+BLOCK_SIZE: Final = 1000
+PREFETCH_THRESHOLD: Final = 0.90
+RETRY_BACKOFF_MS: Final = 50
+
+
+class ProducerIdsBlock(NamedTuple):
+    """Ids from `first` to before `first + size`."""
+
+    first: int
+    size: int
+
+
+class ProducerIdControl:
+    """The controller's counter of blocks."""
+
+    __slots__ = ("_next",)
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def allocate(self) -> ProducerIdsBlock:
+        """The next block; none is handed out twice."""
+        block = ProducerIdsBlock(self._next, BLOCK_SIZE)
+        self._next += BLOCK_SIZE
+        return block
+
+
+class ProducerIdManager:
+    """One broker's ids; what is left of a block dies with the broker."""
+
+    def __init__(
+        self, *, reactor: IReactor, links: BrokerLinks, broker_id: int, broker_epoch: Callable[[], int]
+    ) -> None:
+        self._reactor = reactor
+        self._links = links
+        self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
+        self._block = ProducerIdsBlock(0, 0)
+        self._used = 0
+        self._next_block: ProducerIdsBlock | None = None
+        self._asked = False
+        self._stopped = False
+        self._retry: IDelayedCall | None = None
+
+    def generate(self) -> int | ErrorCode:
+        """A producer id nobody else has, or COORDINATOR_LOAD_IN_PROGRESS while a block is on its way."""
+        if self._used >= self._block.size and self._next_block is not None:
+            self._block, self._next_block, self._used = self._next_block, None, 0
+        if self._used >= self._block.size:
+            self._ask()
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        producer_id = self._block.first + self._used
+        self._used += 1
+        if self._used >= self._block.size * PREFETCH_THRESHOLD and self._next_block is None:
+            self._ask()
+        return producer_id
+
+    def stop(self) -> None:
+        """The broker is gone."""
+        self._stopped = True
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+
+    def _ask(self) -> None:
+        if self._asked or self._stopped:
+            return
+        self._asked = True
+        request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
+        answer: Deferred[AllocateProducerIdsResponse] = self._links.send(self._broker_id, CONTROLLER_ID, request)
+        answer.addCallbacks(self._allocated, self._failed)
+
+    def _allocated(self, response: AllocateProducerIdsResponse) -> None:
+        if response.error_code:
+            self._ask_again()
+            return
+        self._asked = False
+        self._next_block = ProducerIdsBlock(response.producer_id_start, response.producer_id_len)
+
+    def _failed(self, failure: Failure) -> None:
+        failure.trap(LinkFailure)
+        self._ask_again()
+
+    def _ask_again(self) -> None:
+        def again() -> None:
+            self._retry = None
+            self._asked = False
+            self._ask()
+
+        if not self._stopped:
+            self._retry = self._reactor.callLater(RETRY_BACKOFF_MS / 1000, again)

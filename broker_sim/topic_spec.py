@@ -1,0 +1,31 @@
+"""A topic that a cluster should have from the start: name, partitions, replication factor, configs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from broker_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    """Partition i is led by broker i modulo the brokers, in the order of their ids, and followed by the next ones."""
+
+    name: str
+    partitions: int = 1
+    replication_factor: int = 1
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """`name`, `name:partitions` or `name:partitions:replication`, as on the command line."""
+        name, *numbers = text.split(":")
+        if not name or len(numbers) > 2 or not all(number.isdecimal() and int(number) > 0 for number in numbers):
+            msg = f"topic {text!r}: expected name:partitions:replication with numbers above 0, such as orders:6:3"
+            raise ConfigError(msg)
+        counts = [int(number) for number in numbers]
+        return cls(name=name, partitions=(counts or [1])[0], replication_factor=counts[1] if len(counts) > 1 else 1)
