@@ -1,0 +1,91 @@
+"""A client's sends as history events: the one place where what a producer reports becomes invoke, ok, fail or info.
+
+Works with any producer whose delivery callback is called once a record with its metadata and its error; the
+errors are those of broker_client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from broker_client.errors import BrokerError, ProducerError
+from broker_scenarios.history import EventType, HistoryRecorder
+from broker_scenarios.outcomes import completion_of
+
+__all__ = ["DeliveredRecord", "DeliveryCallback", "Sends"]
+
+
+class DeliveredRecord(Protocol):
+    """What a delivery callback is told of the record; offset and timestamp are -1 where there is none."""
+
+    @property
+    def partition(self) -> int:
+        """The partition that the record was meant for, -1 when none was chosen."""
+
+    @property
+    def offset(self) -> int:
+        """The offset of the record."""
+
+    @property
+    def timestamp_ms(self) -> int:
+        """The timestamp of the record."""
+
+
+DeliveryCallback = Callable[[DeliveredRecord, ProducerError | None], None]
+
+
+class Sends:
+    """Numbers the sends of one process and records their events. `now_us` is the clock that the journal uses."""
+
+    def __init__(self, recorder: HistoryRecorder, *, process: int, producer_id: int, now_us: Callable[[], int]) -> None:
+        self._recorder = recorder
+        self._process = process
+        self._producer_id = producer_id
+        self._now_us = now_us
+        self.invoked = 0
+        self.completed = 0
+
+    def invoke(self, *, topic: str, key: bytes | None, value_id: int, size_bytes: int) -> DeliveryCallback:
+        """Record that a send begins; the answer is the callback to send with."""
+        index = self.invoked
+        self.invoked += 1
+        record, process, producer_id, now_us = self._recorder.record, self._process, self._producer_id, self._now_us
+        record(
+            EventType.INVOKE,
+            process=process,
+            producer_id=producer_id,
+            index=index,
+            time_us=now_us(),
+            topic=topic,
+            key=key,
+            value_id=value_id,
+            size_bytes=size_bytes,
+        )
+
+        def delivered(metadata: DeliveredRecord, error: ProducerError | None) -> None:
+            self.completed += 1
+            record(
+                EventType.OK if error is None else _class_of(error),
+                process=process,
+                producer_id=producer_id,
+                index=index,
+                time_us=now_us(),
+                topic=topic,
+                partition=metadata.partition,
+                key=key,
+                value_id=value_id,
+                size_bytes=size_bytes,
+                offset=metadata.offset if error is None else -1,
+                timestamp_ms=metadata.timestamp_ms,
+                error_code=0 if error is None else int(error.error_code),
+                error=None if error is None else f"{type(error).__name__}: {error}",
+            )
+
+        return delivered
+
+
+def _class_of(error: ProducerError) -> EventType:
+    return completion_of(
+        int(error.error_code), maybe_written=error.maybe_written, answered=isinstance(error, BrokerError)
+    )

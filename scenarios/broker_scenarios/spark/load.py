@@ -1,0 +1,30 @@
+"""The load as a Spark DataFrame: the rows of workloads.keyed_load, whatever the partitioning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from broker_scenarios.workloads.keyed_load import LOAD_SCHEMA, KeyedLoad, LoadSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["load_frame"]
+
+
+def load_frame(spark: SparkSession, spec: LoadSpec, seed: int, *, partitions: int | None = None) -> DataFrame:
+    """Who sends what key, what size, when: one row a record (LOAD_SCHEMA)."""
+
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        load = KeyedLoad(spec, seed)
+        for batch in batches:
+            yield load.rows(batch.column(0))
+
+    slices = partitions or spark.sparkContext.defaultParallelism
+    ids = spark.range(0, spec.records, 1, slices)
+    return ids.mapInArrow(rows, from_arrow_schema(LOAD_SCHEMA))
