@@ -22,7 +22,7 @@ _MAGIC_AS_SIZE: Final = int.from_bytes(_MAGIC[:4], "big")
 _MAX_RATIO: Final = 22
 
 _int32 = struct.Struct(">i")
-_version = struct.Struct(">8xii")
+_version = struct.Struct(">8xi")
 
 
 def compress_xerial(data: bytes | memoryview) -> bytes:
@@ -43,12 +43,15 @@ def decompress_snappy(data: bytes | memoryview, limit_bytes: int) -> bytes:
         return _decompress_block(view, limit_bytes, limit_bytes)
     parts: list[bytes] = []
     remaining = limit_bytes
-    position = _after_header(view, 0)
+    # As in SnappyInputStream, the first header's versions go unread; of a later one, four bytes and the version count.
+    if len(view) < len(_HEADER):
+        raise CorruptCompressedData("snappy", "stream header is cut off")
+    position = len(_HEADER)
     # Fewer than four bytes at the end are ignored, as SnappyInputStream does.
     while len(view) - position >= 4:
         size = int.from_bytes(view[position : position + 4], "big")
         if size == _MAGIC_AS_SIZE:
-            position = _after_header(view, position)
+            position = _after_later_header(view, position)
             continue
         position += 4
         if size > len(view) - position:
@@ -60,12 +63,12 @@ def decompress_snappy(data: bytes | memoryview, limit_bytes: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _after_header(view: memoryview, position: int) -> int:
-    if view[position : position + 8] != _MAGIC or len(view) - position < len(_HEADER):
-        raise CorruptCompressedData("snappy", "bad stream header")
-    _, compatible = _version.unpack_from(view, position)
-    if compatible < 1:
-        raise CorruptCompressedData("snappy", f"compatible version {compatible}, 1 or more is known")
+def _after_later_header(view: memoryview, position: int) -> int:
+    if len(view) - position < len(_HEADER):
+        raise CorruptCompressedData("snappy", "stream header is cut off")
+    (version,) = _version.unpack_from(view, position)
+    if version < 1:
+        raise CorruptCompressedData("snappy", f"stream version {version}, 1 or more is known")
     return position + len(_HEADER)
 
 

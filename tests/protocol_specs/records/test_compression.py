@@ -189,6 +189,16 @@ def test_xerial_streams_may_follow_one_another() -> None:
     assert decompress(CompressionCodec.SNAPPY, stream, limit_bytes=LIMIT) == b"onetwo"
 
 
+def test_versions_count_in_later_xerial_headers_only() -> None:
+    stream = bytearray(xerial_snappy.compress_xerial(b"data"))
+    stream[8:16] = bytes(8)
+    assert decompress(CompressionCodec.SNAPPY, bytes(stream), limit_bytes=LIMIT) == b"data"
+    with pytest.raises(CorruptCompressedData):
+        decompress(CompressionCodec.SNAPPY, bytes(stream * 2), limit_bytes=LIMIT)
+    stream[11] = 9
+    assert decompress(CompressionCodec.SNAPPY, bytes(stream * 2), limit_bytes=LIMIT) == b"datadata"
+
+
 def test_xerial_blocks_hold_32_kib() -> None:
     stream = xerial_snappy.compress_xerial(bytes(70_000))
     sizes = []
@@ -204,10 +214,11 @@ def test_xerial_blocks_hold_32_kib() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 0), "compatible version 0"),
+        (XERIAL_HEADER + b"\x82SNAPPY\x00" + struct.pack(">ii", 0, 1), "stream version 0"),
+        (XERIAL_HEADER + XERIAL_HEADER[:15], "header is cut off"),
         (XERIAL_HEADER + struct.pack(">I", 100) + b"ab", "block of 100 bytes, 2 bytes left"),
         (XERIAL_HEADER + struct.pack(">I", 0xFFFFFFFF), "block of 4294967295 bytes"),
-        (XERIAL_HEADER[:12], "bad stream header"),
+        (XERIAL_HEADER[:12], "header is cut off"),
         (b"\xff\xff\xff\x01\x00", "5 bytes promise 4194303"),
         (b"", "empty"),
     ],
