@@ -181,9 +181,10 @@ class InvalidRecord(RecordBatchError):
 
 
 class MalformedVarint(RecordBatchError):
-    """A variable-length integer runs past the buffer or its width. Mirrors ByteUtils' illegal argument."""
+    """A variable-length integer runs past the buffer or its width. Mirrors ByteUtils' illegal argument.
 
-    error_code = ErrorCode.INVALID_RECORD
+    Inside of a record it becomes InvalidRecord; as a record's length in uncompressed records it is Kafka's -1.
+    """
 
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(position, reason)
