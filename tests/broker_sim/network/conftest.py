@@ -1,0 +1,144 @@
+"""A SocketServer on virtual time whose handler is the test's, and clients that speak in frames."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from twisted.internet.protocol import ClientFactory, Protocol
+from twisted.logger import LogEvent, globalLogPublisher
+
+from broker_sim.apis import api_versions
+from broker_sim.apis.kafka_apis import KafkaApis
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.control.journal import Journal
+from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.network.socket_server import SocketServer
+from protocol_specs import releases
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.api_versions import ApiVersionsRequest
+from sim_runtime.world import World
+
+FRAME = struct.Struct(">i")
+
+
+class Handler(KafkaApis):
+    """The broker's APIs, but each request goes to `handler`."""
+
+    __slots__ = ("contexts", "handler")
+
+    def __init__(self, broker: Any) -> None:
+        super().__init__(broker)
+        self.contexts: list[Any] = []
+        self.handler: Callable[[Any, Any], Any] = api_versions.handle
+
+    def handle(self, request: Any, context: Any) -> Any:
+        self.contexts.append(context)
+        return self.handler(request, context)
+
+    def error_response(self, request: Any, context: Any, error_code: ErrorCode) -> Any:
+        return api_versions.error_response(request, context, error_code)
+
+
+class Client(Protocol):
+    """One connection: what it got, split into frames."""
+
+    def __init__(self) -> None:
+        self.received = b""
+        self.closed = False
+
+    def dataReceived(self, data: bytes) -> None:
+        self.received += data
+
+    def connectionLost(self, reason: object = None) -> None:
+        self.closed = True
+
+    @property
+    def frames(self) -> list[bytes]:
+        frames, rest = [], self.received
+        while len(rest) >= 4:
+            (size,) = FRAME.unpack_from(rest)
+            frames.append(rest[4 : 4 + size])
+            rest = rest[4 + size :]
+        return frames
+
+    @property
+    def correlation_ids(self) -> list[int]:
+        return [FRAME.unpack_from(frame)[0] for frame in self.frames]
+
+    def ask(self, *correlation_ids: int) -> None:
+        """Send ApiVersions v0 requests in one piece."""
+        self.transport.write(b"".join(map(api_versions_request, correlation_ids)))
+
+
+class Bench:
+    """The server under test with its world."""
+
+    def __init__(self, **config: str) -> None:
+        self.world = World(1)
+        self.logged: list[LogEvent] = []
+        reactor = self.world.network.host("broker-1")
+        self.broker: Any = SimpleNamespace(
+            id=1,
+            config=BrokerConfig.parse({key.replace("_", "."): value for key, value in config.items()}),
+            release=releases.get("4.3.1"),
+            journal=Journal(lambda: self.world.reactor.now_us),
+            faults=NO_FAULTS,
+            metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
+        )
+        self.apis = self.broker.apis = Handler(self.broker)
+        self.server = SocketServer(self.broker, reactor=reactor, host="broker-1", port=9092)
+        self.server.start()
+
+    def connect(self, host: str = "client") -> Client:
+        client = Client()
+        factory = ClientFactory.forProtocol(lambda: client)
+        factory.noisy = False
+        self.world.network.host(host).connectTCP("broker-1", 9092, factory)
+        self.world.run_until(lambda: client.transport is not None)
+        self.run()
+        return client
+
+    def run(self, ms: float = 5) -> None:
+        self.world.run_for(ms=ms)
+
+    def log(self, event: LogEvent) -> None:
+        self.logged.append(event)
+
+    @property
+    def reasons(self) -> list[str]:
+        return [event["reason"] for event in self.logged if "reason" in event]
+
+
+def api_versions_request(correlation_id: int) -> bytes:
+    body = struct.pack(">hhih", ApiVersionsRequest.API_KEY, 0, correlation_id, -1)
+    return FRAME.pack(len(body)) + body
+
+
+@pytest.fixture
+def make_bench() -> Iterator[Callable[..., Bench]]:
+    benches: list[Bench] = []
+
+    def make(**config: str) -> Bench:
+        bench = Bench(**config)
+        globalLogPublisher.addObserver(bench.log)
+        benches.append(bench)
+        return bench
+
+    yield make
+    for bench in benches:
+        globalLogPublisher.removeObserver(bench.log)
+        assert [event for event in bench.logged if "log_failure" in event] == []
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    return make_bench()
+
+
+@pytest.fixture
+def client(bench: Bench) -> Client:
+    return bench.connect()

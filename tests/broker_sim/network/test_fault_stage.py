@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
+from protocol_specs.error_codes import ErrorCode
+
+
+class Rules:
+    """Strikes in one phase with one interception."""
+
+    active = True
+
+    def __init__(self, phase: Phase, interception: Interception, times: int = 1) -> None:
+        self.phase = phase
+        self.interception = interception
+        self.left = times
+        self.points: list[FaultPoint] = []
+
+    def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
+        if phase is not self.phase or not self.left:
+            return None
+        self.left -= 1
+        self.points.append(point)
+        return self.interception
+
+
+def strike(bench: Any, phase: Phase, interception: Interception) -> Rules:
+    bench.broker.faults = Rules(phase, interception)
+    return bench.broker.faults
+
+
+@pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
+def test_a_held_request_goes_on_when_it_is_released(bench: Any, client: Any, phase: Phase) -> None:
+    gate: Deferred[None] = Deferred()
+    strike(bench, phase, Interception(wait=gate))
+    other = bench.connect()
+    client.ask(1, 2)
+    bench.run(50)
+    other.ask(3)
+    bench.run()
+    assert (client.correlation_ids, other.correlation_ids) == ([], [3])
+    gate.callback(None)
+    bench.run()
+    assert client.correlation_ids == [1, 2]
+
+
+def test_a_request_held_before_it_is_parsed_occupies_no_handler(bench: Any, client: Any) -> None:
+    strike(bench, Phase.BEFORE_PARSE, Interception(wait=Deferred()))
+    client.ask(1)
+    bench.run()
+    assert (bench.apis.contexts, bench.server.handler_pool.busy) == ([], 0)
+
+
+@pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
+def test_a_dropped_response_leaves_the_connection_to_the_next_request(bench: Any, client: Any, phase: Phase) -> None:
+    strike(bench, phase, Interception(outcome=Outcome.DROP_RESPONSE))
+    client.ask(1, 2)
+    bench.run()
+    assert (client.correlation_ids, client.closed) == ([2], False)
+
+
+@pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE])
+def test_a_disconnect_closes_before_the_answer_is_whole(bench: Any, client: Any, phase: Phase) -> None:
+    strike(bench, phase, Interception(outcome=Outcome.DISCONNECT))
+    client.ask(1, 2)
+    bench.run()
+    assert client.closed
+    assert len(bench.apis.contexts) == (0 if phase is Phase.BEFORE_PARSE else 1)
+    sent = len(client.received)
+    assert (sent > 0) is (phase is Phase.MID_RESPONSE)
+
+
+@pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
+def test_an_error_takes_the_place_of_the_answer(bench: Any, client: Any, phase: Phase) -> None:
+    strike(bench, phase, Interception(outcome=Outcome.ERROR, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    client.ask(1)
+    bench.run()
+    assert client.frames[0][4:6] == (31).to_bytes(2, "big")
+
+
+@pytest.mark.parametrize("phase", [Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE])
+def test_a_cut_sends_so_many_bytes_and_closes(bench: Any, client: Any, phase: Phase) -> None:
+    strike(bench, phase, Interception(outcome=Outcome.CUT, cut_bytes=11))
+    client.ask(1)
+    bench.run()
+    assert (len(client.received), client.closed) == (11, True)
+
+
+def test_a_pause_in_the_middle_of_a_response_sends_the_rest_later(bench: Any, client: Any) -> None:
+    gate: Deferred[None] = Deferred()
+    strike(bench, Phase.MID_RESPONSE, Interception(wait=gate))
+    client.ask(1, 2)
+    bench.run()
+    part = len(client.received)
+    assert part > 0
+    gate.callback(None)
+    bench.run()
+    assert client.correlation_ids == [1, 2]
+
+
+def test_a_response_that_is_dropped_half_way_leaves_the_connection_open(bench: Any, client: Any) -> None:
+    strike(bench, Phase.MID_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
+    client.ask(1, 2)
+    bench.run(1000)
+    assert not client.closed
+    assert len(bench.apis.contexts) == 1
+
+
+def test_a_rule_sees_who_asks_for_what(bench: Any, client: Any) -> None:
+    rules = strike(bench, Phase.BEFORE_PARSE, Interception())
+    client.ask(1)
+    bench.run()
+    [point] = rules.points
+    assert (point.broker_id, point.api_key, point.topic, point.client_id) == (1, 18, None, None)
+    assert point.connection_id == bench.apis.contexts[0].connection_id
+    assert point.request_id == bench.apis.contexts[0].request_id
+
+
+def test_a_connection_that_goes_while_it_is_held_takes_its_request_along(bench: Any, client: Any) -> None:
+    gate: Deferred[None] = Deferred()
+    strike(bench, Phase.BEFORE_PARSE, Interception(wait=gate))
+    client.ask(1)
+    bench.run()
+    bench.server.abort()
+    gate.callback(None)
+    bench.run()
+    assert bench.apis.contexts == []

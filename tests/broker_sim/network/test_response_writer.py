@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+
+import pytest
+from twisted.internet.interfaces import IAddress, IListeningPort
+from twisted.internet.protocol import Protocol, ServerFactory
+from twisted.internet.testing import StringTransport
+
+from broker_sim.network.response_writer import BufferedWriter, DirectWriter, ResponseWriter, writer_for
+from sim_runtime.reactor_thread import ReactorThread
+
+LARGE = bytes(range(256)) * 64 * 1024
+"""16 MiB: more than any socket buffer."""
+
+
+class Sender(Protocol):
+    """Sends LARGE twice as soon as it is connected, and says when it was drained."""
+
+    writer: ResponseWriter
+
+    def __init__(self) -> None:
+        self.drained = 0
+        self.answers: list[bool] = []
+
+    def connectionMade(self) -> None:
+        self.writer = writer_for(self.transport, self.count)
+        self.answers = [self.writer.write(b"small"), self.writer.write(LARGE), self.writer.write(LARGE)]
+
+    def count(self) -> None:
+        self.drained += 1
+
+
+class Listening(ServerFactory):
+    noisy = False
+
+    def __init__(self) -> None:
+        self.sender = Sender()
+
+    def buildProtocol(self, addr: IAddress) -> Sender:
+        return self.sender
+
+
+@pytest.fixture
+def thread() -> Iterator[ReactorThread]:
+    with ReactorThread("response writer") as thread:
+        yield thread
+
+
+def test_what_the_socket_does_not_take_follows_in_order_and_drains_once(thread: ReactorThread) -> None:
+    factory = Listening()
+    port: IListeningPort = thread.call(lambda: thread.reactor.listenTCP(0, factory, 5, "127.0.0.1"))
+    with socket.create_connection(("127.0.0.1", port.getHost().port), timeout=10) as client:
+        received = bytearray()
+        while len(received) < 5 + 2 * len(LARGE):
+            received += client.recv(1 << 20)
+        assert received == b"small" + LARGE + LARGE
+        answers, drained = thread.call(lambda: (factory.sender.answers, factory.sender.drained))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    thread.call(port.stopListening)
+    assert isinstance(factory.sender.writer, DirectWriter)
+    assert answers == [True, False, False]
+    assert drained == 1
+
+
+def test_a_buffered_writer_waits_when_its_transport_asks_it_to() -> None:
+    drained: list[None] = []
+    transport = StringTransport()
+    writer = BufferedWriter(transport, lambda: drained.append(None))
+    assert writer.write(b"one")
+    writer.pauseProducing()
+    assert not writer.write(b"two")
+    writer.resumeProducing()
+    assert drained == [None]
+    assert writer.write(b"three")
+    assert transport.value() == b"onetwothree"
+
+
+def test_a_simulated_transport_is_written_through_its_own_buffer() -> None:
+    assert isinstance(writer_for(StringTransport(), lambda: None), BufferedWriter)
