@@ -1,0 +1,11 @@
+"""A Kafka producer in Python, built of the parts that Kafka's own is made of,
+
+with a small consumer and admin client.
+"""
+
+from broker_client.errors import ProducerError
+from broker_client.producer import Producer
+from broker_client.producer_config import ProducerConfig
+from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
+
+__all__ = ["PartitionInfo", "Producer", "ProducerConfig", "ProducerError", "RecordMetadata", "TopicPartition"]

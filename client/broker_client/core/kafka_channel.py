@@ -1,0 +1,211 @@
+"""One connection of a Selector: staged frames in, at most one frame out at a time.
+
+Mirrors KafkaChannel on a Twisted transport.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import deque
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Protocol
+
+from twisted.internet.interfaces import IPullProducer
+from twisted.internet.protocol import ClientFactory, connectionDone
+from twisted.internet.protocol import Protocol as TwistedProtocol
+from zope.interface import implementer
+
+from broker_client.errors import IllegalState
+from protocol_specs.errors import FrameError, FrameTooLarge
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IAddress, IConnector, ITCPTransport
+    from twisted.python.failure import Failure
+
+    from protocol_specs.framing import FrameReader
+
+__all__ = ["ChannelEvents", "ChannelState", "KafkaChannel"]
+
+_TLS_RECORD_TYPES = (0x14, 0x15, 0x16, 0x17)
+
+
+class ChannelState(Enum):
+    """How far a channel has come, or why it ended. Mirrors ChannelState."""
+
+    NOT_CONNECTED = auto()
+    READY = auto()
+    EXPIRED = auto()
+    FAILED_SEND = auto()
+    LOCAL_CLOSE = auto()
+
+
+class ChannelEvents(Protocol):
+    """What a channel tells its selector."""
+
+    def channel_connected(self, channel: KafkaChannel) -> None:
+        """The connection is there."""
+
+    def channel_active(self, channel: KafkaChannel) -> None:
+        """Frames were staged."""
+
+    def channel_written(self, channel: KafkaChannel) -> None:
+        """The pending send has been handed to the network."""
+
+    def channel_lost(self, channel: KafkaChannel, reason: str) -> None:
+        """The connection, or the attempt at one, has ended by itself."""
+
+
+@implementer(IPullProducer)
+class KafkaChannel(TwistedProtocol):
+    """A node's channel. After `close` it tells nothing any more.
+
+    As a pull producer on its own transport it hears when all that was written has left: a completed send.
+    """
+
+    def __init__(self, node_id: int, address: str, events: ChannelEvents, reader: FrameReader) -> None:
+        self.node_id = node_id
+        self.address = address
+        self.state = ChannelState.NOT_CONNECTED
+        self.staged: deque[bytes] = deque()
+        self.muted = False
+        self.send_pending = False
+        self.connector: IConnector | None = None
+        self._events: ChannelEvents | None = events
+        self._reader = reader
+        self._transport: ITCPTransport | None = None
+        self._send_buffer_bytes = -1
+        self._receive_buffer_bytes = -1
+
+    def set_socket_buffers(self, send_bytes: int, receive_bytes: int) -> None:
+        """SO_SNDBUF and SO_RCVBUF to ask for once connected; -1 leaves the system's."""
+        self._send_buffer_bytes = send_bytes
+        self._receive_buffer_bytes = receive_bytes
+
+    def send(self, frame: bytes) -> None:
+        """Hand one whole frame to the network; raises IllegalState while another is pending."""
+        if self.send_pending:
+            raise IllegalState(f"node {self.node_id} has a send in progress already")
+        assert self._transport is not None
+        self.send_pending = True
+        self._transport.write(frame)
+
+    def mute(self) -> None:
+        """Read no more until `unmute`."""
+        if not self.muted:
+            self.muted = True
+            if self._transport is not None:
+                self._transport.pauseProducing()  # type: ignore[attr-defined]  # every TCP transport is a producer
+
+    def unmute(self) -> None:
+        """Read again."""
+        if self.muted:
+            self.muted = False
+            if self._transport is not None:
+                self._transport.resumeProducing()  # type: ignore[attr-defined]  # every TCP transport is a producer
+
+    def close(self, *, flush: bool) -> None:
+        """End the connection and tell nothing; `flush` sends first what was written."""
+        self._events = None
+        transport = self._transport
+        if transport is None:
+            if self.connector is not None and self.state is ChannelState.NOT_CONNECTED:
+                self.connector.disconnect()
+            return
+        self._transport = None
+        transport.unregisterProducer()  # type: ignore[attr-defined]  # every TCP transport is a consumer
+        if flush:
+            transport.loseConnection()
+        else:
+            transport.abortConnection()
+
+    # Twisted's side: IProtocol and IPullProducer
+
+    def connectionMade(self) -> None:  # noqa: N802
+        """The handshake is done."""
+        transport = self.transport
+        if self._events is None:
+            transport.abortConnection()  # type: ignore[union-attr]  # a TCP transport
+            return
+        self._transport = tcp = transport  # type: ignore[assignment]  # a TCP transport
+        tcp.setTcpNoDelay(True)  # type: ignore[union-attr]
+        tcp.setTcpKeepAlive(True)  # type: ignore[union-attr]
+        self._set_socket_buffers()
+        self.state = ChannelState.READY
+        tcp.registerProducer(self, False)  # type: ignore[union-attr]
+        self._events.channel_connected(self)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        """Stage the frames that are whole now."""
+        events = self._events
+        if events is None:
+            return
+        try:
+            frames = self._reader.receive(data)
+        except FrameError as error:
+            reason = f"{self.address} sent {_what_it_looks_like(data, error)}"
+            self.close(flush=False)
+            events.channel_lost(self, reason)
+            return
+        if frames:
+            self.staged.extend(frames)
+            events.channel_active(self)
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802 # type: ignore[override]
+        """The peer closed, or the network failed."""
+        self._transport = None
+        events, self._events = self._events, None
+        if events is not None:
+            events.channel_lost(self, f"{self.address}: {reason.getErrorMessage()}")
+
+    def connection_failed(self, reason: Failure) -> None:
+        """The connection could not be made."""
+        events, self._events = self._events, None
+        if events is not None:
+            events.channel_lost(self, f"{self.address}: {reason.getErrorMessage()}")
+
+    def resumeProducing(self) -> None:  # noqa: N802
+        """All that was written has left."""
+        if self.send_pending:
+            self.send_pending = False
+            if self._events is not None:
+                self._events.channel_written(self)
+
+    def stopProducing(self) -> None:  # noqa: N802
+        """The transport is gone; connectionLost follows."""
+
+    def _set_socket_buffers(self) -> None:
+        get_handle = getattr(self.transport, "getHandle", None)
+        if get_handle is None:
+            return  # a simulated connection has no socket
+        handle = get_handle()
+        for option, size in (
+            (socket.SO_SNDBUF, self._send_buffer_bytes),
+            (socket.SO_RCVBUF, self._receive_buffer_bytes),
+        ):
+            if size >= 0:
+                handle.setsockopt(socket.SOL_SOCKET, option, size)
+
+
+class ChannelFactory(ClientFactory):
+    """Makes the one channel of one connection attempt."""
+
+    noisy = False
+
+    def __init__(self, channel: KafkaChannel) -> None:
+        self._channel = channel
+
+    def buildProtocol(self, addr: IAddress | None) -> KafkaChannel:  # noqa: ARG002, N802
+        """The channel that waits for this connection."""
+        return self._channel
+
+    def clientConnectionFailed(self, connector: IConnector, reason: Failure) -> None:  # noqa: ARG002, N802
+        """Refused, timed out, or the name does not resolve."""
+        self._channel.connection_failed(reason)
+
+
+def _what_it_looks_like(data: bytes, error: FrameError) -> str:
+    if isinstance(error, FrameTooLarge) and data[:1] and data[0] in _TLS_RECORD_TYPES and data[1:2] == b"\x03":
+        return "a TLS record: it is a TLS listener, security.protocol names another"
+    if data[:5] == b"HTTP/":
+        return "an HTTP answer: bootstrap.servers names no Kafka listener"
+    return f"no Kafka frame ({error}): bootstrap.servers names no Kafka listener"

@@ -1,0 +1,485 @@
+"""Requests to nodes and their answers, over connections that are made, checked and given up here.
+
+Mirrors NetworkClient.
+Not for more than one thread. `poll` is one turn: metadata first, then what the selector has, then time-outs, then
+callbacks.
+KIP-35 and KIP-511 (API versions), KIP-219 (throttling), KIP-601 (set-up time-out), KIP-899 (re-bootstrap).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from broker_client.core.api_versions import ApiVersions, NodeApiVersions
+from broker_client.core.cluster_connection_states import NEVER_MS, ClusterConnectionStates
+from broker_client.core.in_flight_requests import ClientResponse, Delivery, InFlightRequest, InFlightRequests
+from broker_client.core.kafka_channel import ChannelState
+from broker_client.core.metadata_updater import MetadataUpdater
+from broker_client.core.selector import NetworkReceive, Selector
+from broker_client.errors import IllegalState, ProducerError, UnsupportedVersion
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import MessageDecodeError, MessageEncodeError
+from protocol_specs.framing import decode_response, encode_request
+from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
+from protocol_specs.registry import response_type
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Mapping
+
+    from broker_client.core.cluster import Node
+    from broker_client.core.metadata import Metadata
+    from protocol_specs.message import Message
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["NetworkClient", "NetworkClientConfig"]
+
+CLIENT_SOFTWARE_NAME: Final = "broker-sim-python"
+_CORRELATION_ID_MAX: Final = 2**31 - 1
+# The first version of each response after which a client waits out a throttle itself (KIP-219).
+_CLIENT_THROTTLES_FROM: Final[Mapping[int, int]] = {
+    0: 6,
+    1: 8,
+    2: 3,
+    3: 6,
+    18: 2,
+    19: 3,
+    20: 2,
+    22: 1,
+    23: 0,
+    32: 2,
+    60: 0,
+}
+_log = Logger()
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class NetworkClientConfig:
+    """The client configurations that connections obey, under their own names."""
+
+    client_id: str
+    request_timeout_ms: int = 30_000
+    max_in_flight_requests_per_connection: int = 5
+    connections_max_idle_ms: int = 540_000
+    reconnect_backoff_ms: int = 50
+    reconnect_backoff_max_ms: int = 1_000
+    socket_connection_setup_timeout_ms: int = 10_000
+    socket_connection_setup_timeout_max_ms: int = 30_000
+    send_buffer_bytes: int = 131_072
+    receive_buffer_bytes: int = 32_768
+    rebootstrap: bool = True
+    rebootstrap_trigger_ms: int = 300_000
+
+
+class NetworkClient:
+    """`on_event` is called when a poll would find something: new results, or room for a request that did not fit."""
+
+    def __init__(
+        self,
+        *,
+        config: NetworkClientConfig,
+        metadata: Metadata,
+        reactor: IReactor,
+        random: random.Random,
+        on_event: Callable[[], None],
+    ) -> None:
+        self.config = config
+        self.metadata = metadata
+        self.api_versions = ApiVersions()
+        self.selector = Selector(reactor=reactor, max_idle_ms=config.connections_max_idle_ms, on_event=on_event)
+        self.connection_states = ClusterConnectionStates(
+            reconnect_backoff_ms=config.reconnect_backoff_ms,
+            reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
+            setup_timeout_ms=config.socket_connection_setup_timeout_ms,
+            setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
+            random=random,
+        )
+        self.next_poll_ms = NEVER_MS
+        self._random = random
+        self._in_flight = InFlightRequests(config.max_in_flight_requests_per_connection)
+        self._updater = MetadataUpdater(
+            metadata=metadata,
+            transport=self,
+            request_timeout_ms=config.request_timeout_ms,
+            reconnect_backoff_ms=config.reconnect_backoff_ms,
+            rebootstrap=config.rebootstrap,
+        )
+        self._versions_to_ask: dict[int, int | None] = {}
+        self._aborted_sends: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
+        self._ended: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
+        self._correlation_id = 0
+        self._closed = False
+
+    # Asking
+
+    def ready(self, node: Node, now_ms: int) -> bool:
+        """Whether a request can be sent now; begins a connection when there is none and one may begin."""
+        if self.is_ready(node.id, now_ms):
+            return True
+        if self.connection_states.can_connect(node.id, now_ms):
+            self.initiate_connect(node, now_ms)
+        return False
+
+    def is_ready(self, node_id: int, now_ms: int) -> bool:
+        """As `ready`, without connecting. While a metadata update is due, no node is ready."""
+        return not self._updater.is_update_due(now_ms) and self.can_send_request(node_id, now_ms)
+
+    def send(
+        self,
+        node_id: int,
+        request: Message,
+        now_ms: int,
+        *,
+        callback: Callable[[ClientResponse], None],
+        expect_response: bool = True,
+        timeout_ms: int | None = None,
+        highest_version: int | None = None,
+    ) -> None:
+        """Send to a node that is ready; `callback` hears how it ended, in a poll."""
+        if not self.can_send_request(node_id, now_ms):
+            raise IllegalState(f"attempt to send a request to node {node_id}, which is not ready")
+        self._send(node_id, request, now_ms, callback, expect_response, timeout_ms, highest_version)
+
+    def least_loaded_node(self, now_ms: int) -> tuple[Node | None, bool]:
+        """The node that a request to any node should go to, and whether any connection is ready.
+
+        From a random start: the first ready one with nothing in flight, else the ready one with least in flight, else
+        one
+        that is being connected, else the one whose last attempt is oldest among those that may be connected.
+        """
+        nodes = self._updater.nodes()
+        ready: Node | None = None
+        connecting: Node | None = None
+        connectable: Node | None = None
+        in_flight_min = NEVER_MS
+        any_ready = False
+        states = self.connection_states
+        offset = self._random.randrange(len(nodes)) if len(nodes) > 1 else 0
+        for node in nodes[offset:] + nodes[:offset]:
+            any_ready = any_ready or (states.is_ready(node.id, now_ms) and self.selector.is_channel_ready(node.id))
+            if self.can_send_request(node.id, now_ms):
+                in_flight = self._in_flight.count(node.id)
+                if in_flight == 0:
+                    return node, True
+                if in_flight < in_flight_min:
+                    in_flight_min, ready = in_flight, node
+            elif states.is_preparing(node.id):
+                connecting = node
+            elif states.can_connect(node.id, now_ms) and (
+                connectable is None or states.last_attempt_ms(connectable.id) > states.last_attempt_ms(node.id)
+            ):
+                connectable = node
+        return ready or connecting or connectable, any_ready
+
+    def connection_delay_ms(self, node_id: int, now_ms: int) -> int:
+        """How long until the node may be tried again."""
+        return self.connection_states.connection_delay_ms(node_id, now_ms)
+
+    def poll_delay_ms(self, node_id: int, now_ms: int) -> int:
+        """As connection_delay_ms, or the rest of a throttle."""
+        return self.connection_states.poll_delay_ms(node_id, now_ms)
+
+    def in_flight_count(self, node_id: int | None = None) -> int:
+        """Requests that await their answer, of a node or in all."""
+        return self._in_flight.count(node_id)
+
+    def connection_problems(self) -> list[str]:
+        """Why the known nodes cannot be reached, in words; empty when none has a problem."""
+        problems = [self.connection_states.last_error(node.id) for node in self._updater.nodes()]
+        return [problem for problem in problems if problem is not None]
+
+    # One turn
+
+    def poll(self, now_ms: int) -> bool:
+        """Do what can be done now without waiting; answers whether anything ended or changed.
+
+        `next_poll_ms` then says how long until time alone makes a poll worthwhile. A wrong or unreadable answer raises
+        after everything else has been done.
+        """
+        if self._aborted_sends:
+            ended, self._aborted_sends = self._aborted_sends, []
+            self._complete(ended)
+            return True
+        metadata_wait_ms = self._updater.maybe_update(now_ms)
+        selector = self.selector
+        more = selector.poll(now_ms)
+        self._ended = []
+        broken: ProducerError | None = None
+        for node_id in selector.completed_sends:
+            self._handle_completed_send(node_id, now_ms)
+        for receive in selector.completed_receives:
+            try:
+                self._handle_completed_receive(receive, now_ms)
+            except (ProducerError, MessageDecodeError) as error:
+                broken = broken or ProducerError(f"answer of node {receive.node_id}: {error}")
+        for disconnection in selector.disconnected:
+            self._process_disconnection(disconnection.node_id, disconnection.state, disconnection.reason, now_ms)
+        for node_id in selector.connected:
+            self._versions_to_ask.setdefault(node_id, None)
+        self._ask_versions(now_ms)
+        self._handle_timed_out_connections(now_ms)
+        self._handle_timed_out_requests(now_ms)
+        self._handle_rebootstrap(now_ms)
+        changed = bool(
+            more
+            or self._ended
+            or selector.disconnected
+            or selector.connected
+            or selector.completed_receives
+            or selector.awaited_write_completed
+        )
+        ended, self._ended = self._ended, []
+        self._complete(ended)
+        self.next_poll_ms = min(
+            metadata_wait_ms,
+            self._in_flight.next_overdue_ms(now_ms, NEVER_MS),
+            self.connection_states.next_setup_timeout_ms(now_ms),
+            selector.next_idle_close_ms(now_ms),
+        )
+        if broken is not None:
+            raise broken
+        return changed or bool(self._aborted_sends)
+
+    def close(self) -> None:
+        """Close every connection; requests in flight end as disconnected, without a word to their senders."""
+        if not self._closed:
+            self._closed = True
+            self.selector.close_all()
+            self.metadata.close()
+
+    # What the metadata updater asks: see MetadataTransport.
+
+    def can_send_request(self, node_id: int, now_ms: int) -> bool:
+        """Whether the connection is ready and has room for one more request."""
+        if not (self.connection_states.is_ready(node_id, now_ms) and self.selector.is_channel_ready(node_id)):
+            return False
+        if self._in_flight.can_send_more(node_id):
+            return True
+        self.selector.await_write(node_id)
+        return False
+
+    def can_connect(self, node_id: int, now_ms: int) -> bool:
+        """Whether a connection may begin now."""
+        return self.connection_states.can_connect(node_id, now_ms)
+
+    def is_any_node_connecting(self) -> bool:
+        """Whether a connection to a known node is being made."""
+        return any(self.connection_states.is_connecting(node.id) for node in self._updater.nodes())
+
+    def initiate_connect(self, node: Node, now_ms: int) -> None:
+        """Begin a connection."""
+        self.connection_states.connecting(node.id, node.host, now_ms)
+        self.selector.connect(
+            node.id,
+            node.host,
+            node.port,
+            send_buffer_bytes=self.config.send_buffer_bytes,
+            receive_buffer_bytes=self.config.receive_buffer_bytes,
+        )
+
+    def send_internal(self, request: MetadataRequest, node_id: int, now_ms: int) -> None:
+        """Send a request of the client's own."""
+        self._send(node_id, request, now_ms, None, True, None, None)
+
+    # Details
+
+    def _send(
+        self,
+        node_id: int,
+        request: Message,
+        now_ms: int,
+        callback: Callable[[ClientResponse], None] | None,
+        expect_response: bool,  # noqa: FBT001
+        timeout_ms: int | None,
+        highest_version: int | None,
+    ) -> None:
+        if self._closed:
+            raise IllegalState("the network client is closed")
+        correlation_id = self._next_correlation_id()
+        known = self.api_versions.get(node_id)
+        api_version = request.VERSIONS.highest
+        if highest_version is not None:
+            api_version = min(api_version, highest_version)
+        try:
+            if known is not None:
+                api_version = known.latest_usable(type(request), highest_version)
+            frame = encode_request(request, api_version, correlation_id=correlation_id, client_id=self.config.client_id)
+        except (UnsupportedVersion, MessageEncodeError) as error:
+            self._refuse(node_id, correlation_id, api_version, callback, error, now_ms)
+            return
+        self._in_flight.add(
+            InFlightRequest(
+                node_id=node_id,
+                correlation_id=correlation_id,
+                request=request,
+                api_version=api_version,
+                expect_response=expect_response,
+                is_internal=callback is None,
+                created_ms=now_ms,
+                sent_ms=now_ms,
+                timeout_ms=self.config.request_timeout_ms if timeout_ms is None else timeout_ms,
+                callback=callback,
+            )
+        )
+        if not expect_response:
+            self.selector.await_write(node_id)
+        self.selector.send(node_id, frame)
+
+    def _refuse(
+        self,
+        node_id: int,
+        correlation_id: int,
+        api_version: int,
+        callback: Callable[[ClientResponse], None] | None,
+        error: Exception,
+        now_ms: int,
+    ) -> None:
+        mismatch = error if isinstance(error, UnsupportedVersion) else UnsupportedVersion(str(error))
+        if callback is None:
+            self._updater.handle_failed_request(now_ms, mismatch)
+            return
+        response = ClientResponse(
+            node_id=node_id,
+            correlation_id=correlation_id,
+            api_version=api_version,
+            delivery=Delivery.VERSION_MISMATCH,
+            answered_ms=now_ms,
+            mismatch=mismatch,
+        )
+        self._aborted_sends.append((response, callback))
+
+    def _next_correlation_id(self) -> int:
+        current = self._correlation_id
+        self._correlation_id = 0 if current == _CORRELATION_ID_MAX else current + 1
+        return current
+
+    def _end(self, request: InFlightRequest, delivery: Delivery, now_ms: int, body: Message | None = None) -> None:
+        if request.callback is not None:
+            self._ended.append((request.ended(delivery, now_ms, body), request.callback))
+
+    @staticmethod
+    def _complete(ended: list[tuple[ClientResponse, Callable[[ClientResponse], None]]]) -> None:
+        for response, callback in ended:
+            try:
+                callback(response)
+            except Exception:  # noqa: BLE001 - one callback must not stop the others
+                _log.failure("uncaught error in the completion of a request to node {node}", node=response.node_id)
+
+    def _handle_completed_send(self, node_id: int, now_ms: int) -> None:
+        request = self._in_flight.last_sent(node_id)
+        request.written = True
+        if not request.expect_response:
+            self._in_flight.complete_last_sent(node_id)
+            self._end(request, Delivery.WRITTEN, now_ms)
+
+    def _handle_completed_receive(self, receive: NetworkReceive, now_ms: int) -> None:
+        node_id = receive.node_id
+        request = self._in_flight.complete_next(node_id)
+        kind = response_type(request.request.API_KEY)
+        api_version = request.api_version
+        if kind is ApiVersionsResponse and _is_unsupported_version(receive.payload):
+            api_version = 0  # a broker that does not know our version answers in the oldest
+        correlation_id, response = decode_response(kind, api_version, receive.payload)
+        if correlation_id != request.correlation_id:
+            raise IllegalState(
+                f"correlation id {correlation_id} does not match {request.request.NAME} with {request.correlation_id}"
+            )
+        self._maybe_throttle(request, response, now_ms)
+        if not request.is_internal:
+            self._end(request, Delivery.ANSWERED, now_ms, response)
+        elif isinstance(response, MetadataResponse):
+            self._updater.handle_response(response, request.api_version, now_ms)
+        elif isinstance(response, ApiVersionsResponse):
+            self._handle_api_versions(request, response, now_ms)
+
+    def _maybe_throttle(self, request: InFlightRequest, response: Message, now_ms: int) -> None:
+        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+        if throttle_ms <= 0 or request.api_version < _CLIENT_THROTTLES_FROM.get(response.API_KEY, 0):
+            return
+        self._in_flight.increment_throttle_time(request.node_id, throttle_ms)
+        self.connection_states.throttle(request.node_id, now_ms + throttle_ms)
+
+    def _handle_api_versions(self, request: InFlightRequest, response: ApiVersionsResponse, now_ms: int) -> None:
+        node_id = request.node_id
+        code = ErrorCode(response.error_code)
+        if code is ErrorCode.NONE:
+            self.api_versions.update(node_id, NodeApiVersions.of(response))
+            self.connection_states.ready(node_id)
+        elif code is ErrorCode.UNSUPPORTED_VERSION and request.api_version > 0:
+            told = NodeApiVersions.of(response).ranges.get(ApiVersionsRequest.API_KEY)
+            self._versions_to_ask[node_id] = told.highest if told is not None else 0
+        else:
+            reason = f"error {code.name} in the answer to ApiVersions"
+            self.selector.close(node_id)
+            self._process_disconnection(node_id, ChannelState.LOCAL_CLOSE, reason, now_ms)
+
+    def _ask_versions(self, now_ms: int) -> None:
+        for node_id, highest in list(self._versions_to_ask.items()):
+            if not self.selector.is_channel_ready(node_id) or not self._in_flight.can_send_more(node_id):
+                self.selector.await_write(node_id)
+                continue
+            del self._versions_to_ask[node_id]
+            self.connection_states.checking_api_versions(node_id)
+            request = ApiVersionsRequest(
+                client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=_software_version()
+            )
+            self._send(node_id, request, now_ms, None, True, None, highest)
+
+    def _process_disconnection(
+        self, node_id: int, state: ChannelState, reason: str, now_ms: int, *, timed_out: bool = False
+    ) -> None:
+        asked = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
+        if asked:
+            reason += " (closed before it told its API versions: security.protocol may not be the listener's)"
+        self.connection_states.disconnected(node_id, now_ms, reason)
+        self.api_versions.remove(node_id)
+        self._versions_to_ask.pop(node_id, None)
+        if state is ChannelState.NOT_CONNECTED:
+            _log.warn("connection to node {node} could not be established: {reason}", node=node_id, reason=reason)
+        delivery = Delivery.TIMED_OUT if timed_out else Delivery.DISCONNECTED
+        for request in self._in_flight.clear_all(node_id):
+            if not request.is_internal:
+                self._end(request, delivery, now_ms)
+            elif isinstance(request.request, MetadataRequest):
+                self._updater.handle_failed_request(now_ms)
+        self._updater.handle_disconnect(node_id, reason, now_ms)
+
+    def _handle_timed_out_connections(self, now_ms: int) -> None:
+        for node_id in self.connection_states.nodes_with_setup_timeout(now_ms):
+            timeout_ms = self.connection_states.setup_timeout_ms(node_id)
+            self.selector.close(node_id)
+            reason = f"no connection after {timeout_ms} ms (socket.connection.setup.timeout.ms)"
+            self._process_disconnection(node_id, ChannelState.NOT_CONNECTED, reason, now_ms, timed_out=True)
+
+    def _handle_timed_out_requests(self, now_ms: int) -> None:
+        for node_id in self._in_flight.nodes_with_overdue_requests(now_ms):
+            self.selector.close(node_id)
+            reason = f"a request had no answer within request.timeout.ms={self.config.request_timeout_ms}"
+            self._process_disconnection(node_id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
+
+    def _handle_rebootstrap(self, now_ms: int) -> None:
+        if not self._updater.needs_rebootstrap(now_ms, self.config.rebootstrap_trigger_ms):
+            return
+        for node in self._updater.nodes():
+            connected = self.selector.is_channel_ready(node.id) or self.connection_states.is_preparing(node.id)
+            self.selector.close(node.id)
+            if connected:
+                reason = "no metadata within metadata.recovery.rebootstrap.trigger.ms"
+                self._process_disconnection(node.id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
+        self._updater.rebootstrap(now_ms)
+
+
+def _is_unsupported_version(payload: bytes) -> bool:
+    return payload[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
+
+
+def _software_version() -> str:
+    try:
+        return version("broker-sim")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,47 @@
+"""The batches of one partition, and of one topic beside its partitioner's state.
+
+Mirrors RecordAccumulator.TopicInfo.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from broker_client.records import TopicPartition
+
+if TYPE_CHECKING:
+    from broker_client.core.partitioners import BuiltInPartitioner
+    from broker_client.core.producer_batch import ProducerBatch
+
+__all__ = ["PartitionQueue", "TopicInfo"]
+
+
+class PartitionQueue:
+    """Oldest batch first; callers append to the last one under `lock`, the Sender takes the first."""
+
+    __slots__ = ("batches", "lock", "topic_partition")
+
+    def __init__(self, topic_partition: TopicPartition) -> None:
+        self.topic_partition = topic_partition
+        self.lock = Lock()
+        self.batches: deque[ProducerBatch] = deque()
+
+
+class TopicInfo:
+    """A topic's queues by partition, made when the first record for one comes."""
+
+    __slots__ = ("partitioner", "queues", "topic")
+
+    def __init__(self, topic: str, partitioner: BuiltInPartitioner) -> None:
+        self.topic = topic
+        self.partitioner = partitioner
+        self.queues: dict[int, PartitionQueue] = {}
+
+    def queue(self, partition: int) -> PartitionQueue:
+        """The partition's queue. Two callers who make it at once get the same one: setdefault is atomic."""
+        queue = self.queues.get(partition)
+        if queue is None:
+            queue = self.queues.setdefault(partition, PartitionQueue(TopicPartition(self.topic, partition)))
+        return queue

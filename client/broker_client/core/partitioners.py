@@ -1,0 +1,160 @@
+"""Which partition a record goes to: keyed by murmur2, sticky and adaptive without a key, round robin.
+
+Mirrors BuiltInPartitioner (KIP-480, KIP-794), DefaultPartitioner's hash and RoundRobinPartitioner.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_client.core.murmur2 import murmur2, to_positive
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from broker_client.core.cluster import Cluster
+
+__all__ = ["BuiltInPartitioner", "KeyHashes", "Partitioner", "RoundRobinPartitioner", "StickyPartition"]
+
+KEYS_REMEMBERED_LIMIT: Final = 4096
+KEY_REMEMBERED_BYTES_MAX: Final = 64
+
+
+class Partitioner(Protocol):
+    """What `partitioner.class` takes: an object with this method.
+
+    Mirrors org.apache.kafka.clients.producer.Partitioner.
+    """
+
+    def partition(self, topic: str, key: bytes | None, value: bytes | None, cluster: Cluster) -> int:
+        """The partition for a record, from 0 up to the topic's partition count."""
+        ...
+
+
+class KeyHashes:
+    """The positive murmur2 of keys, the latest few thousand remembered: loads repeat their keys."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, int] = {}
+
+    def partition_for(self, key: bytes, partition_count: int) -> int:
+        """The partition of a serialized key. Mirrors BuiltInPartitioner.partitionForKey."""
+        known = self._known.get(key)
+        if known is None:
+            known = to_positive(murmur2(key))
+            if len(key) <= KEY_REMEMBERED_BYTES_MAX:
+                if len(self._known) >= KEYS_REMEMBERED_LIMIT:
+                    self._known.clear()
+                self._known[bytes(key)] = known
+        return known % partition_count
+
+
+class StickyPartition:
+    """The partition that records without a key go to for now, and what it got since it was chosen."""
+
+    __slots__ = ("partition", "produced_bytes")
+
+    def __init__(self, partition: int) -> None:
+        self.partition = partition
+        self.produced_bytes = 0
+
+
+class _LoadStats:
+    """Running sums of inverted queue sizes: a number drawn below the last sum chooses a partition by its weight."""
+
+    __slots__ = ("cumulative", "partitions")
+
+    def __init__(self, cumulative: list[int], partitions: list[int]) -> None:
+        self.cumulative = cumulative
+        self.partitions = partitions
+
+
+class BuiltInPartitioner:
+    """The sticky, uniform partitioner of one topic; adaptive once load stats are there.
+
+    A batch.size of bytes goes to one partition, then the next is drawn. Except for `current` and `update_load_stats`,
+    methods are called under the lock of the sticky partition's queue.
+    """
+
+    __slots__ = ("_load_stats", "_random", "_sticky", "_sticky_batch_size", "topic")
+
+    def __init__(self, topic: str, sticky_batch_size: int, random: random.Random) -> None:
+        self.topic = topic
+        self._sticky_batch_size = max(sticky_batch_size, 1)
+        self._random = random
+        self._sticky: StickyPartition | None = None
+        self._load_stats: _LoadStats | None = None
+
+    def current(self, cluster: Cluster) -> StickyPartition:
+        """The sticky partition to lock; whether it is still the one is asked again under its lock."""
+        sticky = self._sticky
+        if sticky is None:
+            self._sticky = sticky = StickyPartition(self._next_partition(cluster))
+        return sticky
+
+    def is_changed(self, sticky: StickyPartition) -> bool:
+        """Whether another caller switched partitions meanwhile."""
+        return self._sticky is not sticky
+
+    def update(self, sticky: StickyPartition, appended_bytes: int, cluster: Cluster, *, enable_switch: bool) -> None:
+        """Count what was appended, and switch when it is enough.
+
+        The switch waits (up to twice the batch size) while the queue's last batch is not full, so that lingering
+        batches are not cut into fractions.
+        """
+        sticky.produced_bytes += appended_bytes
+        produced = sticky.produced_bytes
+        if (produced >= self._sticky_batch_size and enable_switch) or produced >= self._sticky_batch_size * 2:
+            self._sticky = StickyPartition(self._next_partition(cluster))
+
+    def update_load_stats(
+        self, queue_sizes: Sequence[int] | None, partitions: Sequence[int], all_partitions: int
+    ) -> None:
+        """Take the queue sizes of the partitions that have a leader and answer in time; None switches to uniform.
+
+        Sizes 0, 3, 1 become weights 4, 1, 3 and running sums 4, 5, 8.
+        """
+        if not queue_sizes or all_partitions < 2:
+            self._load_stats = None
+            return
+        highest = max(queue_sizes)
+        if len(queue_sizes) == all_partitions and min(queue_sizes) == highest:
+            self._load_stats = None
+            return
+        cumulative, total = [], 0
+        for size in queue_sizes:
+            total += highest + 1 - size
+            cumulative.append(total)
+        self._load_stats = _LoadStats(cumulative, list(partitions))
+
+    def _next_partition(self, cluster: Cluster) -> int:
+        drawn = self._random.getrandbits(31)
+        stats = self._load_stats
+        if stats is not None:
+            return stats.partitions[bisect_right(stats.cumulative, drawn % stats.cumulative[-1])]
+        available = cluster.available_partitions(self.topic)
+        if available:
+            return available[drawn % len(available)]
+        return drawn % max(cluster.partition_count(self.topic), 1)
+
+
+class RoundRobinPartitioner:
+    """One partition after the other, those with a leader if any has one. Mirrors RoundRobinPartitioner."""
+
+    __slots__ = ("_counters",)
+
+    def __init__(self) -> None:
+        self._counters: dict[str, int] = {}
+
+    def partition(self, topic: str, key: bytes | None, value: bytes | None, cluster: Cluster) -> int:  # noqa: ARG002
+        """The next partition of the topic, whatever the record."""
+        count = self._counters.get(topic, 0)
+        self._counters[topic] = (count + 1) & 0x7FFFFFFF
+        available = cluster.available_partitions(topic)
+        if available:
+            return available[count % len(available)]
+        return count % max(cluster.partition_count(topic), 1)

@@ -1,0 +1,171 @@
+"""Records of reactor code that wait to be appended, in order, a queue a topic.
+
+In Kafka the calling thread waits instead.
+The head of a queue waits for metadata or for memory; what stands behind it waits for its turn. Each record has its
+own deadline
+(max.block.ms after its send), and all of them together hold at most buffer.memory bytes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_client.core.buffer_pool import MemoryWaiter, WaiterState
+from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.sender_loop import now_ms_of
+from broker_client.errors import BufferExhausted, ProducerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_client.core.producer_core import ProducerCore
+    from broker_client.records import Headers
+
+__all__ = ["PendingSend", "PendingSends"]
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingSend:
+    """One record and what it waits for."""
+
+    topic: str
+    partition: int | None
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    on_delivery: DeliveryCallback | None
+    deadline_ms: int
+    future: FutureRecordMetadata | None = None
+    waiter: MemoryWaiter | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """What it holds."""
+        return len(self.key or b"") + len(self.value or b"")
+
+
+class PendingSends:
+    """The queues of one producer; on the reactor's thread."""
+
+    __slots__ = ("_bytes", "_call_from_thread", "_core", "_queues", "_timers", "_watching")
+
+    def __init__(self, core: ProducerCore, call_from_thread: Callable[[Callable[[], None]], object]) -> None:
+        self._core = core
+        self._call_from_thread = call_from_thread
+        self._queues: dict[str, deque[PendingSend]] = {}
+        self._timers: dict[str, IDelayedCall] = {}
+        self._watching = False
+        self._bytes = 0
+
+    def has(self, topic: str) -> bool:
+        """Whether records of the topic wait: the next one must not overtake them."""
+        return topic in self._queues
+
+    def add(self, pending: PendingSend) -> FutureRecordMetadata:
+        """Queue a record; answers its future."""
+        if self._bytes + pending.size_bytes > self._core.pool.memory_bytes:
+            text = f"{self._bytes} bytes of records wait for metadata or memory already"
+            error = BufferExhausted(text, "buffer.memory")
+            return FutureRecordMetadata.failed(pending.topic, error, pending.on_delivery)
+        future = pending.future = FutureRecordMetadata.unassigned(pending.topic, pending.on_delivery)
+        self._bytes += pending.size_bytes
+        self._queues.setdefault(pending.topic, deque()).append(pending)
+        self._go_on(pending.topic)
+        return future
+
+    def futures(self) -> list[FutureRecordMetadata]:
+        """The futures of everything that waits."""
+        return [one.future for queue in self._queues.values() for one in queue if one.future is not None]
+
+    def fail_all(self, error: ProducerError) -> None:
+        """Give everything up."""
+        for topic in list(self._queues):
+            while topic in self._queues:
+                self._take(topic, error)
+
+    def _go_on(self, topic: str) -> None:
+        """Append from the head of a queue as long as nothing keeps it."""
+        core = self._core
+        while (queue := self._queues.get(topic)) is not None:
+            head = queue[0]
+            granted = 0
+            if head.waiter is not None:
+                if head.waiter.state is WaiterState.WAITING:
+                    return
+                granted = head.waiter.size_bytes if head.waiter.state is WaiterState.GRANTED else 0
+                head.waiter = None
+            try:
+                answer = core.try_append(
+                    topic,
+                    head.partition,
+                    head.timestamp_ms,
+                    head.key,
+                    head.value,
+                    head.headers,
+                    head.on_delivery,
+                    granted,
+                    head.future,
+                )
+            except ProducerError as error:
+                self._take(topic, error)
+                continue
+            if isinstance(answer, FutureRecordMetadata):
+                self._take(topic, None)
+            else:
+                self._wait(head, for_memory=answer is answer.MEMORY, granted=granted)
+                return
+
+    def _wait(self, head: PendingSend, *, for_memory: bool, granted: int) -> None:
+        core = self._core
+        topic = head.topic
+        if for_memory:
+            size = core.accumulator.batch_memory(head.key, head.value, head.headers)
+            head.waiter = core.pool.wait(size, lambda: self._call_from_thread(lambda: self._go_on(topic)))
+        else:
+            if granted:
+                core.pool.deallocate(granted)
+            if not self._watching:
+                self._watching = True
+                core.metadata.on_change(lambda: self._call_from_thread(self._metadata_changed))
+        if topic not in self._timers:
+            left_ms = max(head.deadline_ms - now_ms_of(core.reactor), 0)
+            self._timers[topic] = core.reactor.callLater(left_ms / 1000, self._expire, topic)
+
+    def _metadata_changed(self) -> None:
+        self._watching = False
+        for topic in list(self._queues):
+            self._go_on(topic)
+
+    def _expire(self, topic: str) -> None:
+        del self._timers[topic]
+        queue = self._queues.get(topic)
+        if queue is None:
+            return
+        head = queue[0]
+        if now_ms_of(self._core.reactor) >= head.deadline_ms:
+            if head.waiter is None:
+                self._take(topic, self._core.metadata_timeout(topic, head.partition))
+            elif head.waiter.state is WaiterState.WAITING:
+                self._take(topic, self._core.memory_timeout(head.waiter.size_bytes))
+        self._go_on(topic)
+
+    def _take(self, topic: str, error: ProducerError | None) -> None:
+        """Remove the head: it was appended, or has failed."""
+        queue = self._queues[topic]
+        head = queue.popleft()
+        self._bytes -= head.size_bytes
+        timer = self._timers.pop(topic, None)
+        if timer is not None and timer.active():
+            timer.cancel()
+        if not queue:
+            del self._queues[topic]
+        waiter, head.waiter = head.waiter, None
+        if waiter is not None and not waiter.abandon() and waiter.state is WaiterState.GRANTED:
+            self._core.pool.deallocate(waiter.size_bytes)
+        if error is not None and head.future is not None:
+            head.future.fail(error)

@@ -1,0 +1,445 @@
+"""Records of one partition on their way to one log append.
+
+Mirrors ProducerBatch, with what it uses of MemoryRecordsBuilder.
+A batch belongs to its partition's queue, under whose lock callers append. Once drained it belongs to the Sender. It
+ends
+once: SUCCEEDED, FAILED or ABORTED; what comes after a success is our mistake, what comes after another end is ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.future_record_metadata import (
+    DeliveryCallback,
+    FutureRecordMetadata,
+    ProduceRequestResult,
+)
+from broker_client.errors import IllegalState, ProducerError, RecordTooLarge
+from broker_client.records import NO_OFFSET, NO_TIMESTAMP, Headers, TopicPartition
+from protocol_specs.records.batch_builder import (
+    MAX_RECORD_OVERHEAD,
+    RecordBatchBuilder,
+    encode_record_body,
+    estimate_size_in_bytes_upper_bound,
+)
+from protocol_specs.records.batch_peek import NO_SEQUENCE, RECORD_BATCH_OVERHEAD, increment_sequence
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.record_batch import read_records, with_producer_state
+from protocol_specs.records.varints import size_of_varint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_client.core.compression_ratio import CompressionRatioEstimator
+
+__all__ = ["NO_PRODUCER_ID_AND_EPOCH", "BatchState", "Compression", "ProducerBatch", "ProducerIdAndEpoch"]
+
+COMPRESSION_RATE_ESTIMATION_FACTOR: Final = 1.05
+# Each of key and value carries a length of up to 5 bytes, and the headers their count.
+_LENGTHS_MAX: Final = MAX_RECORD_OVERHEAD + 5 + 5 + 1
+_NO_EPOCH: Final = -1
+
+
+class BatchState(Enum):
+    """How a batch ended, or that it has not."""
+
+    OPEN = auto()
+    SUCCEEDED = auto()
+    FAILED = auto()
+    ABORTED = auto()
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class ProducerIdAndEpoch:
+    """What InitProducerId gave. Mirrors ProducerIdAndEpoch."""
+
+    producer_id: int
+    epoch: int
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether a broker gave it."""
+        return self.producer_id >= 0
+
+
+NO_PRODUCER_ID_AND_EPOCH: Final = ProducerIdAndEpoch(producer_id=-1, epoch=-1)
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class Compression:
+    """compression.type with its level; None is the codec's own."""
+
+    codec: CompressionCodec = CompressionCodec.NONE
+    level: int | None = None
+
+
+class ProducerBatch:
+    """`write_limit_bytes` is the capacity that was granted for it; a split batch has none (`granted_bytes` 0)."""
+
+    __slots__ = (
+        "_base_timestamp_ms",
+        "_builder",
+        "_bytes",
+        "_closed_for_appends",
+        "_estimator",
+        "_has_callbacks",
+        "_ratio",
+        "_reopened",
+        "_surely_fits_bytes",
+        "_write_limit_bytes",
+        "attempts",
+        "attempts_when_leader_changed",
+        "created_ms",
+        "drained_ms",
+        "futures",
+        "granted_bytes",
+        "in_flight",
+        "in_retry",
+        "last_append_ms",
+        "last_attempt_ms",
+        "leader_epoch",
+        "max_record_size",
+        "maybe_written",
+        "number",
+        "origin",
+        "record_count",
+        "result",
+        "retry_backoff_ms",
+        "state",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        number: int,
+        compression: Compression,
+        estimator: CompressionRatioEstimator,
+        write_limit_bytes: int,
+        granted_bytes: int,
+        now_ms: int,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.number = number
+        self.origin = number  # of a split batch: the number of the batch that its records were in first
+        self.granted_bytes = granted_bytes
+        self.created_ms = self.last_append_ms = self.last_attempt_ms = now_ms
+        self.drained_ms = 0
+        self.attempts = 0
+        self.attempts_when_leader_changed = 0
+        self.leader_epoch = _NO_EPOCH
+        self.retry_backoff_ms = 0
+        self.in_retry = False
+        self.in_flight = False
+        self.maybe_written = False
+        self.record_count = 0
+        self.max_record_size = 0
+        self.futures: list[FutureRecordMetadata] = []
+        self.result = ProduceRequestResult(topic_partition)
+        self.state = BatchState.OPEN
+        self._builder = RecordBatchBuilder(codec=compression.codec, level=compression.level)
+        self._estimator = estimator
+        self._ratio = estimator.estimation(topic_partition.topic, compression.codec)
+        self._write_limit_bytes = write_limit_bytes
+        # Up to this uncompressed size no exact look is needed.
+        growth = self._ratio * COMPRESSION_RATE_ESTIMATION_FACTOR if compression.codec else 1.0
+        self._surely_fits_bytes = int(write_limit_bytes / max(growth, 1.0))
+        self._base_timestamp_ms = NO_TIMESTAMP
+        self._closed_for_appends = False
+        self._has_callbacks = False
+        self._bytes: bytes | None = None
+        self._reopened = False
+
+    # Appending, under the queue's lock
+
+    def try_append(
+        self,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        on_delivery: DeliveryCallback | None,
+        now_ms: int,
+        adopt: FutureRecordMetadata | None = None,
+    ) -> FutureRecordMetadata | None:
+        """Add a record if there is room; the first always fits. None means: a new batch, please."""
+        if self._closed_for_appends:
+            return None
+        key_size = -1 if key is None else len(key)
+        value_size = -1 if value is None else len(value)
+        builder = self._builder
+        count = self.record_count
+        if not count:
+            self._base_timestamp_ms = timestamp_ms
+        elif (
+            headers or builder.size_in_bytes + key_size + value_size + _LENGTHS_MAX > self._surely_fits_bytes
+        ) and not self._has_room_for(timestamp_ms, key, value, headers):
+            return None
+        size = builder.append(timestamp_ms, key, value, headers)
+        self.max_record_size = max(self.max_record_size, size)
+        self.last_append_ms = now_ms
+        if adopt is None:
+            future = FutureRecordMetadata(self.result, count, timestamp_ms, key_size, value_size, on_delivery)
+        else:
+            future = adopt
+            future.assign(self.result, count, timestamp_ms, key_size, value_size)
+        if on_delivery is not None:
+            self._has_callbacks = True
+        self.futures.append(future)
+        self.record_count = count + 1
+        return future
+
+    @property
+    def estimated_size_in_bytes(self) -> int:
+        """What the batch takes on the wire: exact without a codec, a careful guess with one."""
+        built = self._bytes
+        if built is not None:
+            return len(built)
+        builder = self._builder
+        if builder.codec is CompressionCodec.NONE:
+            return builder.size_in_bytes
+        uncompressed = builder.size_in_bytes - RECORD_BATCH_OVERHEAD
+        return RECORD_BATCH_OVERHEAD + int(uncompressed * self._ratio * COMPRESSION_RATE_ESTIMATION_FACTOR)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing will be added any more."""
+        return self._closed_for_appends or (
+            self.record_count > 0 and self._write_limit_bytes <= self.estimated_size_in_bytes
+        )
+
+    def close_for_record_appends(self) -> None:
+        """A next record goes to the next batch."""
+        self._closed_for_appends = True
+
+    # Draining
+
+    @property
+    def has_sequence(self) -> bool:
+        """Whether a producer id and sequence were assigned by an earlier drain."""
+        return self._builder.base_sequence != NO_SEQUENCE
+
+    @property
+    def base_sequence(self) -> int:
+        """The sequence of the first record, -1 when none was assigned."""
+        return self._builder.base_sequence
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record."""
+        return increment_sequence(self._builder.base_sequence, self.record_count - 1)
+
+    @property
+    def producer_id(self) -> int:
+        """The producer id it was drained with, -1 without."""
+        return self._builder.producer_id
+
+    @property
+    def producer_epoch(self) -> int:
+        """The epoch it was drained with, -1 without."""
+        return self._builder.producer_epoch
+
+    @property
+    def sequence_has_been_reset(self) -> bool:
+        """Whether the sequence was rewritten since the batch was last sent."""
+        return self._reopened
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it is part of a transaction."""
+        return self._builder.is_transactional
+
+    def set_producer_state(
+        self, producer: ProducerIdAndEpoch, base_sequence: int, *, is_transactional: bool = False
+    ) -> None:
+        """Assign id, epoch and sequence; they stay through every retry, or a retry could be written twice."""
+        if self._bytes is not None and self.has_sequence:
+            raise IllegalState(f"the batch for {self.topic_partition} has its sequence and was built already")
+        builder = self._builder
+        builder.producer_id = producer.producer_id
+        builder.producer_epoch = producer.epoch
+        builder.base_sequence = base_sequence
+        builder.is_transactional = is_transactional
+
+    def reset_producer_state(self, producer: ProducerIdAndEpoch, base_sequence: int) -> None:
+        """Rewrite id, epoch and sequence of a batch that was sent before: the epoch was bumped."""
+        builder = self._builder
+        builder.producer_id = producer.producer_id
+        builder.producer_epoch = producer.epoch
+        builder.base_sequence = base_sequence
+        self._reopened = True
+        if self._bytes is not None:
+            self._bytes = with_producer_state(
+                self._bytes,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.epoch,
+                base_sequence=base_sequence,
+                is_transactional=self.is_transactional,
+            )
+
+    def close(self) -> bytes:
+        """Compress, seal and answer the bytes; the costly part, outside of every lock. Again after a reset."""
+        self._closed_for_appends = True
+        self._reopened = False
+        built = self._bytes
+        if built is None:
+            built = self._bytes = self._builder.build()
+            self._estimator.update(self.topic_partition.topic, self._builder.codec, self.compression_ratio)
+        return built
+
+    @property
+    def compression_ratio(self) -> float:
+        """Bytes of the built batch per byte that was appended."""
+        built = self._bytes
+        return len(built) / self._builder.size_in_bytes if built is not None else 1.0
+
+    def drained(self, now_ms: int) -> None:
+        """It goes out with a request."""
+        self.drained_ms = max(self.drained_ms, now_ms)
+        self.in_flight = True
+
+    # Retrying
+
+    def reenqueued(self, now_ms: int, backoff_ms: int) -> None:
+        """Its attempt failed; it may go again after `backoff_ms`."""
+        self.attempts += 1
+        self.last_attempt_ms = max(self.last_append_ms, now_ms)
+        self.last_append_ms = max(self.last_append_ms, now_ms)
+        self.retry_backoff_ms = backoff_ms
+        self.in_retry = True
+        self.in_flight = False
+
+    def waited_ms(self, now_ms: int) -> int:
+        """How long since it was made, or since its last attempt ended."""
+        return max(0, now_ms - self.last_attempt_ms)
+
+    def update_leader_epoch(self, epoch: int) -> None:
+        """Learn the partition's leader epoch: a newer one ends the back-off (KIP-951)."""
+        if epoch > self.leader_epoch:
+            self.attempts_when_leader_changed = self.attempts
+            self.leader_epoch = epoch
+
+    def is_backing_off(self, now_ms: int) -> bool:
+        """Whether it must wait, after a failed attempt on a leader that has not changed since."""
+        return (
+            self.attempts > 0
+            and self.attempts_when_leader_changed != self.attempts
+            and self.waited_ms(now_ms) < self.retry_backoff_ms
+        )
+
+    def has_reached_delivery_timeout(self, delivery_timeout_ms: int, now_ms: int) -> bool:
+        """Whether delivery.timeout.ms has passed since it was made."""
+        return delivery_timeout_ms <= now_ms - self.created_ms
+
+    # Ending
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it has ended."""
+        return self.state is not BatchState.OPEN
+
+    def complete(self, base_offset: int, log_append_time_ms: int) -> bool:
+        """It was written (offset -1: written, the broker does not say where). False when it had ended otherwise."""
+        return self._end(BatchState.SUCCEEDED, base_offset, log_append_time_ms, None)
+
+    def fail(self, error_of_record: Callable[[int], ProducerError]) -> bool:
+        """It failed for good; the function answers each record's error. False when it had ended before."""
+        return self._end(BatchState.FAILED, NO_OFFSET, NO_TIMESTAMP, error_of_record)
+
+    def abort(self, error: ProducerError) -> None:
+        """It is given up, by close or by an aborted transaction."""
+        if self.is_done:
+            raise IllegalState(f"a batch for {self.topic_partition} has ended already: {self.state.name}")
+        self._end(BatchState.ABORTED, NO_OFFSET, NO_TIMESTAMP, lambda _: error)
+
+    def _end(
+        self,
+        state: BatchState,
+        base_offset: int,
+        log_append_time_ms: int,
+        error_of_record: Callable[[int], ProducerError] | None,
+    ) -> bool:
+        if self.state is BatchState.SUCCEEDED:
+            raise IllegalState(f"a batch for {self.topic_partition} that succeeded cannot end as {state.name}")
+        if self.is_done:
+            return False
+        self.state = state
+        self._closed_for_appends = True
+        result = self.result
+        result.set(base_offset, log_append_time_ms, error_of_record)
+        if self._has_callbacks:
+            for future in self.futures:
+                future.deliver()
+        result.complete()
+        for future in self.futures:
+            future.release()
+        return True
+
+    # Splitting
+
+    def split(self, split_batch_size: int, next_number: Callable[[], int]) -> list[ProducerBatch]:
+        """Cut into batches of at most `split_batch_size`, made at the same time, with sequences in a row."""
+        parts: list[ProducerBatch] = []
+        part: ProducerBatch | None = None
+        for record, future in zip(read_records(self.close()), self.futures, strict=True):
+            if part is None or not part.adopt(record.timestamp, record.key, record.value, record.headers, future):
+                bound = estimate_size_in_bytes_upper_bound(record.key, record.value, record.headers)
+                part = ProducerBatch(
+                    self.topic_partition,
+                    number=next_number(),
+                    compression=Compression(codec=self._builder.codec, level=self._builder.level),
+                    estimator=self._estimator,
+                    write_limit_bytes=max(bound, split_batch_size),
+                    granted_bytes=0,
+                    now_ms=self.created_ms,
+                )
+                part.origin = self.origin
+                parts.append(part)
+                part.adopt(record.timestamp, record.key, record.value, record.headers, future)
+        self.futures = []
+        self._has_callbacks = False
+        self.fail(lambda _: RecordTooLarge(self.max_record_size, split_batch_size, "batch.size"))
+        producer = ProducerIdAndEpoch(producer_id=self.producer_id, epoch=self.producer_epoch)
+        sequence = self.base_sequence
+        for part in parts:
+            part.close_for_record_appends()
+            part.maybe_written = self.maybe_written
+            if self.has_sequence:
+                part.set_producer_state(producer, sequence, is_transactional=self.is_transactional)
+                sequence = increment_sequence(sequence, part.record_count)
+        return parts
+
+    def adopt(
+        self,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        future: FutureRecordMetadata,
+    ) -> bool:
+        """Take over a record of a batch that is split, with its future; False when there is no room."""
+        if self.record_count and not self._has_room_for(timestamp_ms, key, value, headers):
+            return False
+        if not self.record_count:
+            self._base_timestamp_ms = timestamp_ms
+        size = self._builder.append(timestamp_ms, key, value, headers)
+        self.max_record_size = max(self.max_record_size, size)
+        future.chain(self.result, self.record_count)
+        if future.on_delivery is not None:
+            self._has_callbacks = True
+        self.futures.append(future)
+        self.record_count += 1
+        return True
+
+    def _has_room_for(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers) -> bool:
+        """Exactly, with the record uncompressed: Kafka's batches end at the same record."""
+        delta = timestamp_ms - self._base_timestamp_ms
+        body = len(encode_record_body(delta, self.record_count, key, value, headers))
+        return self._write_limit_bytes >= self.estimated_size_in_bytes + size_of_varint(body) + body
+
+    def __repr__(self) -> str:
+        return f"ProducerBatch({self.topic_partition}, records={self.record_count}, {self.state.name})"

@@ -1,0 +1,404 @@
+"""The producer without threads: all parts wired on one reactor. Mirrors what KafkaProducer's constructor and doSend do.
+
+`try_append` is what every face builds on: it never waits, it says what it waits for. `send` is the face for code on
+the reactor:
+a record that has to wait for metadata or memory waits in its topic's queue, in order, at most max.block.ms.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_client.core.buffer_pool import BufferPool
+from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.metadata import Metadata
+from broker_client.core.network_client import NetworkClient
+from broker_client.core.partitioners import KeyHashes
+from broker_client.core.pending_sends import PendingSend, PendingSends
+from broker_client.core.record_accumulator import RecordAccumulator
+from broker_client.core.sender import Sender
+from broker_client.core.sender_loop import SenderLoop, now_ms_of
+from broker_client.core.transaction_manager import TransactionManager
+from broker_client.errors import (
+    BufferExhausted,
+    InvalidTopic,
+    MetadataTimeout,
+    ProducerClosed,
+    ProducerError,
+    RecordTooLarge,
+    TopicAuthorizationFailed,
+)
+from broker_client.records import UNKNOWN_PARTITION, Headers, PartitionInfo
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
+from sim_runtime.backoff import ExponentialBackoff
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+    from broker_client.core.cluster import Cluster
+    from broker_client.core.producer_batch import ProducerBatch
+    from broker_client.core.trace import Trace
+    from broker_client.producer_config import ProducerConfig
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["ProducerCore", "WaitFor"]
+
+BACKOFF_MULTIPLIER: Final = 2
+BACKOFF_JITTER: Final = 0.2
+NO_HEADERS: Final[Headers] = ()
+# Up to here a record is far from max.request.size whatever its overhead, and is not measured exactly.
+_OVERHEAD_SURELY_BELOW: Final = 128
+# A topic in use is told to the metadata again after this long, not for every record.
+_TOUCH_TOPIC_AFTER_MS: Final = 1_000
+
+
+class WaitFor(Enum):
+    """What keeps a record from being appended."""
+
+    METADATA = auto()
+    MEMORY = auto()
+
+
+class _KnownTopic:
+    """A topic's partition count in the snapshot that it was looked up in."""
+
+    __slots__ = ("cluster", "partition_count", "touched_ms")
+
+    def __init__(self, cluster: Cluster, partition_count: int, touched_ms: int) -> None:
+        self.cluster = cluster
+        self.partition_count = partition_count
+        self.touched_ms = touched_ms
+
+
+class ProducerCore:
+    """Call everything but `try_append` on the reactor's thread."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        reactor: IReactor,
+        random: random.Random,
+        *,
+        call_from_thread: Callable[[Callable[[], None]], object] | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        self.config = config
+        self.reactor = reactor
+        self.closed = False
+        self._max_block_ms = config.number("max.block.ms")
+        self._record_size_max = config.number("max.request.size")
+        self._surely_small = min(self._record_size_max, config.number("buffer.memory")) - _OVERHEAD_SURELY_BELOW
+        self._ignore_keys = config.flag("partitioner.ignore.keys")
+        self._partitioner = config.partitioner
+        self._key_hashes = KeyHashes()
+        self._known_topics: dict[str, _KnownTopic] = {}
+        backoff = ExponentialBackoff(
+            config.number("retry.backoff.ms"),
+            max(config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")),
+            BACKOFF_MULTIPLIER,
+            BACKOFF_JITTER,
+            random,
+        )
+        self.metadata = Metadata(
+            bootstrap=config.bootstrap_servers,
+            refresh_backoff=backoff,
+            expire_ms=config.number("metadata.max.age.ms"),
+            idle_ms=config.number("metadata.max.idle.ms"),
+        )
+        self.transactions = TransactionManager() if config.idempotent else None
+        accumulator_config = config.accumulator_config()
+        self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size)
+        self.accumulator = RecordAccumulator(
+            config=accumulator_config,
+            pool=self.pool,
+            retry_backoff=backoff,
+            transactions=self.transactions,
+            random=random,
+            wakeup=self.wakeup,
+            trace=trace,
+        )
+        self.client = NetworkClient(
+            config=config.network_config(),
+            metadata=self.metadata,
+            reactor=reactor,
+            random=random,
+            on_event=self._on_event,
+        )
+        self.sender = Sender(
+            config=config.sender_config(),
+            client=self.client,
+            metadata=self.metadata,
+            accumulator=self.accumulator,
+            transactions=self.transactions,
+        )
+        if call_from_thread is None:
+            call_from_thread = self._call_later
+        self._call_from_thread = call_from_thread
+        self._loop = SenderLoop(taker=self.sender, reactor=reactor, call_from_thread=call_from_thread)
+        self._pending = PendingSends(self, call_from_thread)
+        self._ended: Deferred[None] | None = None
+        self.wakeup()
+
+    # Appending: from any thread
+
+    def try_append(
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp_ms: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        on_delivery: DeliveryCallback | None,
+        granted_bytes: int = 0,
+        adopt: FutureRecordMetadata | None = None,
+    ) -> FutureRecordMetadata | WaitFor:
+        """Append now, or say what has to come first; raises ProducerError for what can never be.
+
+        `granted_bytes` is memory that a waiter got; it is used or given back, unless METADATA is answered.
+        """
+        now_ms = int(self.reactor.seconds() * 1000.0 + 0.0005)
+        try:
+            known = self._known_topics.get(topic)
+            if (
+                known is None
+                or known.cluster is not self.metadata.cluster
+                or now_ms - known.touched_ms > _TOUCH_TOPIC_AFTER_MS
+            ):
+                known = self._look_up(topic, now_ms)
+                if known is None:
+                    return WaitFor.METADATA
+            if partition is None:
+                partition = self._choose_partition(topic, key, value, known)
+            elif not 0 <= partition < known.partition_count:
+                if partition < 0:
+                    raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
+                return WaitFor.METADATA
+            if headers or (len(key) if key else 0) + (len(value) if value else 0) > self._surely_small:
+                self._check_size(key, value, headers)
+        except ProducerError:
+            if granted_bytes:
+                self.pool.deallocate(granted_bytes)
+            raise
+        future = self.accumulator.append(
+            topic,
+            partition,
+            now_ms if timestamp_ms is None else timestamp_ms,
+            key,
+            value,
+            headers,
+            on_delivery,
+            now_ms,
+            known.cluster,
+            granted_bytes,
+            adopt,
+        )
+        return WaitFor.MEMORY if future is None else future
+
+    def wakeup(self) -> None:
+        """Let the Sender take a turn soon."""
+        self._loop.wakeup()
+
+    # On the reactor
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Headers = NO_HEADERS,
+        timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
+    ) -> FutureRecordMetadata:
+        """Append, or queue until metadata and memory allow it; what goes wrong comes with the future."""
+        if self.closed:
+            raise ProducerClosed("cannot send: the producer is closed")
+        if not self._pending.has(topic):
+            try:
+                answer = self.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery)
+            except ProducerError as error:
+                return FutureRecordMetadata.failed(topic, error, on_delivery)
+            if isinstance(answer, FutureRecordMetadata):
+                return answer
+        pending = PendingSend(
+            topic=topic,
+            partition=partition,
+            timestamp_ms=timestamp_ms if timestamp_ms is not None else now_ms_of(self.reactor),
+            key=key,
+            value=value,
+            headers=headers,
+            on_delivery=on_delivery,
+            deadline_ms=now_ms_of(self.reactor) + self._max_block_ms,
+        )
+        return self._pending.add(pending)
+
+    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        """The topic's partitions, as soon as they are known; raises MetadataTimeout after max.block.ms."""
+        deadline_ms = now_ms_of(self.reactor) + self._max_block_ms
+        while True:
+            if self.closed:
+                raise ProducerClosed("cannot ask for partitions: the producer is closed")
+            known = self._look_up(topic, now_ms_of(self.reactor))
+            if known is not None:
+                return list(known.cluster.topics[topic].partitions)
+            left_ms = deadline_ms - now_ms_of(self.reactor)
+            if left_ms <= 0:
+                raise self.metadata_timeout(topic, None)
+            await self._metadata_change(left_ms)
+
+    async def flush(self) -> None:
+        """Send everything now and wait until it has ended; records sent later are not waited for."""
+        waiting = self._pending.futures()
+        batches = self.accumulator.begin_flush()
+        self.wakeup()
+        try:
+            for future in waiting:
+                await _ended(future)
+            origins = {batch.origin for batch in batches}
+            origins |= {batch.origin for batch in self.accumulator.incomplete_batches()} if waiting else set()
+            while remaining := [one for one in self.accumulator.incomplete_batches() if one.origin in origins]:
+                await _ended_batch(remaining[0])
+                await sleep(self.reactor, 0)  # until whoever ended it has taken it off the list
+        finally:
+            self.accumulator.end_flush()
+
+    def close(self, timeout_ms: int | None = None) -> Deferred[None]:
+        """Take no more records, send what there is, at most `timeout_ms`; then fail the rest and close connections."""
+        if self._ended is not None:
+            done: Deferred[None] = Deferred()
+            self._ended.addCallback(lambda _: done.callback(None))
+            return done
+        self._ended = Deferred()
+        self.closed = True
+        self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
+        self.accumulator.close()
+        self._loop.after_turn = self._finish_if_done
+        if timeout_ms is not None:
+            self.reactor.callLater(max(timeout_ms, 0) / 1000, self._finish)
+        self.wakeup()
+        done = Deferred()
+        self._ended.addCallback(lambda _: done.callback(None))
+        return done
+
+    # For the faces
+
+    def metadata_timeout(self, topic: str, partition: int | None) -> MetadataTimeout:
+        """The error of a wait for metadata that took max.block.ms; tells what is known of the reason."""
+        count = self.metadata.cluster.partition_count(topic)
+        if partition is not None and count:
+            which = f"partition {partition} of topic {topic!r} with partition count {count}"
+        else:
+            which = f"topic {topic!r}"
+        text = f"{which} not present in metadata after {self._max_block_ms} ms"
+        code = self.metadata.topic_error(topic)
+        if code is not ErrorCode.NONE:
+            text += f" (the brokers say {code.name})"
+        problems = self.client.connection_problems()
+        if problems:
+            text += f" (bootstrap.servers: {'; '.join(problems)})"
+        return MetadataTimeout(text, "max.block.ms")
+
+    def memory_timeout(self, size_bytes: int) -> BufferExhausted:
+        """The error of a wait for memory that took max.block.ms."""
+        pool = self.pool
+        text = (
+            f"failed to allocate {size_bytes} bytes within {self._max_block_ms} ms: "
+            f"of buffer.memory={pool.memory_bytes} there are {pool.available_bytes} bytes free"
+        )
+        return BufferExhausted(text, "max.block.ms")
+
+    # Details
+
+    def _on_event(self) -> None:
+        self._loop.on_event()
+
+    def _call_later(self, function: Callable[[], None]) -> object:
+        return self.reactor.callLater(0, function)
+
+    def _look_up(self, topic: str, now_ms: int) -> _KnownTopic | None:
+        """The topic in the newest snapshot, or None after an update was asked for."""
+        if self.accumulator.closed:
+            raise ProducerClosed("cannot send: the producer is closed")
+        metadata = self.metadata
+        cluster = metadata.cluster
+        if topic in cluster.invalid_topics:
+            raise InvalidTopic(topic)
+        metadata.add(topic, now_ms)
+        count = cluster.partition_count(topic)
+        if count:
+            known = self._known_topics[topic] = _KnownTopic(cluster, count, now_ms)
+            return known
+        if topic in cluster.unauthorized_topics:
+            raise TopicAuthorizationFailed(topic)
+        fatal = metadata.take_fatal_error()
+        if fatal is not None:
+            raise fatal
+        metadata.request_update_for_topic(topic)
+        self.wakeup()
+        return None
+
+    def _choose_partition(self, topic: str, key: bytes | None, value: bytes | None, known: _KnownTopic) -> int:
+        if self._partitioner is not None:
+            chosen = self._partitioner.partition(topic, key, value, known.cluster)
+            if not 0 <= chosen < known.partition_count:
+                raise ProducerError(
+                    f"the partitioner chose {chosen} for topic {topic!r}, which has {known.partition_count} partitions"
+                )
+            return chosen
+        if key is not None and not self._ignore_keys:
+            return self._key_hashes.partition_for(key, known.partition_count)
+        return UNKNOWN_PARTITION
+
+    def _check_size(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+        size = estimate_size_in_bytes_upper_bound(key, value, headers)
+        if size > self._record_size_max:
+            raise RecordTooLarge(size, self._record_size_max, "max.request.size")
+        if size > self.pool.memory_bytes:
+            raise RecordTooLarge(size, self.pool.memory_bytes, "buffer.memory")
+
+    def _metadata_change(self, timeout_ms: int) -> Deferred[None]:
+        changed: Deferred[None] = Deferred()
+
+        def notify() -> None:
+            if not changed.called:
+                changed.callback(None)
+
+        def give_up() -> None:
+            self.metadata.forget(notify)
+            notify()
+
+        timer = self.reactor.callLater(timeout_ms / 1000, give_up)
+        changed.addBoth(lambda _: timer.cancel() if timer.active() else None)
+        self.metadata.on_change(notify)
+        return changed
+
+    def _finish_if_done(self) -> None:
+        if not self.sender.has_work:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._ended is None or self._ended.called:
+            return
+        self._loop.stop()
+        self.sender.abort()
+        self.client.close()
+        self._ended.callback(None)
+
+
+def _ended(future: FutureRecordMetadata) -> Deferred[None]:
+    done: Deferred[None] = Deferred()
+    future.add_done_callback(lambda _: done.callback(None))
+    return done
+
+
+def _ended_batch(batch: ProducerBatch) -> Deferred[None]:
+    done: Deferred[None] = Deferred()
+    batch.result.on_completion(lambda: done.callback(None))
+    return done

@@ -1,0 +1,488 @@
+"""Records waiting to be sent, a queue of batches a partition. Mirrors RecordAccumulator (KIP-794 queue sizes, KIP-951).
+
+Callers append from their own threads, each queue under its own lock; the Sender drains, mutes and re-enqueues. `append`
+never blocks: when the pool has no memory it says so, and the caller waits for a grant and comes back with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.batch_drain import BatchDrain
+from broker_client.core.compression_ratio import CompressionRatioEstimator
+from broker_client.core.partition_queue import PartitionQueue, TopicInfo
+from broker_client.core.partitioners import BuiltInPartitioner, StickyPartition
+from broker_client.core.producer_batch import Compression, ProducerBatch
+from broker_client.core.trace import BatchEvent, BatchEventKind, Trace
+from broker_client.errors import IllegalState, ProducerClosed, ProducerError
+from broker_client.records import UNKNOWN_PARTITION, Headers, TopicPartition
+from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable, Sequence
+
+    from broker_client.core.buffer_pool import BufferPool
+    from broker_client.core.cluster import Cluster
+    from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+    from broker_client.core.transaction_manager import TransactionManager
+    from sim_runtime.backoff import ExponentialBackoff
+
+__all__ = ["AccumulatorConfig", "ReadyCheckResult", "RecordAccumulator"]
+
+NEVER_MS: Final = 1 << 62
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class AccumulatorConfig:
+    """The configurations that the accumulator obeys, under their own names."""
+
+    batch_size: int
+    linger_ms: int
+    delivery_timeout_ms: int
+    compression: Compression = field(default_factory=Compression)
+    adaptive_partitioning: bool = True
+    availability_timeout_ms: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class ReadyCheckResult:
+    """Nodes to send to now, how long until the next look, and topics whose batches have no leader to go to."""
+
+    ready_nodes: dict[int, None] = field(default_factory=dict)
+    next_ready_check_ms: int = NEVER_MS
+    unknown_leader_topics: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _NodeLatency:
+    drain_ms: int
+    ready_ms: int
+
+
+class RecordAccumulator:
+    """`wakeup` is called from the appending thread when a batch was made or became full."""
+
+    def __init__(
+        self,
+        *,
+        config: AccumulatorConfig,
+        pool: BufferPool,
+        retry_backoff: ExponentialBackoff,
+        transactions: TransactionManager | None,
+        random: random.Random,
+        wakeup: Callable[[], None],
+        trace: Trace | None = None,
+    ) -> None:
+        self.config = config
+        self.pool = pool
+        self.closed = False
+        self.next_expiry_ms = NEVER_MS
+        self._retry_backoff = retry_backoff
+        self._transactions = transactions
+        self._random = random
+        self._wakeup = wakeup
+        self._trace = trace
+        self._estimator = CompressionRatioEstimator()
+        self._topics: dict[str, TopicInfo] = {}
+        self._lock = Lock()
+        self._incomplete: dict[ProducerBatch, None] = {}
+        self._muted: set[TopicPartition] = set()
+        self._drain = BatchDrain(self.queue, self._muted, transactions)
+        self._node_latencies: dict[int, _NodeLatency] = {}
+        self._flushes_in_progress = 0
+        self._batches_made = 0
+
+    # Appending: from any thread
+
+    def append(
+        self,
+        topic: str,
+        partition: int,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        on_delivery: DeliveryCallback | None,
+        now_ms: int,
+        cluster: Cluster,
+        granted_bytes: int = 0,
+        adopt: FutureRecordMetadata | None = None,
+    ) -> FutureRecordMetadata | None:
+        """Add a record to its partition's last batch, or to a new one.
+
+        None means: no memory for a new batch; wait for `batch_memory` bytes and append again with them as
+        `granted_bytes`. A grant that was not needed after all goes back to the pool.
+        """
+        info = self._topics.get(topic)
+        if info is None:
+            info = self._topic_info(topic)
+        while True:
+            sticky: StickyPartition | None = None
+            if partition == UNKNOWN_PARTITION:
+                sticky = info.partitioner.current(cluster)
+                queue = info.queue(sticky.partition)
+            else:
+                queue = info.queue(partition)
+            with queue.lock:
+                if self.closed:
+                    self._give_back(granted_bytes)
+                    raise ProducerClosed("the producer was closed while a send was in progress")
+                if sticky is not None and self._partition_changed(info, queue, sticky, cluster):
+                    continue
+                batches = queue.batches
+                last = batches[-1] if batches else None
+                if last is not None:
+                    before = last.estimated_size_in_bytes if sticky is not None else 0
+                    future = last.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
+                    if future is not None:
+                        full = last.is_full
+                        if sticky is not None:
+                            appended = last.estimated_size_in_bytes - before
+                            info.partitioner.update(sticky, appended, cluster, enable_switch=full)
+                        break
+                    last.close_for_record_appends()
+                made = self._new_batch(queue, key, value, headers, granted_bytes, now_ms)
+                if made is None:
+                    return None
+                granted_bytes = 0
+                future = made.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
+                assert future is not None, "a new batch takes its first record"
+                batches.append(made)
+                full = True  # at least one batch was made: the Sender has to know its time
+                if sticky is not None:
+                    appended = made.estimated_size_in_bytes
+                    info.partitioner.update(sticky, appended, cluster, enable_switch=made.is_full)
+                break
+        if granted_bytes:
+            self.pool.deallocate(granted_bytes)
+        if full:
+            self._wakeup()
+        return future
+
+    def batch_memory(self, key: bytes | None, value: bytes | None, headers: Headers) -> int:
+        """What a new batch needs that begins with this record."""
+        return max(self.config.batch_size, estimate_size_in_bytes_upper_bound(key, value, headers))
+
+    # The Sender's turn
+
+    def ready(self, cluster: Cluster, now_ms: int) -> ReadyCheckResult:
+        """Which nodes have a batch to be sent now; also weighs partitions for the adaptive partitioner."""
+        result = ReadyCheckResult()
+        at_once = (
+            self.pool.queued > 0
+            or self.closed
+            or self._flushes_in_progress > 0
+            or (self._transactions is not None and self._transactions.is_completing)
+        )
+        for info in list(self._topics.values()):
+            self._topic_ready(info, cluster, now_ms, result, at_once=at_once)
+        return result
+
+    def drain(
+        self, cluster: Cluster, nodes: Iterable[int], max_size: int, now_ms: int
+    ) -> dict[int, list[ProducerBatch]]:
+        """Take what each node gets with its next request: at most one batch a partition, `max_size` bytes in all."""
+        drained = {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
+        if self._trace is not None:
+            for node, batches in drained.items():
+                for batch in batches:
+                    self.tell(BatchEventKind.DRAINED, batch, now_ms, f"node {node}")
+        return drained
+
+    def update_node_latency(self, node: int, now_ms: int, *, can_drain: bool) -> None:
+        """Remember since when a node has not taken what was ready for it (partitioner.availability.timeout.ms)."""
+        if self.config.availability_timeout_ms <= 0:
+            return
+        latency = self._node_latencies.setdefault(node, _NodeLatency(now_ms, now_ms))
+        if can_drain:
+            latency.drain_ms = now_ms
+        latency.ready_ms = now_ms
+
+    def reset_next_expiry(self) -> None:
+        """Forget when the next batch expires: it is collected again."""
+        self.next_expiry_ms = NEVER_MS
+
+    def note_expiry(self, batch: ProducerBatch) -> None:
+        """Remember when a batch expires."""
+        self.next_expiry_ms = min(self.next_expiry_ms, batch.created_ms + self.config.delivery_timeout_ms)
+
+    def expired_batches(self, now_ms: int) -> list[ProducerBatch]:
+        """Take out the queued batches that delivery.timeout.ms has passed, in sending order."""
+        expired: list[ProducerBatch] = []
+        for queue in self._queues():
+            with queue.lock:
+                while queue.batches:
+                    batch = queue.batches[0]
+                    if not batch.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
+                        self.note_expiry(batch)
+                        break
+                    batch.close_for_record_appends()
+                    expired.append(queue.batches.popleft())
+        return expired
+
+    def reenqueue(self, batch: ProducerBatch, now_ms: int) -> None:
+        """Put a batch back whose attempt failed: in sequence order, or first without idempotence."""
+        batch.reenqueued(now_ms, self._retry_backoff.backoff_ms(batch.attempts))
+        queue = self._topic_info(batch.topic_partition.topic).queue(batch.topic_partition.partition)
+        with queue.lock:
+            self._put_back(queue, batch)
+
+    def split_and_reenqueue(self, batch: ProducerBatch) -> int:
+        """Cut a batch that was too large for the broker, and queue the parts; answers how many."""
+        codec = self.config.compression.codec
+        topic = batch.topic_partition.topic
+        self._estimator.set(topic, codec, max(1.0, batch.compression_ratio))
+        parts = batch.split(self.config.batch_size, self._next_number)
+        queue = self._topic_info(topic).queue(batch.topic_partition.partition)
+        with queue.lock:
+            for part in reversed(parts):
+                self._incomplete[part] = None
+                if self._transactions is not None:
+                    self._transactions.add_in_flight_batch(part)
+                self._put_back(queue, part)
+        return len(parts)
+
+    def deallocate(self, batch: ProducerBatch) -> None:
+        """A batch has ended and nothing points at its bytes: its memory goes back."""
+        self._incomplete.pop(batch, None)
+        granted, batch.granted_bytes = batch.granted_bytes, 0
+        if granted:
+            self.pool.deallocate(granted)
+
+    def forget(self, batch: ProducerBatch) -> None:
+        """A batch has ended but its request has not: its memory stays taken until then (KAFKA-19012)."""
+        self._incomplete.pop(batch, None)
+
+    def mute_partition(self, key: TopicPartition) -> None:
+        """Drain nothing of a partition while a batch of it is in flight."""
+        self._muted.add(key)
+
+    def unmute_partition(self, key: TopicPartition) -> None:
+        """Drain the partition again."""
+        self._muted.discard(key)
+
+    @property
+    def has_undrained(self) -> bool:
+        """Whether a batch waits to be sent."""
+        return any(queue.batches for queue in self._queues())
+
+    @property
+    def has_incomplete(self) -> bool:
+        """Whether a batch has not ended, sent or not."""
+        return bool(self._incomplete)
+
+    def incomplete_batches(self) -> list[ProducerBatch]:
+        """The batches that have not ended, oldest first."""
+        return list(self._incomplete)
+
+    # Flush, abort, close
+
+    def begin_flush(self) -> list[ProducerBatch]:
+        """Send everything without lingering; answers what was incomplete, which the flush waits for."""
+        with self._lock:
+            self._flushes_in_progress += 1
+        return self.incomplete_batches()
+
+    def end_flush(self) -> None:
+        """A flush is over."""
+        with self._lock:
+            self._flushes_in_progress -= 1
+
+    def abort_batches(self, error: ProducerError) -> None:
+        """End every batch that has not ended, sent or not."""
+        for batch in self.incomplete_batches():
+            self._take_out(batch)
+            if not batch.is_done:
+                error_of_batch = self._error_of_aborted(batch, error)
+                batch.abort(error_of_batch)
+                self.tell(BatchEventKind.FAILED, batch, batch.last_append_ms, str(error))
+            self.deallocate(batch)
+
+    def abort_undrained_batches(self, error: ProducerError) -> None:
+        """End the batches that were never sent."""
+        for batch in self.incomplete_batches():
+            if batch.in_flight or batch.has_sequence:
+                continue
+            self._take_out(batch)
+            batch.abort(error)
+            self.deallocate(batch)
+
+    def close(self) -> None:
+        """Take no more records; what is queued becomes sendable at once, and callers who wait are turned away."""
+        self.closed = True
+        self.pool.close()
+
+    # Details
+
+    def queue(self, key: TopicPartition) -> PartitionQueue | None:
+        """The queue of a partition, None when nothing was ever appended to it."""
+        info = self._topics.get(key.topic)
+        return info.queues.get(key.partition) if info is not None else None
+
+    def _queues(self) -> Sequence[PartitionQueue]:
+        return [queue for info in list(self._topics.values()) for queue in list(info.queues.values())]
+
+    def _topic_info(self, topic: str) -> TopicInfo:
+        with self._lock:
+            info = self._topics.get(topic)
+            if info is None:
+                partitioner = BuiltInPartitioner(topic, self.config.batch_size, self._random)
+                info = self._topics[topic] = TopicInfo(topic, partitioner)
+            return info
+
+    def _next_number(self) -> int:
+        self._batches_made += 1
+        return self._batches_made - 1
+
+    def _new_batch(
+        self,
+        queue: PartitionQueue,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        granted_bytes: int,
+        now_ms: int,
+    ) -> ProducerBatch | None:
+        size = self.batch_memory(key, value, headers)
+        if granted_bytes:
+            if granted_bytes < size:
+                raise IllegalState(f"a batch of {size} bytes was granted {granted_bytes}")
+            size = granted_bytes
+        elif not self.pool.try_allocate(size):
+            return None
+        with self._lock:
+            number = self._next_number()
+        batch = ProducerBatch(
+            queue.topic_partition,
+            number=number,
+            compression=self.config.compression,
+            estimator=self._estimator,
+            write_limit_bytes=size,
+            granted_bytes=size,
+            now_ms=now_ms,
+        )
+        self._incomplete[batch] = None
+        self.tell(BatchEventKind.CREATED, batch, now_ms)
+        return batch
+
+    def _give_back(self, granted_bytes: int) -> None:
+        if granted_bytes:
+            self.pool.deallocate(granted_bytes)
+
+    def _partition_changed(
+        self, info: TopicInfo, queue: PartitionQueue, sticky: StickyPartition, cluster: Cluster
+    ) -> bool:
+        """Whether another caller switched, or a switch that waited for full batches is due now."""
+        partitioner = info.partitioner
+        if partitioner.is_changed(sticky):
+            return True
+        if not queue.batches or queue.batches[-1].is_full:
+            partitioner.update(sticky, 0, cluster, enable_switch=True)
+            return partitioner.is_changed(sticky)
+        return False
+
+    def _topic_ready(
+        self, info: TopicInfo, cluster: Cluster, now_ms: int, result: ReadyCheckResult, *, at_once: bool
+    ) -> None:
+        adaptive = self.config.adaptive_partitioning and len(info.queues) >= cluster.partition_count(info.topic)
+        sizes: list[int] = []
+        partitions: list[int] = []
+        queues = list(info.queues.values())
+        for queue in queues:
+            leader = cluster.leader_for(queue.topic_partition)
+            size = len(queue.batches)
+            if leader is not None and adaptive and not self._is_slow(leader.id):
+                sizes.append(size)
+                partitions.append(queue.topic_partition.partition)
+            if not size:
+                continue
+            if leader is None:
+                result.unknown_leader_topics[info.topic] = None
+                continue
+            self._batch_ready(queue, leader.id, cluster, now_ms, result, at_once=at_once)
+        info.partitioner.update_load_stats(sizes if adaptive else None, partitions, len(queues))
+
+    def _batch_ready(
+        self,
+        queue: PartitionQueue,
+        leader: int,
+        cluster: Cluster,
+        now_ms: int,
+        result: ReadyCheckResult,
+        *,
+        at_once: bool,
+    ) -> None:
+        key = queue.topic_partition
+        if leader in result.ready_nodes or key in self._muted:
+            return
+        with queue.lock:
+            if not queue.batches:
+                return
+            batch = queue.batches[0]
+            full = len(queue.batches) > 1 or batch.is_full
+            batch.update_leader_epoch(cluster.leader_epoch_for(key))
+        backing_off = batch.is_backing_off(now_ms)
+        waited_ms = batch.waited_ms(now_ms)
+        time_to_wait_ms = batch.retry_backoff_ms if backing_off else self.config.linger_ms
+        if not backing_off and (full or at_once or waited_ms >= time_to_wait_ms):
+            result.ready_nodes[leader] = None
+        else:
+            left_ms = max(time_to_wait_ms - waited_ms, 0)
+            result.next_ready_check_ms = min(result.next_ready_check_ms, left_ms)
+
+    def _is_slow(self, node: int) -> bool:
+        latency = self._node_latencies.get(node)
+        return (
+            latency is not None
+            and self.config.availability_timeout_ms > 0
+            and latency.ready_ms - latency.drain_ms > self.config.availability_timeout_ms
+        )
+
+    def _put_back(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
+        """Before the first queued batch with a larger sequence. Mirrors insertInSequenceOrder."""
+        if self._transactions is None:
+            queue.batches.appendleft(batch)
+            return
+        if not batch.has_sequence:
+            raise IllegalState(f"a batch for {batch.topic_partition} comes back without a sequence")
+        position = 0
+        for queued in queue.batches:
+            if not queued.has_sequence or queued.base_sequence >= batch.base_sequence:
+                break
+            position += 1
+        queue.batches.insert(position, batch)
+
+    def _take_out(self, batch: ProducerBatch) -> None:
+        queue = self.queue(batch.topic_partition)
+        if queue is None:
+            return
+        with queue.lock:
+            batch.close_for_record_appends()
+            queue.batches = deque(queued for queued in queue.batches if queued is not batch)
+
+    @staticmethod
+    def _error_of_aborted(batch: ProducerBatch, error: ProducerError) -> ProducerError:
+        if not (batch.in_flight or batch.maybe_written):
+            return error
+        told = type(error)(*error.args)
+        told.maybe_written = True
+        return told
+
+    def tell(self, kind: BatchEventKind, batch: ProducerBatch, now_ms: int, detail: str = "") -> None:
+        """Trace a step of a batch's life."""
+        if self._trace is not None:
+            self._trace(
+                BatchEvent(
+                    kind=kind,
+                    time_ms=now_ms,
+                    topic_partition=batch.topic_partition,
+                    batch=batch.number,
+                    records=batch.record_count,
+                    base_sequence=batch.base_sequence,
+                    detail=detail,
+                )
+            )

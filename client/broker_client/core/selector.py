@@ -1,0 +1,245 @@
+"""Many connections, one poll: connects, writes and reads, and tells what has happened.
+
+Mirrors Selector on a Twisted reactor.
+The reactor does the waiting. What it delivers is staged, and `on_event` is called so that the owner polls soon; `poll`
+itself never blocks, it only turns what is staged into this poll's results. As in Kafka, a poll answers at most one
+completed
+receive per channel, and closes at most one idle connection.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.error import ConnectionClosed
+
+from broker_client.core.kafka_channel import ChannelFactory, ChannelState, KafkaChannel
+from broker_client.errors import IllegalState
+from protocol_specs.framing import FrameReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["Disconnection", "NetworkReceive", "Selector"]
+
+RESPONSE_BYTES_MAX: Final = 100 * 1024 * 1024
+RESPONSE_OPTION: Final = "broker_client.core.selector.RESPONSE_BYTES_MAX"
+NEVER_MS: Final = 1 << 62
+# The set-up time-out is kept by ClusterConnectionStates; Twisted's own must never come first.
+_CONNECT_TIMEOUT_S: Final = 3600.0
+
+
+@dataclass(slots=True)
+class NetworkReceive:
+    """A whole frame from a node."""
+
+    node_id: int
+    payload: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class Disconnection:
+    """A connection that ended: in which state it was, and why, in words."""
+
+    node_id: int
+    state: ChannelState
+    reason: str
+
+
+class Selector:
+    """The results of the latest poll stand in `completed_sends`, `completed_receives`,
+
+    `connected` and `disconnected`.
+    """
+
+    def __init__(
+        self,
+        *,
+        reactor: IReactor,
+        max_idle_ms: int,
+        on_event: Callable[[], None],
+        response_bytes_max: int = RESPONSE_BYTES_MAX,
+    ) -> None:
+        self.completed_sends: list[int] = []
+        self.completed_receives: list[NetworkReceive] = []
+        self.connected: list[int] = []
+        self.disconnected: list[Disconnection] = []
+        self.awaited_write_completed = False
+        self.connections_created = 0
+        self.connections_closed = 0
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self._reactor = reactor
+        self._max_idle_ms = max_idle_ms
+        self._on_event = on_event
+        self._response_bytes_max = response_bytes_max
+        self._channels: dict[int, KafkaChannel] = {}
+        self._last_active_ms: dict[int, int] = {}  # least recently used first
+        self._with_staged: dict[int, None] = {}
+        self._ending: dict[int, Disconnection] = {}
+        self._written: list[int] = []
+        # A completed send calls `on_event` only when somebody waits for it: most writes change nothing.
+        self._write_awaited: dict[int, None] = {}
+        self._newly_connected: list[int] = []
+        self._newly_disconnected: list[Disconnection] = []
+
+    def connect(self, node_id: int, host: str, port: int, *, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
+        """Begin a connection; raises IllegalState when the node has one."""
+        if node_id in self._channels:
+            raise IllegalState(f"there is already a connection for node {node_id}")
+        reader = FrameReader(limit_bytes=self._response_bytes_max, option=RESPONSE_OPTION)
+        channel = KafkaChannel(node_id, f"{host}:{port}", self, reader)
+        channel.set_socket_buffers(send_buffer_bytes, receive_buffer_bytes)
+        self._channels[node_id] = channel
+        connector = self._reactor.connectTCP(host, port, ChannelFactory(channel), _CONNECT_TIMEOUT_S)
+        channel.connector = connector
+
+    def send(self, node_id: int, frame: bytes) -> None:
+        """Write a frame; when the node is gone the next poll reports it as disconnected."""
+        channel = self._channels.get(node_id)
+        if channel is None or channel.state is not ChannelState.READY:
+            self._report(Disconnection(node_id=node_id, state=ChannelState.FAILED_SEND, reason="not connected"))
+            return
+        channel.send(frame)
+        self.bytes_sent += len(frame)
+        self._touch(node_id)
+
+    def poll(self, now_ms: int) -> bool:
+        """Turn what is staged into results; answers whether there is more for a next poll."""
+        self.completed_sends, self._written = self._written, []
+        self.awaited_write_completed = False
+        for node_id in self.completed_sends:
+            if node_id in self._write_awaited:
+                del self._write_awaited[node_id]
+                self.awaited_write_completed = True
+        self.connected, self._newly_connected = self._newly_connected, []
+        self.completed_receives = []
+        for node_id in list(self._with_staged):
+            channel = self._channels[node_id]
+            self.completed_receives.append(NetworkReceive(node_id, channel.staged.popleft()))
+            if not channel.staged:
+                del self._with_staged[node_id]
+                ended = self._ending.pop(node_id, None)
+                if ended is not None:
+                    self._forget(node_id)
+                    self._newly_disconnected.append(ended)
+        self._close_one_idle(now_ms)
+        self.disconnected, self._newly_disconnected = self._newly_disconnected, []
+        return self.has_events
+
+    def await_write(self, node_id: int) -> None:
+        """Somebody waits until the node's pending send is written: call `on_event` then."""
+        self._write_awaited[node_id] = None
+
+    @property
+    def has_events(self) -> bool:
+        """Whether a poll would answer something."""
+        return bool(self._with_staged or self._newly_connected or self._newly_disconnected)
+
+    def is_channel_ready(self, node_id: int) -> bool:
+        """Whether the node's connection is there."""
+        channel = self._channels.get(node_id)
+        return channel is not None and channel.state is ChannelState.READY
+
+    def mute(self, node_id: int) -> None:
+        """Read no more from a node."""
+        self._channels[node_id].mute()
+
+    def unmute(self, node_id: int) -> None:
+        """Read from a node again."""
+        self._channels[node_id].unmute()
+
+    def close(self, node_id: int) -> None:
+        """Drop a node's connection at once; it is not reported."""
+        self._drop(node_id, flush=False)
+        self._newly_disconnected = [one for one in self._newly_disconnected if one.node_id != node_id]
+
+    def close_all(self) -> None:
+        """Close every connection, what was written going out first."""
+        for node_id in list(self._channels):
+            self._drop(node_id, flush=True)
+
+    def next_idle_close_ms(self, now_ms: int) -> int:
+        """How long until a connection has been idle for too long."""
+        if self._max_idle_ms < 0 or not self._last_active_ms:
+            return NEVER_MS
+        oldest_ms = next(iter(self._last_active_ms.values()))
+        return max(oldest_ms + self._max_idle_ms - now_ms, 0)
+
+    # What channels tell: see ChannelEvents.
+
+    def channel_connected(self, channel: KafkaChannel) -> None:
+        """Stage: connected."""
+        self.connections_created += 1
+        self._touch(channel.node_id)
+        self._newly_connected.append(channel.node_id)
+        self._on_event()
+
+    def channel_active(self, channel: KafkaChannel) -> None:
+        """Stage: received."""
+        self.bytes_received += sum(map(len, channel.staged))
+        self._touch(channel.node_id)
+        self._with_staged[channel.node_id] = None
+        self._on_event()
+
+    def channel_written(self, channel: KafkaChannel) -> None:
+        """Stage: sent."""
+        self._touch(channel.node_id)
+        self._written.append(channel.node_id)
+        if channel.node_id in self._write_awaited:
+            self._on_event()
+
+    def channel_lost(self, channel: KafkaChannel, reason: str) -> None:
+        """Stage: disconnected. What was received before stays readable in the same poll."""
+        ended = Disconnection(node_id=channel.node_id, state=channel.state, reason=reason)
+        if channel.staged:
+            # The answers that came before the end count: they are handed out first, one a poll.
+            channel.state = ChannelState.LOCAL_CLOSE
+            self._ending[channel.node_id] = ended
+            return
+        self._forget(channel.node_id)
+        self._report(ended)
+
+    # Details
+
+    def _report(self, disconnection: Disconnection) -> None:
+        self._newly_disconnected.append(disconnection)
+        self._on_event()
+
+    def _touch(self, node_id: int) -> None:
+        active = self._last_active_ms
+        active.pop(node_id, None)
+        active[node_id] = int(self._reactor.seconds() * 1000)
+
+    def _close_one_idle(self, now_ms: int) -> None:
+        if self._max_idle_ms < 0 or not self._last_active_ms:
+            return
+        node_id, active_ms = next(iter(self._last_active_ms.items()))
+        if now_ms - active_ms < self._max_idle_ms or node_id in self._with_staged:
+            return
+        self._drop(node_id, flush=True)
+        reason = f"idle for connections.max.idle.ms={self._max_idle_ms}"
+        self._newly_disconnected.append(Disconnection(node_id=node_id, state=ChannelState.EXPIRED, reason=reason))
+
+    def _drop(self, node_id: int, *, flush: bool) -> None:
+        channel = self._channels.get(node_id)
+        if channel is None:
+            return
+        self._forget(node_id)
+        self._ending.pop(node_id, None)
+        self._written = [written for written in self._written if written != node_id]
+        try:
+            channel.close(flush=flush)
+        except ConnectionClosed:
+            return
+
+    def _forget(self, node_id: int) -> None:
+        if self._channels.pop(node_id, None) is not None:
+            self.connections_closed += 1
+        self._last_active_ms.pop(node_id, None)
+        self._write_awaited.pop(node_id, None)
+        self._with_staged.pop(node_id, None)
+        self._newly_connected = [connected for connected in self._newly_connected if connected != node_id]

@@ -1,0 +1,348 @@
+"""Moves batches from the accumulator to brokers and answers back to their records.
+
+Mirrors Sender; `run_once` is one turn.
+Where Kafka's loop blocks in `poll`, ours returns how long nothing will happen, and is run again then or at the next
+event.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from broker_client.core.batch_completion import BatchCompletion, PartitionAnswer
+from broker_client.core.cluster import Cluster, Node
+from broker_client.core.in_flight_requests import ClientResponse, Delivery
+from broker_client.core.metadata import LeaderIdAndEpoch, Metadata
+from broker_client.errors import BatchExpired, ProducerClosed
+from broker_client.records import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.init_producer_id import InitProducerIdResponse
+from protocol_specs.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from broker_client.core.network_client import NetworkClient
+    from broker_client.core.producer_batch import ProducerBatch
+    from broker_client.core.record_accumulator import RecordAccumulator
+    from broker_client.core.transaction_manager import TransactionManager
+
+__all__ = ["Sender", "SenderConfig"]
+
+NEVER_MS: Final = 1 << 62
+# From version 13 on Produce names topics by id alone (KIP-516).
+_HIGHEST_VERSION_WITH_NAMES: Final = 12
+_log = Logger()
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class SenderConfig:
+    """The configurations that the Sender obeys, under their own names."""
+
+    acks: int
+    retries: int
+    max_request_size: int
+    request_timeout_ms: int
+    delivery_timeout_ms: int
+    retry_backoff_ms: int
+    guarantee_message_order: bool
+
+
+class Sender:
+    """Owns the network client and, through the accumulator, every batch that was drained."""
+
+    __slots__ = (
+        "_in_flight_batches",
+        "_init_producer_id_in_flight",
+        "_init_producer_id_not_before_ms",
+        "accumulator",
+        "client",
+        "completion",
+        "config",
+        "metadata",
+        "requests_sent",
+        "transactions",
+    )
+
+    def __init__(
+        self,
+        *,
+        config: SenderConfig,
+        client: NetworkClient,
+        metadata: Metadata,
+        accumulator: RecordAccumulator,
+        transactions: TransactionManager | None,
+    ) -> None:
+        self.config = config
+        self.client = client
+        self.metadata = metadata
+        self.accumulator = accumulator
+        self.transactions = transactions
+        self.completion = BatchCompletion(
+            accumulator=accumulator,
+            metadata=metadata,
+            transactions=transactions,
+            retries=config.retries,
+            delivery_timeout_ms=config.delivery_timeout_ms,
+        )
+        self.requests_sent = 0
+        self._in_flight_batches: dict[TopicPartition, list[ProducerBatch]] = {}
+        self._init_producer_id_in_flight = False
+        self._init_producer_id_not_before_ms = 0
+
+    def run_once(self, now_ms: int) -> int:
+        """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
+        wait_ms = self._prepare_producer_id(now_ms)
+        wait_ms = self._send_producer_data(now_ms) if wait_ms is None else min(wait_ms, self._expire_batches(now_ms))
+        changed = self.client.poll(now_ms)
+        return 0 if changed else min(wait_ms, self.client.next_poll_ms)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something is unsent or unanswered."""
+        return self.accumulator.has_undrained or self.client.in_flight_count() > 0
+
+    def abort(self) -> None:
+        """Fail everything that has not ended: the producer is closed by force."""
+        self.accumulator.abort_batches(ProducerClosed("the producer was closed before the record was acknowledged"))
+        self._in_flight_batches.clear()
+
+    # Idempotence
+
+    def _prepare_producer_id(self, now_ms: int) -> int | None:
+        """None when batches may go out; else how long that will take at least."""
+        transactions = self.transactions
+        if transactions is None:
+            return None
+        transactions.maybe_resolve_sequences()
+        if transactions.has_fatal_error:
+            assert transactions.last_error is not None
+            self.accumulator.abort_undrained_batches(transactions.last_error)
+            return NEVER_MS
+        if transactions.has_abortable_error:
+            assert transactions.last_error is not None
+            self.accumulator.abort_undrained_batches(transactions.last_error)
+            transactions.reset_after_authorization_error()
+        transactions.bump_epoch_and_reset_id_if_needed()
+        if self._init_producer_id_in_flight:
+            return NEVER_MS
+        if not transactions.has_request_due:
+            return None
+        if now_ms < self._init_producer_id_not_before_ms:
+            return self._init_producer_id_not_before_ms - now_ms
+        return self._send_init_producer_id(transactions, now_ms)
+
+    def _send_init_producer_id(self, transactions: TransactionManager, now_ms: int) -> int:
+        node, _ = self.client.least_loaded_node(now_ms)
+        if node is None:
+            return self.config.retry_backoff_ms
+        if not self.client.ready(node, now_ms):
+            return self.client.poll_delay_ms(node.id, now_ms)
+        request = transactions.next_request()
+        assert request is not None
+        self._init_producer_id_in_flight = True
+
+        def answered(response: ClientResponse) -> None:
+            self._init_producer_id_in_flight = False
+            if response.delivery is Delivery.VERSION_MISMATCH:
+                assert response.mismatch is not None
+                transactions.version_mismatch(response.mismatch)
+            elif isinstance(response.body, InitProducerIdResponse):
+                if not transactions.handle_init_producer_id(response.body):
+                    self._init_producer_id_not_before_ms = now_ms + self.config.retry_backoff_ms
+            else:
+                transactions.request_failed()
+                self._init_producer_id_not_before_ms = now_ms + self.config.retry_backoff_ms
+
+        self.client.send(node.id, request, now_ms, callback=answered)
+        return NEVER_MS
+
+    # Sending
+
+    def _send_producer_data(self, now_ms: int) -> int:
+        cluster = self.metadata.cluster
+        ready = self.accumulator.ready(cluster, now_ms)
+        if ready.unknown_leader_topics:
+            for topic in ready.unknown_leader_topics:
+                self.metadata.add(topic, now_ms)
+            self.metadata.request_update()
+        wait_ms = ready.next_ready_check_ms
+        nodes = []
+        for node_id in ready.ready_nodes:
+            can_drain = self.client.ready(cluster.nodes[node_id], now_ms)
+            self.accumulator.update_node_latency(node_id, now_ms, can_drain=can_drain)
+            if can_drain:
+                nodes.append(node_id)
+            else:
+                wait_ms = min(wait_ms, self.client.poll_delay_ms(node_id, now_ms))
+        batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms) if nodes else {}
+        self._track(batches)
+        wait_ms = min(wait_ms, self._expire_batches(now_ms))
+        sent = False
+        for node_id, of_node in batches.items():
+            if of_node:
+                self._send_produce_request(node_id, of_node, cluster, now_ms)
+                sent = True
+        return 0 if sent else max(wait_ms, 0)
+
+    def _track(self, batches: Mapping[int, list[ProducerBatch]]) -> None:
+        for of_node in batches.values():
+            for batch in of_node:
+                self._in_flight_batches.setdefault(batch.topic_partition, []).append(batch)
+                if self.config.guarantee_message_order:
+                    self.accumulator.mute_partition(batch.topic_partition)
+
+    def _expire_batches(self, now_ms: int) -> int:
+        """Fail what delivery.timeout.ms has passed, queued or in flight; answers when the next one is due."""
+        accumulator = self.accumulator
+        accumulator.reset_next_expiry()
+        expired = accumulator.expired_batches(now_ms)
+        expired += self._expired_in_flight_batches(now_ms)
+        for batch in expired:
+            age_ms = now_ms - batch.created_ms
+            what = f"{batch.record_count} record(s) for {batch.topic_partition}"
+            text = f"expiring {what}: {age_ms} ms has passed since batch creation"
+            error = BatchExpired(text, "delivery.timeout.ms")
+            self.completion.expire(batch, error, now_ms)
+        return max(accumulator.next_expiry_ms - now_ms, 0)
+
+    def _expired_in_flight_batches(self, now_ms: int) -> list[ProducerBatch]:
+        expired: list[ProducerBatch] = []
+        for key, batches in list(self._in_flight_batches.items()):
+            live = []
+            for batch in batches:
+                if batch.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
+                    expired.append(batch)
+                else:
+                    self.accumulator.note_expiry(batch)
+                    live.append(batch)
+            if live:
+                self._in_flight_batches[key] = live
+            else:
+                del self._in_flight_batches[key]
+        return expired
+
+    def _send_produce_request(
+        self, node_id: int, batches: Iterable[ProducerBatch], cluster: Cluster, now_ms: int
+    ) -> None:
+        by_partition: dict[TopicPartition, ProducerBatch] = {}
+        topics: dict[str, TopicProduceData] = {}
+        names: dict[bytes, str] = {}
+        highest: int | None = None
+        for batch in batches:
+            topic, partition = key = batch.topic_partition
+            by_partition[key] = batch
+            data = topics.get(topic)
+            if data is None:
+                topic_id = cluster.topic_id(topic)
+                if topic_id is None:
+                    highest = _HIGHEST_VERSION_WITH_NAMES
+                else:
+                    names[topic_id] = topic
+                data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id or ZERO_UUID)
+            data.partition_data.append(PartitionProduceData(index=partition, records=batch.close()))
+        request = ProduceRequest(
+            transactional_id=None,
+            acks=self.config.acks,
+            timeout_ms=self.config.request_timeout_ms,
+            topic_data=list(topics.values()),
+        )
+
+        def answered(response: ClientResponse) -> None:
+            self._handle_produce_response(response, by_partition, names)
+
+        self.requests_sent += 1
+        self.client.send(
+            node_id,
+            request,
+            now_ms,
+            callback=answered,
+            expect_response=self.config.acks != 0,
+            timeout_ms=self.config.request_timeout_ms,
+            highest_version=highest,
+        )
+
+    # Answers
+
+    def _handle_produce_response(
+        self,
+        response: ClientResponse,
+        batches: Mapping[TopicPartition, ProducerBatch],
+        names: Mapping[bytes, str],
+    ) -> None:
+        if isinstance(response.body, ProduceResponse):
+            self._handle_answer(response.body, response.answered_ms, batches, names)
+            return
+        answer = _without_answer(response)
+        for batch in batches.values():
+            self._complete(batch, answer, response.answered_ms)
+
+    def _handle_answer(
+        self,
+        response: ProduceResponse,
+        now_ms: int,
+        batches: Mapping[TopicPartition, ProducerBatch],
+        names: Mapping[bytes, str],
+    ) -> None:
+        leaders: dict[TopicPartition, LeaderIdAndEpoch] = {}
+        for topic in response.responses:
+            name = topic.name or names.get(topic.topic_id, "")
+            for partition in topic.partition_responses:
+                key = TopicPartition(name, partition.index)
+                batch = batches.get(key)
+                if batch is None:
+                    _log.warn("an answer about {key}, which was not asked about, is ignored", key=key)
+                    continue
+                answer = _answer_of(partition)
+                leader = partition.current_leader
+                if answer.tells_leader and leader.leader_id >= 0 and leader.leader_epoch >= 0:
+                    leaders[key] = LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
+                self._complete(batch, answer, now_ms)
+        if leaders:
+            nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in response.node_endpoints]
+            self.metadata.update_leaders(leaders, nodes)
+
+    def _complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
+        batch.in_flight = False
+        batches = self._in_flight_batches.get(batch.topic_partition)
+        if batches is not None:
+            batches[:] = [other for other in batches if other is not batch]
+            if not batches:
+                del self._in_flight_batches[batch.topic_partition]
+        self.completion.complete(batch, answer, now_ms)
+        if self.config.guarantee_message_order:
+            self.accumulator.unmute_partition(batch.topic_partition)
+
+
+def _answer_of(partition: PartitionProduceResponse) -> PartitionAnswer:
+    return PartitionAnswer(
+        error_code=ErrorCode(partition.error_code),
+        base_offset=partition.base_offset,
+        log_append_time_ms=partition.log_append_time_ms,
+        log_start_offset=partition.log_start_offset,
+        message=partition.error_message,
+        record_errors={error.batch_index: error.batch_index_error_message for error in partition.record_errors},
+    )
+
+
+def _without_answer(response: ClientResponse) -> PartitionAnswer:
+    """What stands for an answer that was not asked for, or did not come."""
+    delivery = response.delivery
+    if delivery is Delivery.WRITTEN:
+        return PartitionAnswer(error_code=ErrorCode.NONE)
+    if delivery is Delivery.VERSION_MISMATCH:
+        return PartitionAnswer(error_code=ErrorCode.UNSUPPORTED_VERSION, message=str(response.mismatch))
+    message = f"disconnected from node {response.node_id}"
+    if delivery is Delivery.TIMED_OUT:
+        return PartitionAnswer(error_code=ErrorCode.REQUEST_TIMED_OUT, message=f"{message} due to time-out")
+    return PartitionAnswer(error_code=ErrorCode.NETWORK_EXCEPTION, message=message)

@@ -1,0 +1,320 @@
+"""The producer for programs with threads. Mirrors KafkaProducer: `send` from any thread, one network thread a producer.
+
+    with Producer(bootstrap_servers="localhost:9092", acks="all") as producer:
+        future = producer.send("orders", b"value", key=b"key")
+        print(future.result(timeout=10).offset)
+
+A record is appended in the caller's thread; the network thread is woken once for many. `send` waits at most
+max.block.ms, for
+metadata and for memory together. What is wrong with a record or its topic comes with the future and `on_delivery`; a
+producer that
+is closed, or a value that cannot be serialized, is raised.
+"""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import random
+import warnings
+import weakref
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from threading import Event, current_thread
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+
+from broker_client.core.buffer_pool import WaiterState
+from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
+from broker_client.errors import (
+    ProducerClosed,
+    ProducerError,
+    ProducerForked,
+    SerializationError,
+    WaitExpired,
+)
+from broker_client.producer_config import ProducerConfig, Serializer
+from sim_runtime.deadlines import DeadlineExceeded
+from sim_runtime.reactor_thread import ReactorThread
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from twisted.internet.defer import Deferred
+
+    from broker_client.core.trace import Trace
+    from broker_client.records import Headers, PartitionInfo
+
+__all__ = ["Producer"]
+
+# What a wait without a time-out of its caller gets beyond all the time-outs that end it anyway.
+_GRACE_MS: Final = 5_000
+_CLIENT_IDS: Final = itertools.count(1)
+
+GivenHeaders: TypeAlias = Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None]
+
+
+class Producer:
+    """Thread-safe; share one among threads. `close` it, or use it in a `with`."""
+
+    def __init__(
+        self,
+        config: Mapping[str, object] | None = None,
+        *,
+        trace: Trace | None = None,
+        random: random.Random | None = None,
+        **options: object,
+    ) -> None:
+        given = {**(config or {}), **options}
+        if "client.id" not in given and "client_id" not in given:
+            given["client.id"] = f"producer-{next(_CLIENT_IDS)}"
+        self.config = ProducerConfig(given)
+        self._key_serializer = self.config.key_serializer
+        self._value_serializer = self.config.value_serializer
+        self._max_block_ms = self.config.number("max.block.ms")
+        self._pid = os.getpid()
+        self._closed = False
+        self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}")
+        reactor = self._thread.reactor
+        self._core: ProducerCore = self._thread.call(
+            lambda: ProducerCore(
+                self.config,
+                reactor,
+                random if random is not None else _fresh_random(),
+                call_from_thread=reactor.callFromThread,
+                trace=trace,
+            )
+        )
+        self._try_append = self._core.try_append
+        self._at_exit = _warn_at_exit(self)
+
+    def send(
+        self,
+        topic: str,
+        value: object = None,
+        key: object = None,
+        partition: int | None = None,
+        headers: GivenHeaders = NO_HEADERS,
+        timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
+    ) -> FutureRecordMetadata:
+        """Append a record; answers its future. `on_delivery(metadata, error)` is called on the network thread."""
+        if self._closed or os.getpid() != self._pid:
+            self._refuse("send")
+        if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
+            value = _serialized("value", value, self._value_serializer, topic)
+        if (type(key) is not bytes and key is not None) or (self._key_serializer is not None and key is not None):
+            key = _serialized("key", key, self._key_serializer, topic)
+        checked: Headers = NO_HEADERS if headers is NO_HEADERS else _checked_headers(headers)
+        try:
+            answer = self._try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
+            if answer is WaitFor.METADATA or answer is WaitFor.MEMORY:
+                return self._send_blocking(topic, partition, timestamp_ms, key, value, checked, on_delivery)
+        except ProducerClosed:
+            raise
+        except ProducerError as error:
+            return FutureRecordMetadata.failed(topic, error, on_delivery)
+        return answer
+
+    def flush(self, timeout: float | None = None) -> None:
+        """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
+        self._check("flush")
+        self._wait("flush", self._core.flush, timeout)
+
+    def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        """The topic's partitions; waits at most max.block.ms for them."""
+        self._check("partitions_for")
+        return self._thread.call(self._core.partitions_for, topic, timeout_s=(self._max_block_ms + _GRACE_MS) / 1000)
+
+    def metrics(self) -> dict[str, float]:
+        """Totals and gauges under Java's names."""
+        core = self._core
+        completion = core.sender.completion
+        selector = core.client.selector
+        return {
+            "record-send-total": completion.records_acknowledged,
+            "record-error-total": completion.records_failed,
+            "record-retry-total": completion.records_retried,
+            "batch-split-total": completion.splits,
+            "request-total": core.sender.requests_sent,
+            "requests-in-flight": core.client.in_flight_count(),
+            "buffer-total-bytes": core.pool.memory_bytes,
+            "buffer-available-bytes": core.pool.available_bytes,
+            "waiting-threads": core.pool.queued,
+            "connection-creation-total": selector.connections_created,
+            "connection-close-total": selector.connections_closed,
+            "outgoing-byte-total": selector.bytes_sent,
+            "incoming-byte-total": selector.bytes_received,
+        }
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether records can be sent: not closed, and in the process that made it."""
+        return not self._closed and os.getpid() == self._pid
+
+    def unacknowledged_records(self) -> int:
+        """How many records were appended and have not ended."""
+        return sum(batch.record_count for batch in self._core.accumulator.incomplete_batches())
+
+    def close(self, timeout: float | None = None) -> None:
+        """Send what there is, at most `timeout` seconds (None: as long as it may take), fail the rest,
+
+        end the thread.
+        """
+        if self._closed:
+            return
+        if os.getpid() != self._pid:
+            self._refuse("close")
+        self._closed = True
+        atexit.unregister(self._at_exit)
+        timeout_ms = None if timeout is None else int(timeout * 1000)
+        limit_s = (self._longest_wait_ms() if timeout_ms is None else timeout_ms + _GRACE_MS) / 1000
+        try:
+            self._thread.call(self._core.close, timeout_ms, timeout_s=limit_s)
+        finally:
+            self._thread.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # After an interrupt nobody wants to wait for what is queued.
+        self.close(0 if error_type is KeyboardInterrupt else None)
+
+    # Details
+
+    def _send_blocking(
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp_ms: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        on_delivery: DeliveryCallback | None,
+    ) -> FutureRecordMetadata:
+        """Wait in the caller's thread for metadata and memory, max.block.ms in all."""
+        core = self._core
+        if current_thread().name == self._thread.name:
+            # A callback on the network thread cannot wait for that thread: the record waits in the core.
+            return core.send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
+        seconds = core.reactor.seconds
+        began = seconds()
+        granted = 0
+        while True:
+            changed = Event()
+            core.metadata.on_change(changed.set)
+            answer = core.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery, granted)
+            if answer is not WaitFor.METADATA:
+                core.metadata.forget(changed.set)
+            elif granted:
+                core.pool.deallocate(granted)
+            if isinstance(answer, FutureRecordMetadata):
+                return answer
+            granted = 0
+            left_s = self._max_block_ms / 1000 - (seconds() - began)
+            if answer is WaitFor.METADATA:
+                if left_s <= 0 or not changed.wait(left_s):
+                    core.metadata.forget(changed.set)
+                    raise core.metadata_timeout(topic, partition)
+            else:
+                granted = self._wait_for_memory(core.accumulator.batch_memory(key, value, headers), left_s)
+
+    def _wait_for_memory(self, size_bytes: int, left_s: float) -> int:
+        woken = Event()
+        waiter = self._core.pool.wait(size_bytes, woken.set)
+        self._core.wakeup()  # callers who wait make every batch sendable
+        woken.wait(max(left_s, 0))
+        if waiter.abandon():
+            raise self._core.memory_timeout(size_bytes)
+        if waiter.state is WaiterState.CLOSED:
+            raise ProducerClosed("the producer was closed while a send waited for memory")
+        return size_bytes
+
+    def _wait(
+        self, name: str, function: Callable[[], Coroutine[Deferred[None], Any, None]], timeout: float | None
+    ) -> None:
+        limit_s = self._longest_wait_ms() / 1000 if timeout is None else timeout
+        try:
+            self._thread.call(function, timeout_s=limit_s)
+        except DeadlineExceeded:
+            raise WaitExpired(f"{name} is not done after {limit_s:g} s", f"{name}(timeout)") from None
+
+    def _longest_wait_ms(self) -> int:
+        config = self.config
+        return config.delivery_timeout_ms + config.number("request.timeout.ms") + self._max_block_ms + _GRACE_MS
+
+    def _check(self, name: str) -> None:
+        if self._closed or os.getpid() != self._pid:
+            self._refuse(name)
+
+    def _refuse(self, name: str) -> None:
+        if os.getpid() != self._pid:
+            raise ProducerForked(
+                f"cannot {name}: the producer was made in process {self._pid}, this is process {os.getpid()}, "
+                "and its network thread stayed there; make a producer after the fork"
+            )
+        raise ProducerClosed(f"cannot {name}: the producer is closed")
+
+
+def _fresh_random() -> random.Random:
+    return random.Random()
+
+
+def _serialized(what: str, value: object, serializer: Serializer | None, topic: str) -> bytes | None:
+    if serializer is not None:
+        try:
+            value = serializer(value)
+        except Exception as error:
+            raise SerializationError(f"{what}.serializer raised for a {what} of topic {topic!r}: {error}") from error
+    if value is None or type(value) is bytes:
+        return value
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    raise SerializationError(
+        f"a {what} of topic {topic!r} is {type(value).__name__}, not bytes or None: set {what}.serializer"
+    )
+
+
+def _checked_headers(headers: GivenHeaders) -> Headers:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    checked: list[tuple[str, bytes | None]] = []
+    try:
+        for name, value in pairs:
+            if not isinstance(name, str):
+                raise SerializationError(f"header name {name!r} is {type(name).__name__}, not str")
+            checked.append((name, _header_value(name, value)))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, SerializationError):
+            raise
+        raise SerializationError(f"headers {headers!r}: expected pairs of a name and bytes or None") from error
+    return checked
+
+
+def _header_value(name: str, value: object) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytearray, memoryview)):
+        return bytes(value)
+    raise SerializationError(f"header {name!r} has a value of {type(value).__name__}, not bytes, str or None")
+
+
+def _warn_at_exit(producer: Producer) -> Callable[[], None]:
+    reference = weakref.ref(producer)
+
+    def warn() -> None:
+        left = reference()
+        if left is None or not left.is_usable:
+            return
+        unsent = left.unacknowledged_records()
+        if unsent:
+            which = f"{unsent} records of {left.config.client_id}"
+            text = f"the process ends with {which} unacknowledged: close() the producer"
+            warnings.warn(text, RuntimeWarning, stacklevel=1)
+
+    atexit.register(warn)
+    return warn
