@@ -120,7 +120,7 @@ def _pill(tone: str, text: str) -> str:
 def _run(number: int, run: RunRecord) -> str:
     sections = [
         f'<div class="head"><h2>{escape(run.name)}</h2>{_validity(run)}{_expected(run)}</div>',
-        f'<p class="soft">{escape(run.description)}</p>' if run.description else "",
+        *(f'<p class="soft">{escape(part)}</p>' for part in run.description.split("\n\n") if part),
         _tiles(run),
         _list("Not as expected", run.judgement.misses),
         _list("Why the verdict is so", () if run.verdict.validity is Validity.VALID else run.verdict.reasons),

@@ -40,8 +40,8 @@ class LoadProducer(Protocol):
     ) -> object:
         """Take a record; calls back once with its metadata and its error."""
 
-    def close(self, timeout_s: float) -> None:
-        """Send what is buffered, report everything, and end."""
+    def close(self, timeout: float, /) -> None:
+        """Send what is buffered, report everything, and end, in at most `timeout` seconds."""
 
 
 ProducerFactory = Callable[[Mapping[str, str]], LoadProducer]

@@ -34,7 +34,6 @@ def start_session(app_name: str = "broker-sim", *, task_slots: int = 2, memory: 
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(task_slots),
         # One task a producer: adaptive execution would merge small ones.
