@@ -152,6 +152,9 @@ class Partition:
         self.leader_id = self._host.broker_id
         if new_epoch:
             self.role_changed(ErrorCode.NOT_LEADER_OR_FOLLOWER if new_leader else None)
+        for session in self.sessions.values():
+            if session.follower_id not in registration.isr:
+                session.left_isr(self.topic_partition)
         self.maybe_increment_high_watermark(now_ms)
         return new_leader
 

@@ -4,7 +4,8 @@ Mirrors FetchSession, ReplicaManager.fetchMessages and DelayedFetch for follower
 have news (`_news`); what is idle costs nothing, neither per request nor per time. Bytes, errors and diverging epochs
 are answered at once, that is in the broker's next flush, so that one response carries what one turn of the reactor
 has appended. A moved high watermark alone waits, as in Kafka, for the end of replica.fetch.wait.max.ms: the parked
-Fetch stands for the empty ones that Kafka would exchange meanwhile.
+Fetch stands for the empty ones that Kafka would exchange meanwhile. While the follower is outside of an ISR that beat
+is kept, because only a fetch lets it back in.
 """
 
 from __future__ import annotations
@@ -91,6 +92,7 @@ class ReplicaFetchSession:
         self._news: dict[TopicPartition, None] = {}
         self._urgent = False
         self._sent: list[TopicPartition] = []
+        self._joining: dict[TopicPartition, None] = {}
         self._parked: Deferred[FetchResponse] | None = None
         self._parked_at_s = 0.0
         self._request: FetchRequest | None = None
@@ -110,8 +112,9 @@ class ReplicaFetchSession:
         self._next_epoch += 1
         if self._parked is not None:
             self.complete()
-        touched = dict.fromkeys(self._sent)
+        touched = {**dict.fromkeys(self._sent), **self._joining}
         self._sent = []
+        self._joining = {}
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
                 self._remove(TopicPartition(topic.topic, index))
@@ -132,8 +135,8 @@ class ReplicaFetchSession:
             self._look(topic_partition, broker_epoch)
         if self._urgent:
             self._host.wake_session(self)
-        elif self._news and self._beat is None:
-            self._start_beat()
+        else:
+            self._keep_beat()
         return parked
 
     def _look(self, topic_partition: TopicPartition, broker_epoch: int) -> None:
@@ -161,6 +164,8 @@ class ReplicaFetchSession:
             log_start_offset=asked.log_start_offset,
             broker_epoch=broker_epoch,
         )
+        if self.follower_id not in partition.isr:
+            self._joining[topic_partition] = None
         if asked.fetch_offset < log.log_end_offset:
             self._news[topic_partition] = None
             self._urgent = True
@@ -184,10 +189,16 @@ class ReplicaFetchSession:
     def high_watermark_moved(self, topic_partition: TopicPartition) -> None:
         """The follower will hear of it with the next bytes, or when its Fetch has waited long enough."""
         self._news[topic_partition] = None
-        if self._parked is not None and self._beat is None and not self._urgent:
-            self._start_beat()
+        self._keep_beat()
 
-    def _start_beat(self) -> None:
+    def left_isr(self, topic_partition: TopicPartition) -> None:
+        """The controller has taken the follower out of the ISR; its next fetches may bring it back."""
+        self._joining[topic_partition] = None
+        self._keep_beat()
+
+    def _keep_beat(self) -> None:
+        if self._parked is None or self._beat is not None or self._urgent or not (self._news or self._joining):
+            return
         assert self._request is not None
         wait_s = self._request.max_wait_ms / 1000
         waited_s = self._host.reactor.seconds() - self._parked_at_s
@@ -289,6 +300,7 @@ class ReplicaFetchSession:
 
     def _remove(self, topic_partition: TopicPartition) -> None:
         removed = self._partitions.pop(topic_partition, None)
+        self._joining.pop(topic_partition, None)
         if removed is None:
             return
         partition = self._host.get_partition(topic_partition, removed.topic_id)
