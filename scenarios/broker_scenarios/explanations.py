@@ -56,11 +56,12 @@ class Explainer:
             return Cause.TRUNCATED, self._range_text(truncation)
         if self._acks == 0:
             return Cause.NEVER_CONFIRMED, "acks=0, nobody confirmed it and no log ever held it"
-        election = _election_that_left_behind(events, finding.complete_us)
-        if election is not None:
+        change = _change_that_left_behind(events, finding.complete_us)
+        if change is not None:
+            election, previous = change
             why = (
                 f"broker {election.leader} became leader at epoch {election.leader_epoch}, "
-                f"{self._clock(election.time_us)}, without it; broker {election.previous_leader} never gave it back"
+                f"{self._clock(election.time_us)}, without it; broker {previous} never gave it back"
             )
             return Cause.LEADER_REPLACED, why
         return Cause.UNEXPLAINED, "no truncation and no election explains it"
@@ -91,8 +92,20 @@ def _truncation_at(events: PartitionEvents, offset: int, *, after_us: int) -> Tr
     return None
 
 
-def _election_that_left_behind(events: PartitionEvents, acked_us: int) -> Election | None:
-    """The first change of leader after the acknowledgement; else the last before: a cut-off leader acks on."""
-    changes = [each for each in events.elections if each.previous_leader not in {-1, each.leader}]
-    later = next((each for each in changes if each.time_us >= acked_us), None)
+def _change_that_left_behind(events: PartitionEvents, acked_us: int) -> tuple[Election, int] | None:
+    """The first change of leader after the acknowledgement, else the last before (a leader that is cut off acks on).
+
+    With it the leader before, over a time without any.
+    """
+    changes: list[tuple[Election, int]] = []
+    leader = -1
+    for election in events.elections:
+        before = election.previous_leader if leader < 0 else leader
+        if election.leader >= 0:
+            if before >= 0 and before != election.leader:
+                changes.append((election, before))
+            leader = election.leader
+        else:
+            leader = before
+    later = next((change for change in changes if change[0].time_us >= acked_us), None)
     return later or (changes[-1] if changes else None)

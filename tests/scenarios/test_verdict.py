@@ -66,6 +66,22 @@ def test_a_record_left_on_a_broker_that_never_came_back_names_the_election(story
     assert "broker 2 became leader at epoch 4" in finding.detail
 
 
+def test_an_election_after_a_time_without_leader_names_the_leader_before(story):
+    story.acked(1, 2).log(1)
+    gone = election(story, broker_id=-1, isr="")
+    back = election(story, previous_leader=-1, leader_epoch=5, unclean=True)
+    (finding,) = verdict_on(story, WEAK, journal=[gone, back]).findings
+    assert finding.cause is Cause.LEADER_REPLACED
+    assert "broker 2 became leader at epoch 5" in finding.detail
+    assert "broker 1 never gave it back" in finding.detail
+
+
+def test_the_first_election_of_a_partition_explains_no_loss(story):
+    story.acked(1, 2).log(1)
+    (finding,) = verdict_on(story, WEAK, journal=[election(story, previous_leader=-1)]).findings
+    assert finding.cause is Cause.UNEXPLAINED
+
+
 def test_a_loss_that_neither_truncation_nor_election_explains_breaks_even_acks_1(story):
     verdict = verdict_on(story.acked(1, 2).log(1), WEAK)
     assert verdict.validity is Validity.BROKEN
