@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from broker_sim.control.events import Event
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
-    from broker_sim.faults.rule import BrokerRef, Gate, Rule
+    from broker_sim.faults.rule import BrokerRef, DrawnGate, Rule
     from broker_sim.faults.strike import FaultTarget
     from sim_runtime.random_streams import RandomStreams
 
@@ -92,7 +92,7 @@ class FaultEngine:
         self._reactor = reactor
         self._streams = streams
         self._rules: dict[str, _RuleState] = {}
-        self._waiting: list[tuple[Gate, _RuleState, bool]] = []
+        self._waiting: list[tuple[DrawnGate, _RuleState, bool]] = []
         self._by_phase: dict[Phase, list[_RuleState]] = {}
         self._held = 0
         cluster.journal.subscribe(self._hear)
@@ -111,7 +111,7 @@ class FaultEngine:
         if rule.when is None:
             self._open(state)
         else:
-            self._waiting.append((rule.when, state, True))
+            self._waiting.append((rule.when.drawn(state.random), state, True))
             self._look_at_gates()
 
     def remove(self, name: str) -> RuleReport:
@@ -251,7 +251,7 @@ class FaultEngine:
         self._by_phase.setdefault(rule.phase, []).append(state)
         self.active = True
         if rule.until is not None:
-            self._waiting.append((rule.until, state, False))
+            self._waiting.append((rule.until.drawn(state.random), state, False))
             self._look_at_gates()
 
     def _close(self, state: _RuleState) -> None:

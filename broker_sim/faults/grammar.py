@@ -26,7 +26,7 @@ from broker_sim.faults.acts import (
     Stop,
 )
 from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import Act, BrokerRef, Gate, KilledBy, LeaderOf, Rule, Select, Self
+from broker_sim.faults.rule import Act, BrokerRef, Gate, KilledBy, LeaderOf, Range, Rule, Select, Self
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.registry import API_KEYS, api_name
 
@@ -150,16 +150,16 @@ def _gate(value: object, key: str) -> Gate:
     if not given:
         raise RuleError((key,), f"empty; expected at least one of {', '.join(_GATE_KEYS)}")
 
-    def whole(name: str) -> int | None:
-        return _whole(given[name], (key, name), at_least=1) if name in given else None
+    def drawable(name: str, check: Callable[[object, tuple[str, ...]], float]) -> float | Range | None:
+        return _drawable(given[name], (key, name), check) if name in given else None
 
     return Gate(
-        acked_share=_share(given["acked_share"], (key, "acked_share")) if "acked_share" in given else None,
-        acked_records=whole("acked_records"),
-        appended_records=whole("appended_records"),
-        appended_batches=whole("appended_batches"),
+        acked_share=drawable("acked_share", _share),
+        acked_records=drawable("acked_records", _at_least_one),
+        appended_records=drawable("appended_records", _at_least_one),
+        appended_batches=drawable("appended_batches", _at_least_one),
         after=_text(given["after"], (key, "after")) if "after" in given else None,
-        delay_ms=_number(given.get("delay_ms", 0), (key, "delay_ms"), at_least=0),
+        delay_ms=drawable("delay_ms", _not_negative) or 0,
     )
 
 
@@ -280,6 +280,26 @@ def _share(value: object, path: tuple[str, ...]) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
         raise RuleError(path, f"expected a share above 0 and up to 1, not {_shown(value)}")
     return value
+
+
+def _at_least_one(value: object, path: tuple[str, ...]) -> int:
+    return _whole(value, path, at_least=1)
+
+
+def _not_negative(value: object, path: tuple[str, ...]) -> float:
+    return _number(value, path, at_least=0)
+
+
+def _drawable(value: object, path: tuple[str, ...], check: Callable[[object, tuple[str, ...]], float]) -> float | Range:
+    """A number, or `[low, high]`: a range to draw from."""
+    if not isinstance(value, list):
+        return check(value, path)
+    if len(value) != 2:
+        raise RuleError(path, f"expected a number or [low, high], not {_shown(value)}")
+    low, high = (check(item, path) for item in value)
+    if low > high:
+        raise RuleError(path, f"expected [low, high] with low not above high, not {_shown(value)}")
+    return Range(low, high)
 
 
 def _numbers(value: object, path: tuple[str, ...], *, at_least: int) -> tuple[int, ...]:

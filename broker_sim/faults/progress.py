@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from broker_sim.control.events import BatchAppended, Event, ProduceAnswered
 
 if TYPE_CHECKING:
-    from broker_sim.faults.rule import Gate
+    from broker_sim.faults.rule import DrawnGate
 
 
 class Progress:
@@ -35,7 +35,7 @@ class Progress:
             return True
         return False
 
-    def reached(self, gate: Gate) -> bool:
+    def reached(self, gate: DrawnGate) -> bool:
         """Whether every condition of the gate holds (its delay is the engine's)."""
         if gate.acked_share is not None and (
             self.expected_records is None or self.acked_records < gate.acked_share * self.expected_records

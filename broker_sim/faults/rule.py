@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    from random import Random
     from typing import ClassVar
 
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
@@ -110,19 +111,55 @@ class Select:
         return f"replica {point.replica_id} is not {wanted}"
 
 
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A number that is drawn, evenly, between two others."""
+
+    low: float
+    high: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """When a rule opens or closes: every condition that is given must hold, then `delay_ms` more pass.
 
-    `acked_share` is a part of the records that the run expects; `after` is the name of a rule that has struck.
+    `acked_share` is a part of the records that the run expects; `after` is the name of a rule that has struck. A number
+    may be a range: the rule's own random stream draws from it once, so that each seed has its own moment.
     """
 
-    acked_share: float | None = None
-    acked_records: int | None = None
-    appended_records: int | None = None
-    appended_batches: int | None = None
+    acked_share: float | Range | None = None
+    acked_records: float | Range | None = None
+    appended_records: float | Range | None = None
+    appended_batches: float | Range | None = None
     after: str | None = None
-    delay_ms: float = 0
+    delay_ms: float | Range = 0
+
+    def drawn(self, random: Random) -> DrawnGate:
+        """The gate with a number drawn from each range, in the order of the fields."""
+        return DrawnGate(
+            acked_share=_drawn(self.acked_share, random),
+            acked_records=_drawn(self.acked_records, random),
+            appended_records=_drawn(self.appended_records, random),
+            appended_batches=_drawn(self.appended_batches, random),
+            after=self.after,
+            delay_ms=_drawn(self.delay_ms, random) or 0,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnGate:
+    """A gate of one run: numbers, no ranges."""
+
+    acked_share: float | None
+    acked_records: float | None
+    appended_records: float | None
+    appended_batches: float | None
+    after: str | None
+    delay_ms: float
+
+
+def _drawn(value: float | Range | None, random: Random) -> float | None:
+    return random.uniform(value.low, value.high) if isinstance(value, Range) else value
 
 
 class Act(Protocol):

@@ -20,17 +20,24 @@ _BROKER: Final = {
         {"type": "string", "pattern": "^(self|leader of .+-[0-9]+|killed by .+)$"},
     ],
 }
+
+
+def _or_range(number: dict[str, Any]) -> dict[str, Any]:
+    """A number, or `[low, high]` to draw it from."""
+    return {"oneOf": [number, {"type": "array", "items": number, "minItems": 2, "maxItems": 2}]}
+
+
 _GATE: Final = {
     "type": "object",
     "additionalProperties": False,
     "minProperties": 1,
     "properties": {
-        "acked_share": _SHARE | {"description": "a part of the load's records acknowledged"},
-        "acked_records": _WHOLE,
-        "appended_records": _WHOLE,
-        "appended_batches": _WHOLE,
+        "acked_share": _or_range(_SHARE) | {"description": "a part of the load's records acknowledged"},
+        "acked_records": _or_range(_WHOLE),
+        "appended_records": _or_range(_WHOLE),
+        "appended_batches": _or_range(_WHOLE),
         "after": {"type": "string", "description": "the name of a rule that has struck"},
-        "delay_ms": {"type": "number", "minimum": 0},
+        "delay_ms": _or_range({"type": "number", "minimum": 0}),
     },
 }
 _ACT_VALUES: Final[dict[str, dict[str, Any]]] = {

@@ -162,6 +162,18 @@ def test_a_share_of_the_load_needs_the_size_of_the_load(bench: Bench) -> None:
     assert bench.cluster.done == [("kill", 1)]
 
 
+def test_a_range_is_drawn_once_by_the_seed() -> None:
+    moments = []
+    for _ in range(2):
+        bench = Bench()
+        bench.add(name="crash", when={"delay_ms": [100, 900]}, act={"kill": 1})
+        while not bench.cluster.done:
+            bench.reactor.run_for(ms=1)
+        moments.append(bench.reactor.now_us)
+    assert moments[0] == moments[1]
+    assert 100_000 <= moments[0] - VirtualReactor().now_us <= 900_000
+
+
 def test_a_killed_broker_comes_back_by_the_name_of_the_rule(bench: Bench) -> None:
     bench.add(name="crash", act={"kill": "leader of orders-1"})
     bench.add(name="back", when={"after": "crash", "delay_ms": 50}, act={"restart": "killed by crash"})
