@@ -3,9 +3,10 @@
 Mirrors the loops of LogValidator over DefaultRecordBatch's iterators. Kafka has more than one reader of records, and
 they answer differently for some malformed ones; `RecordReading` names them.
 
-Three speeds lie inside. Runs of records with one layout (equal sizes and key lengths, no headers) are checked column by
-column (`record_runs`); other records go through a loop over varints of one or two bytes; what is longer, has headers or
-is malformed goes through the slow reader, which also finds the words for the error.
+Four speeds lie inside. Runs of records with one layout (equal sizes and key lengths, no headers) are checked column by
+column (`record_runs`), records whose sizes alone differ with one `struct` call each (`record_shapes`); other records go
+through a loop over varints of one or two bytes; what is longer, has headers or is malformed goes through the slow
+reader, which also finds the words for the error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from enum import Enum, auto
 from typing import Final
 
 from protocol_specs.errors import InvalidRecord, MalformedVarint
-from protocol_specs.records.record_runs import measure_run
+from protocol_specs.records.record_runs import Layout, measure_run
+from protocol_specs.records.record_shapes import follow_shape
 from protocol_specs.records.varints import MAX_VARINT_BYTES, decode_varint, decode_varlong
 
 NOT_FOUND: Final = -1
@@ -23,8 +25,8 @@ NOT_FOUND: Final = -1
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
 _TWO_BYTES_END: Final = 1 << 14
-# A run that is shorter than this costs more than it saves; after such a try the next one waits twice as long.
-_RUN_WORTH_RECORDS: Final = 8
+# Skipping fewer records than this costs more than it saves; after such a try the next one waits twice as long.
+_WORTH_RECORDS: Final = 8
 
 
 class RecordReading(Enum):
@@ -119,7 +121,7 @@ class _Walk:
         data, count, low, high = self.data, self.count, self.low, self.high
         index = position = stop = length = timestamp = offset = key = 0
         null_key = 1
-        next_try, pause = 1, _RUN_WORTH_RECORDS
+        next_try, pause = 1, _WORTH_RECORDS
         while index < count:
             start = position
             try:
@@ -171,24 +173,33 @@ class _Walk:
                 low = delta
             index += 1
             if index >= next_try and plain:
-                index, position, next_try, pause = self._try_run(index, start, position, pause)
-        self.low, self.high = min(self.low, low), max(self.high, high)
+                index, position, next_try, pause = self._skip_ahead(index, start, position, pause)
+        self._widen(low, high)
         return position
 
-    def _try_run(self, index: int, start: int, position: int, pause: int) -> tuple[int, int, int, int]:
+    def _skip_ahead(self, index: int, start: int, position: int, pause: int) -> tuple[int, int, int, int]:
         """Skip the records that are like the one at `start`; answers where to go on, and when to try again."""
-        run = None
-        if self.count - index >= _RUN_WORTH_RECORDS:
-            run = measure_run(self.data, start, position - start, index, self.count)
-        if run is None:
+        first = index
+        if self.count - index >= _WORTH_RECORDS:
+            layout = Layout(self.data, start)
+            size = position - start
+            run = measure_run(self.data, layout, size, index, self.count)
+            if run is not None:
+                self._widen(run.min_timestamp_delta, run.max_timestamp_delta)
+                position += run.records_count * size
+                index += run.records_count
+            if index - first < _WORTH_RECORDS:
+                shaped = follow_shape(self.data, layout, position, index, self.count)
+                if shaped is not None:
+                    self._widen(shaped.min_timestamp_delta, shaped.max_timestamp_delta)
+                    position, index = shaped.position, shaped.index
+        if index - first < _WORTH_RECORDS:
             return index, position, index + pause, pause * 2
-        self.low = min(self.low, run.min_timestamp_delta)
-        self.high = max(self.high, run.max_timestamp_delta)
-        position += run.records_count * (position - start)
-        index += run.records_count
-        if run.records_count < _RUN_WORTH_RECORDS:
-            return index, position, index + pause, pause * 2
-        return index, position, index + 1, _RUN_WORTH_RECORDS
+        return index, position, index + 1, _WORTH_RECORDS
+
+    def _widen(self, low: int, high: int) -> None:
+        self.low = min(self.low, low)
+        self.high = max(self.high, high)
 
     def _note(self, index: int, offset: int, key: int) -> None:
         if offset != index << 1 and self.first_wrong_offset < 0:
@@ -201,8 +212,7 @@ class _Walk:
         for index in range(self.count):
             position, delta, offset, key, _ = self._read_record(position, index)
             self._note(index, offset, key)
-            self.low = min(self.low, delta)
-            self.high = max(self.high, delta)
+            self._widen(delta, delta)
         return position
 
     def _read_record(self, start: int, index: int) -> tuple[int, int, int, int, bool]:

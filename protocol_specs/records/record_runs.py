@@ -38,14 +38,49 @@ class RecordRun:
     max_timestamp_delta: int
 
 
-def measure_run(data: bytes, start: int, size: int, index: int, count: int) -> RecordRun | None:
-    """Measure the run after the record at `start`, which is sound, has no headers and takes `size` bytes.
+class Layout:
+    """Where the varints of a sound record without headers begin, and how long they are."""
+
+    __slots__ = (
+        "constant_columns",
+        "key_is_null",
+        "key_width",
+        "length_width",
+        "offset",
+        "offset_width",
+        "start",
+        "timestamp",
+        "timestamp_width",
+        "value_width",
+    )
+
+    def __init__(self, data: bytes, start: int) -> None:
+        self.start = start
+        after_length = _after(data, start)
+        self.length_width = after_length - start
+        self.timestamp = after_length + 1
+        self.offset = _after(data, self.timestamp)
+        self.timestamp_width = self.offset - self.timestamp
+        key = _after(data, self.offset)
+        self.offset_width = key - self.offset
+        value = after_key = _after(data, key)
+        self.key_width = after_key - key
+        key_size = _unsigned(data, key)
+        self.key_is_null = bool(key_size & 1)
+        if not self.key_is_null:
+            value += key_size >> 1
+        after_value = _after(data, value)
+        self.value_width = after_value - value
+        self.constant_columns = (*range(start, after_length), *range(value, after_value), *range(key, after_key))
+
+
+def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> RecordRun | None:
+    """Measure the run after the record of `layout`, which is sound, has no headers and takes `size` bytes.
 
     `index` is that of the next record, `count` that of all. None when not even the next record is like it.
     """
-    first = start + size
-    limit = min(count - index, (len(data) - first) // size)
-    layout = _Layout(data, start)
+    start = layout.start
+    limit = min(count - index, (len(data) - start) // size - 1)
     width = layout.offset_width
     if index < _ONE_BYTE_DELTAS:
         limit = min(limit, _ONE_BYTE_DELTAS - index) if width == 1 else 0
@@ -63,29 +98,6 @@ def measure_run(data: bytes, start: int, size: int, index: int, count: int) -> R
     if limit <= 0:
         return None
     return _measure_timestamps(data, layout, size, limit)
-
-
-class _Layout:
-    """Where the varints of a sound record begin, and how long they are."""
-
-    __slots__ = ("constant_columns", "offset", "offset_width", "timestamp", "timestamp_width")
-
-    def __init__(self, data: bytes, start: int) -> None:
-        after_length = _after(data, start)
-        self.timestamp = after_length + 1
-        self.offset = _after(data, self.timestamp)
-        self.timestamp_width = self.offset - self.timestamp
-        key = _after(data, self.offset)
-        self.offset_width = key - self.offset
-        value = after_key = _after(data, key)
-        key_size = _unsigned(data, key)
-        if not key_size & 1:
-            value += key_size >> 1
-        self.constant_columns = (
-            *range(start, after_length),
-            *range(value, _after(data, value)),
-            *range(key, after_key),
-        )
 
 
 def _after(data: bytes, position: int) -> int:
@@ -134,7 +146,7 @@ def _same_offsets(data: bytes, first: int, size: int, index: int, limit: int, wi
     return limit
 
 
-def _measure_timestamps(data: bytes, layout: _Layout, size: int, limit: int) -> RecordRun | None:
+def _measure_timestamps(data: bytes, layout: Layout, size: int, limit: int) -> RecordRun | None:
     width = layout.timestamp_width
     if width > _NINE_BYTES:
         return None

@@ -68,6 +68,11 @@ def expected_walk(drawn: Sequence[Record], base_timestamp: int = BASE_TIMESTAMP)
     )
 
 
+_builder = RecordBatchBuilder()
+_builder.append(BASE_TIMESTAMP, None, None)
+one_record = _builder.build()
+
+
 # What it sees
 
 
@@ -113,6 +118,26 @@ def test_runs_of_like_records_are_seen_with_every_exception(
                 case _:
                     record.timestamp += 10**7
     assert walk_records(section_of(drawn), count) == expected_walk(drawn)
+
+
+@st.composite
+def varied(draw: st.DrawFn) -> list[Record]:
+    """Draw records that differ in sizes, around those where a varint takes another byte."""
+    sizes = st.lists(st.sampled_from([0, 1, 30, 50, 55, 60, 63, 64, 65, 80, 99, 100, 101, 130]), min_size=1, max_size=9)
+    values = draw(sizes)
+    keys = draw(st.none() | sizes)
+    steps = draw(st.lists(st.sampled_from([0, 0, 0, 1, 5, -3, 63, 64, 100, 9000]), min_size=1, max_size=9))
+    return alike(
+        draw(st.integers(1, 200)),
+        key=lambda index: None if keys is None else bytes(keys[index % len(keys)]),
+        value=lambda index: bytes(values[index % len(values)]),
+        timestamp=lambda index: steps[index % len(steps)],
+    )
+
+
+@given(varied(), st.sampled_from(RecordReading))
+def test_records_of_varied_sizes_are_walked(drawn: list[Record], reading: RecordReading) -> None:
+    assert walk_records(section_of(drawn), len(drawn), reading=reading) == expected_walk(drawn)
 
 
 @given(records(max_size=60), st.lists(st.integers(-(2**31), 2**31 - 1), max_size=3))
@@ -166,6 +191,41 @@ def test_timestamps_that_leave_int64_are_told() -> None:
     assert high.timestamps_wrap(1)
     assert not high.timestamps_wrap(0)
     assert high.min_timestamp(-5) == 2**63 - 6
+
+
+@pytest.mark.parametrize("value_size", [100, 40])
+@pytest.mark.parametrize("key_size", [None, 5])
+def test_a_change_anywhere_in_a_run_or_shape_is_seen(value_size: int, key_size: int | None) -> None:
+    for growing in (0, 1):
+        drawn = alike(
+            30,
+            key=lambda _: None if key_size is None else bytes(key_size),
+            value=lambda index, growing=growing: bytes(value_size + growing * (index % 3)),
+        )
+        sound = section_of(drawn)
+        ends = [len(section_of(drawn[: index + 1])) for index in range(30)]
+        for at in range(ends[19], ends[20]):
+            for bit in (0x01, 0x02, 0x80):
+                section = bytes((*sound[:at], sound[at] ^ bit, *sound[at + 1 :]))
+                assert outcome(section, 30) == slow_outcome(section, 30), (at - ends[19], bit)
+
+
+def outcome(section: bytes, count: int) -> RecordsWalk | None:
+    try:
+        return walk_records(section, count)
+    except InvalidRecord:
+        return None
+
+
+def slow_outcome(section: bytes, count: int) -> RecordsWalk | None:
+    """What the reader makes of the section."""
+    header = peek_header(one_record)
+    header.records_count = count
+    header.batch_length = RECORD_BATCH_OVERHEAD - 12 + len(section)
+    try:
+        return expected_walk(read_records(header.pack() + section))
+    except InvalidRecord:
+        return None
 
 
 # What it refuses
@@ -255,11 +315,9 @@ def test_bytes_after_the_last_record_and_missing_records_are_refused(reading: Re
 # Hostile bytes
 
 
-@given(broken_bytes(records(max_size=40).map(section_of)), st.integers(0, 60))
+@given(broken_bytes(st.one_of(records(max_size=40), varied()).map(section_of)), st.integers(0, 200))
 def test_broken_records_are_read_and_walked_alike(section: bytes, count: int) -> None:
-    builder = RecordBatchBuilder()
-    builder.append(BASE_TIMESTAMP, None, None)
-    header = peek_header(builder.build())
+    header = peek_header(one_record)
     header.records_count = count
     header.batch_length = RECORD_BATCH_OVERHEAD - 12 + len(section)
     batch = header.pack() + section
