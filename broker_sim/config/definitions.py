@@ -1,6 +1,7 @@
 """The definitions of broker and topic configurations of each emulated release. Mirrors ConfigDef.
 
-They are data (`data/broker.json`, `data/topic.json`), read once per process and release.
+They are data (`data/broker.json` and its neighbours), read once per process and release. `describe_order` is the order
+in which DescribeConfigs lists them: that of a hash table of Kafka's.
 """
 
 from __future__ import annotations
@@ -80,6 +81,23 @@ def topic_definitions(release: str) -> Mapping[str, ConfigDefinition]:
     return _definitions("topic", behaviour_of(release).release)
 
 
+def group_definitions(release: str) -> Mapping[str, ConfigDefinition]:
+    """The group configurations of a release by name; none before groups had any."""
+    return _definitions("group", behaviour_of(release).release)
+
+
+def client_metrics_definitions(release: str) -> Mapping[str, ConfigDefinition]:
+    """The configurations of a client metrics subscription by name (KIP-714)."""
+    return _definitions("client_metrics", behaviour_of(release).release)
+
+
+@cache
+def describe_order(kind: str, release: str) -> tuple[str, ...]:
+    """The names of a kind (broker, topic, group, client_metrics) in the order of DescribeConfigs."""
+    text = resources.files("broker_sim.config").joinpath("data", "describe_order.json").read_text(encoding="utf-8")
+    return tuple(json.loads(text)[behaviour_of(release).release].get(kind, ()))
+
+
 _TYPES: Final = {kind.name.lower(): kind for kind in ConfigType}
 
 
@@ -92,7 +110,7 @@ def _tables(kind: str) -> dict[str, list[dict[str, object]]]:
 
 @cache
 def _definitions(kind: str, release: str) -> Mapping[str, ConfigDefinition]:
-    rows = [_definition(row) for row in _tables(kind)[release]]
+    rows = [_definition(row) for row in _tables(kind).get(release, ())]
     return MappingProxyType({row.name: row for row in sorted(rows, key=lambda row: row.name)})
 
 
@@ -101,7 +119,7 @@ def _definition(row: dict[str, object]) -> ConfigDefinition:
     assert isinstance(valid, dict)
     default = row.get("default")
     assert default is None or isinstance(default, bool | int | float | str | list)
-    synonyms = row.get("broker_synonyms") or []
+    synonyms = row.get("broker_synonyms") or ([{"name": row["broker_synonym"]}] if "broker_synonym" in row else [])
     assert isinstance(synonyms, list)
     return ConfigDefinition(
         name=str(row["name"]),

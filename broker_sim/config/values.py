@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from broker_sim.config.definitions import ConfigDefinition, ConfigType, ConfigValue
 from broker_sim.errors import ConfigError
 
+_VERSION_NAMES: Final = ("message.format.version", "log.message.format.version", "inter.broker.protocol.version")
+_THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+_THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
 
 
@@ -75,6 +79,10 @@ def _integer(definition: ConfigDefinition, text: str) -> int:
 def _check_range(definition: ConfigDefinition, value: ConfigValue) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value in definition.also:
         return
+    low, high = definition.minimum, definition.maximum
+    if definition.also and not (low is not None and high is not None and low <= value <= high):
+        reason = f"Value must be between {low} and {high} or equal to {definition.also[0]}"
+        raise ConfigValueError(definition.name, value, reason)
     if definition.minimum is not None and value < definition.minimum:
         raise ConfigValueError(definition.name, value, f"Value must be at least {definition.minimum}")
     if definition.maximum is not None and value > definition.maximum:
@@ -82,6 +90,11 @@ def _check_range(definition: ConfigDefinition, value: ConfigValue) -> None:
 
 
 def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
+    if definition.name in _VERSION_NAMES:
+        _check_version(definition, value)
+        return
+    if definition.name in _THROTTLED_NAMES and isinstance(value, list):
+        _check_throttled_replicas(definition, value)
     if definition.one_of and isinstance(value, str):
         known = [choice.lower() for choice in definition.one_of] if definition.ignore_case else definition.one_of
         if (value.lower() if definition.ignore_case else value) not in known:
@@ -90,6 +103,22 @@ def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
         for item in value:
             if item not in definition.list_of:
                 raise ConfigValueError(definition.name, item, f"String must be one of: {', '.join(definition.list_of)}")
+
+
+def _check_version(definition: ConfigDefinition, value: ConfigValue) -> None:
+    """A version may be cut before its IV suffix: 2.0 is 2.0-IV1."""
+    if value is not None and not any(f"{known}-".startswith(f"{value}-") for known in definition.one_of):
+        raise ConfigValueError(definition.name, value, f"Version {value} is not a valid version")
+
+
+def _check_throttled_replicas(definition: ConfigDefinition, value: list[str]) -> None:
+    if value == ["*"] or all(_THROTTLED_REPLICA.fullmatch(item) for item in value):
+        return
+    reason = (
+        f"{definition.name} must be the literal '*' or a list of replicas in the following format: "
+        "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+    )
+    raise ConfigValueError(definition.name, f"[{', '.join(value)}]", reason)
 
 
 def _java_double(value: float) -> str:

@@ -1,7 +1,7 @@
 """Creating and deleting topics: what is refused, in which words, and where replicas go. Pure functions of an image.
 
-Mirrors ControllerApis.createTopics and deleteTopics with ReplicationControlManager.createTopics. A request answers topic
-by topic; a whole request is refused only when it is late (`timeout_ms` 0) or would change too much at once.
+Mirrors ControllerApis.createTopics and deleteTopics with ReplicationControlManager.createTopics. Topics are answered one
+by one; a whole request is refused only when it is late (`timeout_ms` 0) or would change too much at once.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def create_topics(
     results += [_failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in duplicates]
     if counts[CLUSTER_METADATA_TOPIC_NAME] == 1:
         results.append(_refused_metadata_topic(config))
-    return TopicCreation(
-        response=CreateTopicsResponse(topics=results), topics=[] if request.validate_only else created
-    )
+    return TopicCreation(response=CreateTopicsResponse(topics=results), topics=[] if request.validate_only else created)
 
 
 def _too_much(topics: Sequence[CreatableTopic], config: BrokerConfig) -> str | None:
@@ -131,9 +129,7 @@ def _create(topic: CreatableTopic, image: MetadataImage, config: BrokerConfig, r
         partitions = _assigned_partitions(topic, image)
     else:
         partitions = _placed_partitions(topic, image, config, random)
-    return TopicImage(
-        name=topic.name, topic_id=random_topic_id(random), partitions=tuple(partitions), configs=configs
-    )
+    return TopicImage(name=topic.name, topic_id=random_topic_id(random), partitions=tuple(partitions), configs=configs)
 
 
 def _configs(topic: CreatableTopic, config: BrokerConfig) -> dict[str, str]:
@@ -244,7 +240,7 @@ def _registration(replicas: tuple[int, ...], image: MetadataImage) -> PartitionR
 
 
 def random_topic_id(random: Random) -> bytes:
-    """A version 4 UUID that is none of the reserved ones and whose text does not begin with a dash. As Uuid.randomUuid."""
+    """A version 4 UUID whose text does not begin with a dash, and so none of the reserved ones. As Uuid.randomUuid."""
     while True:
         bits = random.getrandbits(128) & ~(0xF << 76) | 0x4 << 76
         bits = bits & ~(0x3 << 62) | 0x2 << 62
@@ -285,8 +281,9 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: st
 def _hash_order(name: str) -> int:
     """The bucket of a string in a small Java HashSet, which is the order in which Kafka lists duplicates."""
     value = 0
-    for unit in name.encode("utf-16-be")[1::2]:
-        value = (31 * value + unit) & 0xFFFFFFFF
+    units = name.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
     return (value ^ value >> 16) & 0xF
 
 
@@ -338,11 +335,11 @@ def refused_deletion(
     request: DeleteTopicsRequest, error_code: ErrorCode, message: str | None = None
 ) -> DeleteTopicsResponse:
     """The answer when the whole request fails. Mirrors DeleteTopicsRequest.getErrorResponse."""
-    asked = [(name, ZERO_UUID) for name in request.topic_names]
-    asked += [(topic.name or "", topic.topic_id) for topic in request.topics]
+    asked: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
+    asked += [(topic.name, topic.topic_id) for topic in request.topics]
     return DeleteTopicsResponse(
         responses=[
-            DeletableTopicResult(name=name or None, topic_id=topic_id, error_code=error_code, error_message=message)
+            DeletableTopicResult(name=name, topic_id=topic_id, error_code=error_code, error_message=message)
             for name, topic_id in asked
         ]
     )

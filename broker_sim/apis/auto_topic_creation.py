@@ -1,0 +1,104 @@
+"""Topics that a broker has created because somebody asked for them. Mirrors AutoTopicCreationManager.
+
+Nobody waits for the creation: who asked is told that the topic is not there, and finds it when asking again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.logger import Logger
+
+from broker_sim.controller.topic_names import (
+    GROUP_METADATA_TOPIC_NAME,
+    SHARE_GROUP_STATE_TOPIC_NAME,
+    TRANSACTION_STATE_TOPIC_NAME,
+)
+from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker_sim.broker import Broker
+    from broker_sim.config.broker_config import BrokerConfig
+
+_log = Logger()
+_SHARE_PREFIX: Final = "share.coordinator.state.topic"
+
+
+def is_internal(name: str, config: BrokerConfig) -> bool:
+    """Whether Kafka keeps its own state in the topic."""
+    if name == SHARE_GROUP_STATE_TOPIC_NAME:
+        return config.behaviour.share_coordinator
+    return name in {GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME}
+
+
+def create_in_background(broker: Broker, names: Iterable[str]) -> None:
+    """Ask the controller for topics with legal names; what becomes of it is only logged."""
+    topics = [_creatable(name, broker.config) for name in names]
+    if not topics:
+        return
+    timeout_ms = broker.config.request_timeout_ms
+    request = CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)
+    answer = broker.forward_to_controller(request, timeout_ms=timeout_ms)
+    answer.addCallbacks(_created, lambda failure: failure.trap(LinkFailure))
+    answer.addErrback(lambda failure: _log.failure("Automatic topic creation failed", failure=failure))
+
+
+def _created(response: Any) -> None:
+    for topic in response.topics:
+        if topic.error_code:
+            _log.debug("Topic {topic} was not created: {reason}", topic=topic.name, reason=topic.error_message)
+
+
+def _creatable(name: str, config: BrokerConfig) -> CreatableTopic:
+    if name == GROUP_METADATA_TOPIC_NAME:
+        return _topic(
+            name,
+            config.offsets_topic_num_partitions,
+            config.offsets_topic_replication_factor,
+            {
+                "cleanup.policy": "compact",
+                "segment.bytes": config.offsets_topic_segment_bytes,
+                "compression.type": "producer",
+            },
+        )
+    if name == TRANSACTION_STATE_TOPIC_NAME:
+        return _topic(
+            name,
+            config.transaction_state_log_num_partitions,
+            config.transaction_state_log_replication_factor,
+            {
+                "unclean.leader.election.enable": "false",
+                "compression.type": "uncompressed",
+                "cleanup.policy": "compact",
+                "min.insync.replicas": config.transaction_state_log_min_isr,
+                "segment.bytes": config.transaction_state_log_segment_bytes,
+            },
+        )
+    if name == SHARE_GROUP_STATE_TOPIC_NAME and config.behaviour.share_coordinator:
+        return _topic(
+            name,
+            config[f"{_SHARE_PREFIX}.num.partitions"],
+            config[f"{_SHARE_PREFIX}.replication.factor"],
+            {
+                "cleanup.policy": "delete",
+                "compression.type": "producer",
+                "segment.bytes": config[f"{_SHARE_PREFIX}.segment.bytes"],
+                "retention.ms": "-1",
+                "min.insync.replicas": config[f"{_SHARE_PREFIX}.min.isr"],
+            },
+        )
+    return _topic(name, config.num_partitions, config.default_replication_factor, {})
+
+
+def _topic(name: str, partitions: object, replication_factor: object, configs: dict[str, object]) -> CreatableTopic:
+    assert isinstance(partitions, int)
+    assert isinstance(replication_factor, int)
+    return CreatableTopic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replication_factor,
+        configs=[CreatableTopicConfig(name=key, value=str(value)) for key, value in configs.items()],
+    )

@@ -1,0 +1,57 @@
+"""DescribeCluster (api key 60): brokers, controller, cluster id (KIP-700).
+
+Versions: v1 asks for brokers or controllers (KIP-919); a broker's listener only knows brokers. v2 can show fenced
+brokers (KIP-1073). Mirrors AuthHelper.computeDescribeClusterResponse and KafkaApis.handleDescribeCluster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED, controller_id
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.describe_cluster import DescribeClusterRequest
+
+DESCRIBE_CLUSTER: Final = 60
+BROKER_ENDPOINT: Final = 1
+CONTROLLER_ENDPOINT: Final = 2
+
+
+def handle_describe_cluster(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
+    """Answer from this broker's own view."""
+    if request.endpoint_type == CONTROLLER_ENDPOINT:
+        message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+        return _refused(ErrorCode.MISMATCHED_ENDPOINT_TYPE, message)
+    if request.endpoint_type != BROKER_ENDPOINT:
+        message = f"Unsupported endpoint type {request.endpoint_type}"
+        return _refused(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)
+    image = context.broker.metadata_cache.image
+    return DescribeClusterResponse(
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        endpoint_type=BROKER_ENDPOINT,
+        cluster_id=image.cluster_id,
+        controller_id=controller_id(context),
+        brokers=[
+            DescribeClusterBroker(
+                broker_id=node.id, host=node.host, port=node.port, rack=node.rack, is_fenced=node.fenced
+            )
+            for node in sorted(image.brokers.values(), key=lambda node: node.id)
+            if request.include_fenced_brokers or not node.fenced
+        ],
+        cluster_authorized_operations=CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else NOT_ASKED,
+    )
+
+
+def _refused(error_code: ErrorCode, message: str) -> DescribeClusterResponse:
+    return DescribeClusterResponse(error_code=error_code, error_message=message, endpoint_type=BROKER_ENDPOINT)
+
+
+register(ApiHandler(api_key=DESCRIBE_CLUSTER, handle=handle_describe_cluster))

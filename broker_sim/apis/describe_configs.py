@@ -1,0 +1,184 @@
+"""DescribeConfigs (api key 32): configurations of topics, this broker, its loggers, groups, client metrics.
+
+Versions: v1 sources and synonyms (KIP-226). v3 types and documentation (KIP-569; the texts are ours). A null or an empty
+list of keys asks for all; unknown keys are left out. Success has an empty error text, not null. Mirrors
+ConfigHelper.describeConfigs.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.config_entries import ConfigDescriber, ConfigSource
+from broker_sim.controller.topic_names import refused_name
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.describe_configs import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.broker import Broker
+    from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+
+DESCRIBE_CONFIGS: Final = 32
+
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
+    "incompatible broker. See the broker logs for more details."
+)
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+
+
+class ResourceType(IntEnum):
+    """What has configurations. Mirrors ConfigResource.Type."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+class _Refused(Exception):
+    def __init__(self, message: str, error_code: ErrorCode = ErrorCode.INVALID_REQUEST) -> None:
+        super().__init__(message)
+        self.message = message
+        self.error_code = error_code
+
+
+class _Resource:
+    """One resource of a request: what it names, and who can describe it."""
+
+    __slots__ = ("broker", "describer", "keys", "name")
+
+    def __init__(self, resource: DescribeConfigsResource, broker: Broker, describer: ConfigDescriber) -> None:
+        self.name = resource.resource_name
+        self.keys = resource.configuration_keys
+        self.broker = broker
+        self.describer = describer
+
+    def topic(self) -> Sequence[DescribeConfigsResourceResult]:
+        reason = refused_name(self.name)
+        if reason is not None:
+            raise _Refused(reason, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        topic = self.broker.metadata_cache.image.topics.get(self.name)
+        if topic is None:
+            raise _Refused("", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.describer.topic(topic.configs, self.keys)
+
+    def broker_config(self) -> Sequence[DescribeConfigsResourceResult]:
+        if not self.name:
+            return self.describer.cluster_default(self.keys)
+        self._expect_this_broker(" or empty string,")
+        return self.describer.broker(self.keys)
+
+    def broker_logger(self) -> Sequence[DescribeConfigsResourceResult]:
+        if not self.name:
+            raise _Refused("Broker id must not be empty")
+        self._expect_this_broker("")
+        root = DescribeConfigsResourceResult(
+            name="root", value="INFO", read_only=False, config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
+        )
+        return [root] if not self.keys or root.name in self.keys else []
+
+    def client_metrics(self) -> Sequence[DescribeConfigsResourceResult]:
+        if not self.name:
+            raise _Refused("Client metrics subscription name must not be empty")
+        return self.describer.client_metrics(self.keys)
+
+    def group(self) -> Sequence[DescribeConfigsResourceResult]:
+        if not self.broker.config.behaviour.describes_groups:
+            raise _Refused(_MALFORMED)
+        if not self.name:
+            raise _Refused("Group name must not be empty")
+        return self.describer.group(self.keys)
+
+    def _expect_this_broker(self, alternative: str) -> None:
+        if not _INTEGER.fullmatch(self.name) or not -(2**31) <= int(self.name) < 2**31:
+            msg = f"Broker id must be an integer, but it is: {self.name}"
+            raise _Refused(msg)
+        if int(self.name) != self.broker.id:
+            msg = f"Unexpected broker id, expected {self.broker.id}{alternative} but received {int(self.name)}"
+            raise _Refused(msg)
+
+
+_DESCRIBE: Final[dict[int, Callable[[_Resource], Sequence[DescribeConfigsResourceResult]]]] = {
+    ResourceType.TOPIC: _Resource.topic,
+    ResourceType.BROKER: _Resource.broker_config,
+    ResourceType.BROKER_LOGGER: _Resource.broker_logger,
+    ResourceType.CLIENT_METRICS: _Resource.client_metrics,
+    ResourceType.GROUP: _Resource.group,
+}
+
+
+def handle_describe_configs(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+    """Answer resource by resource."""
+    broker = context.broker
+    describer = ConfigDescriber(
+        broker.config,
+        identity_of(broker),
+        include_synonyms=request.include_synonyms,
+        include_documentation=request.include_documentation,
+    )
+    return DescribeConfigsResponse(results=[_result(resource, broker, describer) for resource in request.resources])
+
+
+def identity_of(broker: Broker) -> dict[str, str]:
+    """What a real broker's file says of itself, so that clients that look for it find it."""
+    endpoint = f"PLAINTEXT://{broker.host}:{broker.port}"
+    return {
+        "node.id": str(broker.id),
+        "broker.id": str(broker.id),
+        "process.roles": "broker",
+        "listeners": endpoint,
+        "advertised.listeners": endpoint,
+        "controller.listener.names": "CONTROLLER",
+        "inter.broker.listener.name": "PLAINTEXT",
+    }
+
+
+def _result(resource: DescribeConfigsResource, broker: Broker, describer: ConfigDescriber) -> DescribeConfigsResult:
+    describe = _DESCRIBE.get(resource.resource_type)
+    error_code, message = ErrorCode.NONE, ""
+    configs: Sequence[DescribeConfigsResourceResult] = ()
+    if describe is None:
+        error_code, message = ErrorCode.INVALID_REQUEST, _MALFORMED
+    else:
+        try:
+            configs = describe(_Resource(resource, broker, describer))
+        except _Refused as refused:
+            error_code, message = refused.error_code, refused.message
+    return DescribeConfigsResult(
+        error_code=error_code,
+        error_message=message,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=list(configs),
+    )
+
+
+def error_response(
+    request: DescribeConfigsRequest,
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> DescribeConfigsResponse:
+    """The whole request fails: every resource has the error."""
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(
+                error_code=error_code, resource_type=resource.resource_type, resource_name=resource.resource_name
+            )
+            for resource in request.resources
+        ]
+    )
+
+
+register(ApiHandler(api_key=DESCRIBE_CONFIGS, handle=handle_describe_configs, error_response=error_response))

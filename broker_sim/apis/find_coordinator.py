@@ -1,0 +1,144 @@
+"""FindCoordinator (api key 10): which broker coordinates a group, a transactional id or a share partition.
+
+Versions: v0 groups only. v1 key types and error texts. v4 many keys (KIP-699), without texts. v6 (4.x) share
+partitions, `group:topic id:partition` (KIP-932). The answer is the leader of the key's partition of an internal topic;
+the first to ask has the topic created and is told COORDINATOR_NOT_AVAILABLE. Mirrors
+KafkaApis.handleFindCoordinatorRequest and getCoordinator.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.auto_topic_creation import create_in_background
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.controller.topic_names import (
+    GROUP_METADATA_TOPIC_NAME,
+    SHARE_GROUP_STATE_TOPIC_NAME,
+    TRANSACTION_STATE_TOPIC_NAME,
+)
+from protocol_specs import uuids
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
+
+FIND_COORDINATOR: Final = 10
+BATCHES_SINCE: Final = 4
+ERROR_TEXTS_SINCE: Final = 1
+SHARE_SINCE: Final = 6
+NO_NODE: Final = (-1, "", -1)
+
+_TEXTS: Final = {
+    ErrorCode.NONE: "NONE",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the message was "
+        "sent to an incompatible broker. See the broker logs for more details."
+    ),
+}
+_INT32_MIN: Final = -(2**31)
+
+
+class CoordinatorType(IntEnum):
+    """What a key names. Mirrors FindCoordinatorRequest.CoordinatorType."""
+
+    GROUP = 0
+    TRANSACTION = 1
+    SHARE = 2
+
+
+def handle_find_coordinator(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+    """Answer key by key; an unknown key type fails the whole request."""
+    try:
+        key_type = CoordinatorType(request.key_type)
+    except ValueError:
+        return error_response(request, context, ErrorCode.INVALID_REQUEST)
+    if key_type is CoordinatorType.SHARE and not context.broker.config.behaviour.share_coordinator:
+        return error_response(request, context, ErrorCode.INVALID_REQUEST)
+    if context.api_version < BATCHES_SINCE:
+        error_code, node = _find(request.key, key_type, context)
+        return _single(error_code, node, context)
+    coordinators = []
+    for key in request.coordinator_keys:
+        error_code, (node_id, host, port) = _find(key, key_type, context)
+        coordinators.append(
+            Coordinator(key=key, node_id=node_id, host=host, port=port, error_code=error_code, error_message="")
+        )
+    return FindCoordinatorResponse(coordinators=coordinators)
+
+
+def error_response(
+    request: FindCoordinatorRequest, context: RequestContext, error_code: ErrorCode
+) -> FindCoordinatorResponse:
+    """The whole request fails: every key has the error and its text."""
+    if context.api_version < BATCHES_SINCE:
+        return _single(error_code, NO_NODE, context)
+    node_id, host, port = NO_NODE
+    text = _TEXTS.get(error_code)
+    return FindCoordinatorResponse(
+        coordinators=[
+            Coordinator(key=key, node_id=node_id, host=host, port=port, error_code=error_code, error_message=text)
+            for key in request.coordinator_keys
+        ]
+    )
+
+
+def _single(error_code: ErrorCode, node: tuple[int, str, int], context: RequestContext) -> FindCoordinatorResponse:
+    node_id, host, port = node
+    text = _TEXTS.get(error_code) if context.api_version >= ERROR_TEXTS_SINCE else None
+    return FindCoordinatorResponse(error_code=error_code, error_message=text, node_id=node_id, host=host, port=port)
+
+
+def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple[ErrorCode, tuple[int, str, int]]:
+    if key_type is CoordinatorType.SHARE and (context.api_version < SHARE_SINCE or not is_share_partition_key(key)):
+        return ErrorCode.INVALID_REQUEST, NO_NODE
+    broker = context.broker
+    image = broker.metadata_cache.image
+    name = _TOPICS[key_type]
+    topic = image.topics.get(name)
+    if topic is None:
+        create_in_background(broker, [name])
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
+    partition = topic.partitions[partition_for(key, len(topic.partitions))]
+    leader = image.brokers.get(partition.leader)
+    if leader is None:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
+    return ErrorCode.NONE, (leader.id, leader.host, leader.port)
+
+
+_TOPICS: Final = {
+    CoordinatorType.GROUP: GROUP_METADATA_TOPIC_NAME,
+    CoordinatorType.TRANSACTION: TRANSACTION_STATE_TOPIC_NAME,
+    CoordinatorType.SHARE: SHARE_GROUP_STATE_TOPIC_NAME,
+}
+
+
+def partition_for(key: str, partitions: int) -> int:
+    """The partition of an internal topic that holds a key's state: Java's string hash, made positive."""
+    value = 0
+    units = key.encode("utf-16-be", "surrogatepass")
+    for index in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
+    if value >= 1 << 31:
+        value -= 1 << 32
+    return 0 if value == _INT32_MIN else abs(value) % partitions
+
+
+def is_share_partition_key(key: str) -> bool:
+    """Whether a key is `group:topic id:partition`; the group may hold colons. Mirrors SharePartitionKey.validate."""
+    parts = key.rsplit(":", 2)
+    if len(parts) != 3 or not parts[0]:
+        return False
+    _, topic_id, partition = parts
+    try:
+        uuids.from_text(topic_id)
+        return -(2**31) <= int(partition) < 2**31
+    except ValueError:
+        return False
+
+
+register(ApiHandler(api_key=FIND_COORDINATOR, handle=handle_find_coordinator, error_response=error_response))

@@ -1,0 +1,67 @@
+"""InitProducerId (api key 22): a producer id and epoch for an idempotent producer (KIP-98).
+
+Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. The first request of a broker's life is
+COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids. Transactional ids need the transaction
+coordinator, which is not simulated yet: they are checked as Kafka does, then refused with UNSUPPORTED_VERSION, which
+clients take as fatal. Mirrors KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.init_producer_id import InitProducerIdResponse
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+
+INIT_PRODUCER_ID: Final = 22
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+
+_log = Logger()
+
+
+def handle_init_producer_id(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
+    """Give the next id of this broker's block, always with epoch 0."""
+    refused = _refuse(request, context)
+    if refused is not None:
+        return _refused(refused)
+    producer_id = context.broker.producer_ids.generate()
+    if isinstance(producer_id, ErrorCode):
+        return _refused(producer_id)
+    return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
+
+
+def _refuse(request: InitProducerIdRequest, context: RequestContext) -> ErrorCode | None:
+    if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
+        return ErrorCode.INVALID_REQUEST
+    if request.transactional_id is None:
+        return None
+    if not request.transactional_id:
+        return ErrorCode.INVALID_REQUEST
+    if not 0 < request.transaction_timeout_ms <= context.broker.config.transaction_max_timeout_ms:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
+    _log.warn("Transactions are not simulated: transactional id {id!r} is refused", id=request.transactional_id)
+    return ErrorCode.UNSUPPORTED_VERSION
+
+
+def _refused(error_code: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=error_code, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH)
+
+
+def error_response(
+    request: InitProducerIdRequest,  # noqa: ARG001 - nothing of it is answered
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> InitProducerIdResponse:
+    """The whole request fails."""
+    return _refused(error_code)
+
+
+register(ApiHandler(api_key=INIT_PRODUCER_ID, handle=handle_init_producer_id, error_response=error_response))
