@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.apis.metadata import CLUSTER_OPERATIONS, NOT_ASKED, controller_id
+from broker_sim.apis.metadata import cluster_operations, controller_id
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 
@@ -44,9 +44,7 @@ def handle_describe_cluster(request: DescribeClusterRequest, context: RequestCon
             for node in sorted(image.brokers.values(), key=lambda node: node.id)
             if request.include_fenced_brokers or not node.fenced
         ],
-        cluster_authorized_operations=CLUSTER_OPERATIONS
-        if request.include_cluster_authorized_operations
-        else NOT_ASKED,
+        cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),
     )
 
 

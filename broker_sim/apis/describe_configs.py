@@ -1,7 +1,7 @@
 """DescribeConfigs (api key 32): configurations of topics, this broker, its loggers, groups, client metrics.
 
-Versions: v1 sources and synonyms (KIP-226). v3 types and documentation (KIP-569; the texts are ours). A null or an empty
-list of keys asks for all; unknown keys are left out. Success has an empty error text, not null. Mirrors
+Versions: v1 sources and synonyms (KIP-226). v3 types and documentation (KIP-569; the texts are ours). A null or an
+empty list of keys asks for all; unknown keys are left out. Success has an empty error text, not null. Mirrors
 ConfigHelper.describeConfigs.
 """
 

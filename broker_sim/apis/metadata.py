@@ -52,7 +52,7 @@ def handle_metadata(request: MetadataRequest, context: RequestContext) -> Metada
             topics = _topics_by_id(ids, image, context)
         else:
             names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
-            topics = _topics_by_name(list(names), image, context, _may_create(request, context))
+            topics = _topics_by_name(list(names), image, context, may_create=_may_create(request, context))
     if request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
@@ -65,10 +65,13 @@ def handle_metadata(request: MetadataRequest, context: RequestContext) -> Metada
         cluster_id=image.cluster_id,
         controller_id=controller_id(context),
         topics=topics,
-        cluster_authorized_operations=CLUSTER_OPERATIONS
-        if request.include_cluster_authorized_operations
-        else NOT_ASKED,
+        cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),
     )
+
+
+def cluster_operations(*, asked: bool) -> int:
+    """What anybody may do with the cluster when there is no authorizer, as a bit field; the least int when not asked."""
+    return CLUSTER_OPERATIONS if asked else NOT_ASKED
 
 
 def controller_id(context: RequestContext) -> int:
@@ -120,7 +123,7 @@ def _topics_by_id(ids: list[bytes], image: MetadataImage, context: RequestContex
 
 
 def _topics_by_name(
-    names: list[str], image: MetadataImage, context: RequestContext, may_create: bool
+    names: list[str], image: MetadataImage, context: RequestContext, *, may_create: bool
 ) -> list[MetadataResponseTopic]:
     config = context.broker.config
     missing = [name for name in names if name not in image.topics]

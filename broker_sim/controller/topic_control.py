@@ -1,4 +1,4 @@
-"""The controller's side of CreateTopics and DeleteTopics: decide on its image, commit, answer. Mirrors ControllerApis."""
+"""The controller's side of CreateTopics and DeleteTopics: decide, commit, answer. Mirrors ControllerApis."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Creating and deleting topics: what is refused, in which words, and where replicas go. Pure functions of an image.
 
-Mirrors ControllerApis.createTopics and deleteTopics with ReplicationControlManager.createTopics. Topics are answered one
-by one; a whole request is refused only when it is late (`timeout_ms` 0) or would change too much at once.
+Mirrors ControllerApis.createTopics and deleteTopics with ReplicationControlManager.createTopics. Topics are answered
+one by one; a whole request is refused only when it is late (`timeout_ms` 0) or would change too much at once.
 """
 
 from __future__ import annotations
