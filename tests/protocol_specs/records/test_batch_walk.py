@@ -210,6 +210,14 @@ def test_a_change_anywhere_in_a_run_or_shape_is_seen(value_size: int, key_size: 
                 assert outcome(section, 30) == slow_outcome(section, 30), (at - ends[19], bit)
 
 
+def test_a_longer_key_length_in_a_shape_is_not_mistaken_for_a_short_one() -> None:
+    drawn = alike(30, key=lambda _: b"12345", value=lambda index: bytes(60 + index % 2))
+    lie = framed(b"\x00\x00", encode_varint(20), b"\x84", b"\x7f" * 66, b"\x02v", b"\x00")
+    section = section_of(drawn[:20]) + lie + section_of(drawn[21:])
+    assert slow_outcome(section, 30) is None
+    assert outcome(section, 30) is None
+
+
 def outcome(section: bytes, count: int) -> RecordsWalk | None:
     try:
         return walk_records(section, count)
