@@ -36,7 +36,8 @@ def is_internal(name: str, config: BrokerConfig) -> bool:
 
 def create_in_background(broker: Broker, names: Iterable[str]) -> None:
     """Ask the controller for topics with legal names; what becomes of it is only logged."""
-    topics = [_creatable(name, broker.config) for name in names]
+    brokers = len(broker.metadata_cache.image.brokers)
+    topics = [_creatable(name, broker.config, brokers) for name in names]
     if not topics:
         return
     timeout_ms = broker.config.request_timeout_ms
@@ -52,12 +53,12 @@ def _created(response: Any) -> None:
             _log.debug("Topic {topic} was not created: {reason}", topic=topic.name, reason=topic.error_message)
 
 
-def _creatable(name: str, config: BrokerConfig) -> CreatableTopic:
+def _creatable(name: str, config: BrokerConfig, brokers: int) -> CreatableTopic:
     if name == GROUP_METADATA_TOPIC_NAME:
         return _topic(
             name,
             config.offsets_topic_num_partitions,
-            config.offsets_topic_replication_factor,
+            _replication_factor("offsets.topic.replication.factor", config, brokers),
             {
                 "cleanup.policy": "compact",
                 "segment.bytes": config.offsets_topic_segment_bytes,
@@ -68,7 +69,7 @@ def _creatable(name: str, config: BrokerConfig) -> CreatableTopic:
         return _topic(
             name,
             config.transaction_state_log_num_partitions,
-            config.transaction_state_log_replication_factor,
+            _replication_factor("transaction.state.log.replication.factor", config, brokers),
             {
                 "unclean.leader.election.enable": "false",
                 "compression.type": "uncompressed",
@@ -81,7 +82,7 @@ def _creatable(name: str, config: BrokerConfig) -> CreatableTopic:
         return _topic(
             name,
             config[f"{_SHARE_PREFIX}.num.partitions"],
-            config[f"{_SHARE_PREFIX}.replication.factor"],
+            _replication_factor(f"{_SHARE_PREFIX}.replication.factor", config, brokers),
             {
                 "cleanup.policy": "delete",
                 "compression.type": "producer",
@@ -91,6 +92,13 @@ def _creatable(name: str, config: BrokerConfig) -> CreatableTopic:
             },
         )
     return _topic(name, config.num_partitions, config.default_replication_factor, {})
+
+
+def _replication_factor(name: str, config: BrokerConfig, brokers: int) -> int:
+    """As configured; the default of 3 is cut to the brokers there are, as whoever sets up a small Kafka has to do."""
+    value = config[name]
+    assert isinstance(value, int)
+    return value if name in config.overrides else min(value, brokers)
 
 
 def _topic(name: str, partitions: object, replication_factor: object, configs: dict[str, object]) -> CreatableTopic:

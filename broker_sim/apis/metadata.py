@@ -70,7 +70,7 @@ def handle_metadata(request: MetadataRequest, context: RequestContext) -> Metada
 
 
 def cluster_operations(*, asked: bool) -> int:
-    """What anybody may do with the cluster when there is no authorizer, as a bit field; the least int when not asked."""
+    """What anybody may do with the cluster without an authorizer, as a bit field; the least int when not asked."""
     return CLUSTER_OPERATIONS if asked else NOT_ASKED
 
 

@@ -21,8 +21,8 @@ class ReleaseBehaviour:
     """Produce below this version closes the connection although ApiVersions lists it."""
     list_offsets_special_timestamps_gated: bool
     """ListOffsets -3, -4, -5 need their own versions and other negatives are 35 (else taken as a time)."""
-    max_timestamp_of_append_time_topic_is_first: bool
-    """ListOffsets -3 on a LogAppendTime topic answers the first offset of the newest time (else the last)."""
+    max_timestamp_offset_is_the_records: bool
+    """ListOffsets -3 answers the first record with the largest timestamp (else the last one of its batch)."""
     duplicate_list_offsets_answered_once: bool
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
     list_offsets_isolation_always_checked: bool
@@ -53,7 +53,7 @@ _RELEASES: Final = {
         null_produce_records_hang=False,
         produce_lowest_served=0,
         list_offsets_special_timestamps_gated=False,
-        max_timestamp_of_append_time_topic_is_first=False,
+        max_timestamp_offset_is_the_records=False,
         duplicate_list_offsets_answered_once=False,
         list_offsets_isolation_always_checked=False,
         fetch_endpoints_for_followers=True,
@@ -71,7 +71,7 @@ _RELEASES: Final = {
         null_produce_records_hang=True,
         produce_lowest_served=3,
         list_offsets_special_timestamps_gated=True,
-        max_timestamp_of_append_time_topic_is_first=True,
+        max_timestamp_offset_is_the_records=True,
         duplicate_list_offsets_answered_once=True,
         list_offsets_isolation_always_checked=True,
         fetch_endpoints_for_followers=False,

@@ -51,6 +51,14 @@ def first_with_max_timestamp(segments: Sequence[LogSegment]) -> TimestampAndOffs
     return None
 
 
+def last_of_batch_with_max_timestamp(segments: Sequence[LogSegment]) -> TimestampAndOffset | None:
+    """The last record of the first batch with the log's largest timestamp: all that 3.x looks at."""
+    batch = _first_batch_with_max_timestamp(segments)
+    if batch is None:
+        return None
+    return TimestampAndOffset(batch.max_timestamp, batch.last_offset, batch.leader_epoch)
+
+
 def _first_batch_with_max_timestamp(segments: Sequence[LogSegment]) -> StoredBatch | None:
     segment = max(segments, key=_max_timestamp)
     if segment.max_timestamp == NO_TIMESTAMP:

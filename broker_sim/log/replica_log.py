@@ -21,7 +21,12 @@ from broker_sim.log.append_results import (
 from broker_sim.log.batch_validation import validate_and_assign_offset
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from broker_sim.log.log_segment import LogSegment
-from broker_sim.log.offset_lookup import TimestampAndOffset, first_at_or_after, first_with_max_timestamp
+from broker_sim.log.offset_lookup import (
+    TimestampAndOffset,
+    first_at_or_after,
+    first_with_max_timestamp,
+    last_of_batch_with_max_timestamp,
+)
 from broker_sim.log.producer_state import ProducerStateManager
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from broker_sim.topic_partition import TopicPartition
@@ -67,6 +72,7 @@ class ReplicaLog:
     """Batches in segments, between the log start offset and the log end offset."""
 
     __slots__ = (
+        "_behaviour",
         "_segments",
         "config",
         "epochs",
@@ -89,6 +95,7 @@ class ReplicaLog:
         self.log_start_offset = 0
         self.log_end_offset = 0
         self.high_watermark = 0
+        self._behaviour = broker_config.behaviour
         self.epochs = LeaderEpochCache()
         check_interval_ms = broker_config["producer.id.expiration.check.interval.ms"]
         assert isinstance(check_interval_ms, int)
@@ -216,11 +223,12 @@ class ReplicaLog:
     # Reading ---------------------------------------------------------------------------------------------
 
     def read(
-        self, offset: int, *, max_bytes: int, up_to: int = UNBOUNDED, at_least_one: bool = True
+        self, offset: int, *, max_bytes: int, up_to: int = UNBOUNDED, at_least_one: bool = True, fragment: bool = False
     ) -> list[StoredBatch]:
         """Whole batches of one segment from the one that holds `offset` on, below `up_to`, by reference.
 
-        At most `max_bytes`; with `at_least_one` the first batch comes even when it is larger.
+        At most `max_bytes`; with `at_least_one` the first batch comes even when it is larger. With `fragment` the
+        beginning of the next batch fills what is left of `max_bytes`, as consumers of a real broker get it.
         """
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise OffsetOutOfRange(offset, self.log_start_offset, self.log_end_offset)
@@ -236,6 +244,8 @@ class ReplicaLog:
                     break
                 left -= batch.size
                 if left < 0 and (found or not at_least_one):
+                    if fragment and found and left + batch.size > 0:
+                        found.append(batch.fragment(left + batch.size))
                     break
                 found.append(batch)
             if found or segment.index_of(offset) < len(batches):
@@ -268,8 +278,13 @@ class ReplicaLog:
         return first_at_or_after(self._segments, timestamp, self.log_start_offset)
 
     def max_timestamp_offset(self) -> TimestampAndOffset | None:
-        """The first record with the largest timestamp, None in a log without timestamps."""
-        return first_with_max_timestamp(self._segments)
+        """The first record with the largest timestamp, None in a log without timestamps.
+
+        3.x answers the last record of that record's batch.
+        """
+        if self._behaviour.max_timestamp_offset_is_the_records:
+            return first_with_max_timestamp(self._segments)
+        return last_of_batch_with_max_timestamp(self._segments)
 
     def _segment_index(self, offset: int) -> int:
         segments = self._segments

@@ -4,7 +4,7 @@ batches.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 NO_PRODUCER_ID: Final = -1
@@ -31,6 +31,10 @@ class StoredBatch:
     base_sequence: int
     is_control: bool
     is_transactional: bool
+
+    def fragment(self, size: int) -> StoredBatch:
+        """The first bytes of the batch, for a reader that has no room for more and will throw them away."""
+        return replace(self, data=self.data[:size], size=size)
 
     @property
     def next_offset(self) -> int:

@@ -125,6 +125,20 @@ def test_first_batch_comes_even_when_it_is_too_large_unless_told_otherwise() -> 
     assert log.read(0, max_bytes=1, at_least_one=False) == []
 
 
+def test_fragment_of_the_next_batch_fills_the_room_of_a_consumer() -> None:
+    log = log_with()
+    for _ in range(3):
+        append(log, batch(3))
+    size = len(batch(3))
+    whole, fragment = log.read(0, max_bytes=size + 5, fragment=True)
+    assert whole is log.batch_at(0)
+    second = log.batch_at(3)
+    assert second is not None
+    assert (bytes(fragment.data), fragment.size) == (second.data[:5], 5)
+    assert len(log.read(0, max_bytes=size, fragment=True)) == 1
+    assert len(log.read(0, max_bytes=1, fragment=True)) == 1
+
+
 def test_read_stops_at_the_bound_of_the_reader() -> None:
     log = log_with()
     for _ in range(3):
@@ -324,6 +338,14 @@ def test_max_timestamp_is_the_first_record_that_has_it() -> None:
     append(log, batch(3, timestamps=[100, 300, 300]))
     append(log, batch(2, timestamps=[300, 5]))
     assert log.max_timestamp_offset() == (300, 1, 0)
+
+
+def test_max_timestamp_of_3_7_is_the_last_record_of_the_batch() -> None:
+    broker_config = BrokerConfig.parse({}, release="3.7.2")
+    config = TopicConfig.resolve({}, broker_config)
+    log = ReplicaLog(topic="orders", partition=0, config=config, broker_config=broker_config, now_ms=NOW_MS)
+    append(log, batch(3, timestamps=[100, 300, 200]))
+    assert log.max_timestamp_offset() == (300, 2, 0)
 
 
 def test_max_timestamp_of_a_log_append_time_topic_is_the_batchs_first_record() -> None:
