@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.interception import Faults
     from broker_sim.network.socket_server import SocketServer
     from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
 
 INCARNATION_BITS: Final = 62
@@ -91,6 +92,7 @@ class Broker:
             random=self._random,
         )
         self._previous_epoch = NO_EPOCH
+        self._unpublished: MetadataImage | None = None
         alter_partition = AlterPartitionManager(
             reactor=self.reactor, links=self.links, broker_id=self.id, broker_epoch=self._epoch
         )
@@ -141,8 +143,8 @@ class Broker:
 
     @property
     def metadata_version(self) -> int:
-        """The version of the image that is applied."""
-        return self.metadata_cache.image.version
+        """The version of the newest image that is here; it is applied, unless the broker is still catching up."""
+        return (self._unpublished or self.metadata_cache.image).version
 
     def now_ms(self) -> int:
         """The broker's own clock."""
@@ -165,6 +167,7 @@ class Broker:
     def adopt(self, image: MetadataImage) -> None:
         """Run at once, as registered and unfenced in `image`: how a cluster starts as a whole."""
         self._begin()
+        self.links.attach(self.id, self)
         epoch = image.brokers[self.id].epoch
         self.replica_manager.broker_epoch = epoch
         self.lifecycle.adopt(epoch)
@@ -185,7 +188,6 @@ class Broker:
         return running
 
     def _begin(self) -> None:
-        self.links.attach(self.id, self)
         self.replica_manager.roles.start()
         self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
 
@@ -235,7 +237,11 @@ class Broker:
         self.replica_manager.broker_epoch = broker_epoch
 
     def caught_up(self) -> None:
-        """The metadata holds the own registration: open the doors."""
+        """The metadata holds the own registration: take the roles that it gives, and open the doors to everybody."""
+        image, self._unpublished = self._unpublished, None
+        assert image is not None, "the controller says so only of a version that was fetched"
+        self.links.attach(self.id, self)
+        self._publish(image)
         self.listen()
 
     def unfenced(self) -> None:
@@ -245,6 +251,15 @@ class Broker:
             running.callback(None)
 
     def _apply_image(self, image: MetadataImage) -> None:
+        if self.lifecycle.state is BrokerState.STARTING:
+            # As BrokerServer: what the metadata said of an earlier run of this broker is not acted upon. A broker that
+            # comes back before its old session has ended would else go on as leader.
+            self._unpublished = image
+            self._image_applied()
+        else:
+            self._publish(image)
+
+    def _publish(self, image: MetadataImage) -> None:
         old = self.metadata_cache.image
         self.metadata_cache.image = image
         self.replica_manager.apply_image(old, image)
@@ -258,6 +273,10 @@ class Broker:
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer another broker."""
         return answer_inter_broker(self.replica_manager, request, source)
+
+    def replica_fetcher(self, leader_id: int) -> ReplicaFetcher | None:
+        """What replicates from a leader here."""
+        return self.replica_manager.roles.fetchers.get(leader_id)
 
     def peer_reset(self, node_id: int) -> None:
         """Another node has died and its connection is reset."""

@@ -17,7 +17,9 @@ from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
+from broker_sim.controller.topic_control import TopicControl
 from broker_sim.errors import BrokerSimError
+from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.interception import NO_FAULTS
 from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
 from broker_sim.topic_partition import TopicPartition
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from broker_sim.controller.metadata_image import MetadataImage
-    from broker_sim.faults.interception import Faults
     from broker_sim.log.replica_log import ReplicaLog
     from sim_runtime.digest import EventDigest
     from sim_runtime.interfaces import IReactor
@@ -78,6 +79,7 @@ class Cluster:
         self.controller = Controller(
             reactor=reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
+        TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
@@ -95,6 +97,10 @@ class Cluster:
                 listen=listen,
                 image_applied=self._image_applied,
             )
+        self.faults = FaultEngine(cluster=self, reactor=reactor, streams=streams)
+        self.links.faults = self.faults
+        for broker in self.brokers.values():
+            broker.faults = self.faults
         self._topics = [self._topic_image(spec) for spec in topics]
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
@@ -128,6 +134,7 @@ class Cluster:
         """End everything at once, without a controlled shutdown; fires when the reactor has closed all sockets."""
         if not self._closed:
             self._closed = True
+            self.faults.close()
             for broker in self.brokers.values():
                 broker.close()
             self.controller.stop()
@@ -137,23 +144,12 @@ class Cluster:
         self.reactor.callLater(0, done.callback, None)
         return done
 
-    def use_faults(self, faults: Faults) -> None:
-        """Attach a fault engine; brokers and links ask it from now on."""
-        self.links.faults = faults
-        for broker in self.brokers.values():
-            broker.faults = faults
-
     # Looking -------------------------------------------------------------------------------------------------
 
     @property
     def bootstrap_servers(self) -> str:
         """`host:port` of every broker, for clients."""
         return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers.values())
-
-    @property
-    def faults(self) -> Faults:
-        """The fault engine that is attached."""
-        return self.links.faults
 
     def broker(self, broker_id: int) -> Broker:
         """One broker; BrokerSimError names those that there are."""

@@ -62,7 +62,7 @@ class FaultPoint:
     connection_id: str | None = None
     request_id: int = -1
     replica_id: int = -1
-    """The follower of a Fetch that comes from a broker, else -1."""
+    """The broker that asks: a follower with its Fetch, any broker with what goes between brokers. A client: -1."""
 
 
 @dataclass(slots=True, kw_only=True)

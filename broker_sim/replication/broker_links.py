@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
+    from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
 
 CONTROLLER_ID: Final = 3000
 """The node id of the controller quorum's leader, as links know it."""
 REQUEST_TIMEOUT_MS: Final = 30_000
-_FETCH_API_KEY: Final = 1
 
 
 class LinkFailure(BrokerSimError):
@@ -49,6 +49,9 @@ class Node(Protocol):
 
     def peer_reset(self, node_id: int) -> None:
         """The connection from another node was reset: it has died."""
+
+    def replica_fetcher(self, leader_id: int) -> ReplicaFetcher | None:
+        """What replicates from a leader here, if anything does."""
 
 
 class Link:
@@ -73,6 +76,11 @@ class Link:
     def is_open(self) -> bool:
         """Whether a message that is sent now would arrive some time by itself."""
         return not (self.held or self.cut_off)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether a message that is sent now arrives within the call."""
+        return not (self.held or self.cut_off or self._queue) and self.delay_ms <= 0
 
     @property
     def in_flight(self) -> int:
@@ -209,6 +217,14 @@ class BrokerLinks:
             self._links[source, target] = found
         return found
 
+    def plain_node(self, source: int, target: int) -> Node | None:
+        """The target, when what passes between the two would arrive at once and unseen; else None."""
+        if self._journal.full or self.faults.active:
+            return None
+        if self.link(source, target).is_plain and self.link(target, source).is_plain:
+            return self._nodes.get(target)
+        return None
+
     def links_of(self, node_id: int) -> list[Link]:
         """Both directions between a node and every other node that is attached."""
         others = [other for other in self._nodes if other != node_id]
@@ -251,6 +267,11 @@ class BrokerLinks:
             return
         if self._journal.full:
             self._note_arrival(call)
+        if self.faults.active and self._intercept(call, Phase.BEFORE_PARSE, lambda: self._apply(call), None):
+            return
+        self._apply(call)
+
+    def _apply(self, call: _Call) -> None:
         if self.faults.active and self._intercept(call, Phase.BEFORE_APPEND, lambda: self._serve(call), None):
             return
         self._serve(call)
@@ -321,7 +342,7 @@ class BrokerLinks:
                 client_id=f"broker-{source}",
                 connection_id=_connection_id(source, target),
                 request_id=call.id,
-                replica_id=source if api_key == _FETCH_API_KEY else -1,
+                replica_id=source,
             ),
         )
         if interception is None:

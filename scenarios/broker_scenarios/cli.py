@@ -1,0 +1,130 @@
+"""The command line `broker-sim`: serve a cluster, run scenarios, sweep seeds.
+
+Exit codes: 0 when each scenario ended as its file expects, 1 when one did not, 2 for a bad input. Results go to stdout,
+everything else to stderr. Each command imports what it needs when it is called, so that `serve` starts fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_scenarios.scenario import Scenario
+
+__all__ = ["main"]
+
+EXIT_AS_EXPECTED: Final = 0
+EXIT_NOT_AS_EXPECTED: Final = 1
+EXIT_BAD_INPUT: Final = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; answer its exit code."""
+    from broker_scenarios.errors import ScenarioError
+    from broker_sim.errors import BrokerSimError
+    from sim_runtime.errors import SimRuntimeError
+
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except (ScenarioError, BrokerSimError, SimRuntimeError):
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    from broker_sim import serve
+
+    parser = argparse.ArgumentParser(
+        prog="broker-sim", description="A Kafka broker simulator, producer test harness and protocol simulator."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    serving = commands.add_parser("serve", help="start a cluster for any Kafka client", description=serve.__doc__)
+    serve.add_arguments(serving)
+    serving.set_defaults(run=serve.run)
+    _add_run(commands.add_parser("run", help="run scenarios and judge every record"))
+    _add_sweep(commands.add_parser("sweep", help="run one scenario on virtual time, seed after seed"))
+    schema = commands.add_parser("schema", help="print the JSON schema of scenario files")
+    schema.set_defaults(run=_schema)
+    return parser
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scenarios", nargs="+", type=Path, metavar="FILE", help="scenario files (YAML)")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--virtual", action="store_true", help="on virtual time, in one process, without Spark")
+    where.add_argument("--spark", action="store_true", help="on TCP, with the load from Spark (the default)")
+    where.add_argument("--local", action="store_true", help="on TCP, with producers in threads, without Spark")
+    parser.add_argument("--seed", type=_seed, help="the seed (the file's when not given)")
+    parser.add_argument("--records", type=_positive, help="send this many records instead of the file's")
+    parser.add_argument("--report", type=Path, help="write the report to this HTML file")
+    parser.add_argument("--history", type=Path, help="keep the histories (Parquet) in this folder")
+    parser.set_defaults(run=_run)
+
+
+def _add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
+    parser.add_argument("--seeds", type=_positive, default=100, help="how many seeds (100)")
+    parser.add_argument("--first-seed", type=_seed, default=0, help="the first seed (0)")
+    parser.add_argument("--records", type=_positive, help="send this many records a seed instead of the file's")
+    parser.set_defaults(run=_sweep)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from broker_scenarios.runs import Where, run_scenarios
+
+    where = Where.VIRTUAL if options.virtual else Where.LOCAL if options.local else Where.SPARK
+    scenarios = [_scenario(path, options.records) for path in options.scenarios]
+    return run_scenarios(
+        scenarios, where=where, seed=options.seed, report=options.report, history_folder=options.history
+    )
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from broker_scenarios.sweep import sweep
+
+    return sweep(_scenario(options.scenario, options.records), seeds=options.seeds, first_seed=options.first_seed)
+
+
+def _scenario(path: Path, records: int | None) -> Scenario:
+    from broker_scenarios.scenario import load_scenario
+
+    scenario = load_scenario(path)
+    return scenario if records is None else scenario.with_records(records)
+
+
+def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form
+
+    return EXIT_AS_EXPECTED
+
+
+def _positive(text: str) -> int:
+    value = _whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number of at least 1")
+    return value
+
+
+def _seed(text: str) -> int:
+    value = _whole(text)
+    if not 0 <= value < 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 2^63 - 1")
+    return value
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

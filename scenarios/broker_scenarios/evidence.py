@@ -1,0 +1,78 @@
+"""What a run leaves behind, and how it becomes a record for the table and the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from broker_scenarios.expectations import judge
+from broker_scenarios.history import read_history
+from broker_scenarios.journal_view import JournalView
+from broker_scenarios.promises import Promises
+from broker_scenarios.run_record import RunRecord
+from broker_scenarios.timeline import build_timeline
+from broker_scenarios.verdict import check_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.truth import Truth
+    from broker_scenarios.verdict import CheckEngine, History
+    from broker_sim.faults.engine import RuleReport
+
+__all__ = ["Evidence", "judged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One finished run: what the clients were told, what the logs hold, what the rules did."""
+
+    scenario: Scenario
+    seed: int
+    history: History
+    truth: Truth
+    rules: Sequence[RuleReport]
+    facts: Mapping[str, str]
+    problems: tuple[str, ...] = ()
+    """Why the run did not end by itself, such as its deadline."""
+
+
+def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> RunRecord:
+    """Check every record and compare the verdict with what the file expects."""
+    scenario = evidence.scenario
+    view = JournalView.of(evidence.truth.journal_rows)
+    promises = Promises.from_configs(
+        scenario.producer_config,
+        scenario.loaded_topic.configs,
+        scenario.broker_config,
+        replication_factor=scenario.loaded_topic.replication_factor,
+    )
+    table = read_history(evidence.history) if isinstance(evidence.history, Path) else evidence.history
+    verdict = check_run(
+        history=evidence.history,
+        stored=evidence.truth.stored,
+        truncated=evidence.truth.truncated,
+        journal=view,
+        promises=promises,
+        engine=engine,
+        doubts=evidence.truth.doubts,
+    )
+    never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
+    return RunRecord(
+        name=scenario.name,
+        verdict=verdict,
+        judgement=judge(verdict, scenario.expectation, (*evidence.problems, *never)),
+        expectation=scenario.expectation,
+        description=f"{scenario.title}\n\n{scenario.claim}".strip(),
+        timeline=build_timeline(table, verdict, view),
+        facts=evidence.facts,
+        rules=[_told(rule) for rule in evidence.rules],
+        replay=replay,
+    )
+
+
+def _told(rule: RuleReport) -> str:
+    fired = f"{rule.name}: {rule.act} fired {rule.struck} times"
+    return f"{fired}; {rule.problem}" if rule.problem else fired

@@ -1,0 +1,43 @@
+"""One scenario with its load from Spark: generated, sent and checked on DataFrames; the cluster is this process's."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from broker_scenarios.evidence import judged
+from broker_scenarios.spark.check import SparkEngine
+from broker_scenarios.spark.drive import drive
+from broker_scenarios.spark.load import load_frame
+from broker_scenarios.spark.session import start_session
+from broker_scenarios.table import load_progress
+from broker_scenarios.tcp_run import run_over_tcp
+
+if TYPE_CHECKING:
+    from broker_scenarios.drive import DriveSpec
+    from broker_scenarios.run_record import RunRecord
+    from broker_scenarios.scenario import Scenario
+
+__all__ = ["run_with_spark"]
+
+
+def run_with_spark(scenario: Scenario, seed: int, *, replay: str, history_folder: Path | None) -> RunRecord:
+    """Run and judge a scenario; its history is written as Parquet by Spark's tasks and read back by the checks."""
+    spark = start_session(task_slots=max(2, scenario.load.producers))
+    kept = history_folder is not None
+    folder = history_folder / f"{scenario.name}-{seed}" if history_folder else Path(mkdtemp(prefix="broker-sim-")) / "h"
+
+    def send(spec: DriveSpec) -> Path:
+        load = load_frame(spark, scenario.load, seed)
+        drive(load, spec, producers=scenario.load.producers).write.mode("overwrite").parquet(str(folder))
+        return folder
+
+    try:
+        with load_progress(scenario.name, scenario.load.records) as progress:
+            evidence = run_over_tcp(scenario, seed, send, progress, sender=f"Spark {spark.version}")
+        return judged(evidence, engine=SparkEngine(spark), replay=replay)
+    finally:
+        if not kept:
+            shutil.rmtree(folder.parent, ignore_errors=True)

@@ -1,0 +1,122 @@
+"""One scenario on real TCP sockets: the cluster on a reactor thread of this process, the load from somebody else.
+
+Who sends is a function: threads of this process here (`run_with_threads`), Spark's tasks in `spark.run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from broker_scenarios.drive import DriveSpec, broker_client_producer, drive_share
+from broker_scenarios.evidence import Evidence
+from broker_scenarios.history import HISTORY_SCHEMA
+from broker_scenarios.settling import settle
+from broker_scenarios.truth import read_truth
+from broker_scenarios.workloads.keyed_load import build_load
+from broker_sim.threaded_cluster import ThreadedCluster
+
+if TYPE_CHECKING:
+    from broker_scenarios.scenario import Scenario
+    from broker_scenarios.table import LoadProgress
+    from broker_scenarios.verdict import History
+
+__all__ = ["SendLoad", "run_over_tcp", "run_with_threads"]
+
+SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
+"""Sends the whole load and answers what the producers were told."""
+
+_PROGRESS_EVERY_S: Final = 0.2
+
+
+def run_with_threads(scenario: Scenario, seed: int, progress: LoadProgress) -> Evidence:
+    """Run a scenario with producers in threads of this process."""
+
+    def send(spec: DriveSpec) -> pa.Table:
+        load = build_load(scenario.load, seed).combine_chunks()
+        shares = [
+            load.filter(pc.equal(load.column("producer_id"), producer_id)).to_batches()
+            for producer_id in range(scenario.load.producers)
+        ]
+        with ThreadPoolExecutor(max_workers=len(shares)) as threads:
+            parts = threads.map(lambda share: list(drive_share(share, spec, broker_client_producer)), shares)
+            return pa.Table.from_batches([batch for part in parts for batch in part], schema=HISTORY_SCHEMA)
+
+    return run_over_tcp(scenario, seed, send, progress, sender="threads")
+
+
+def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadProgress, *, sender: str) -> Evidence:
+    """Start the cluster, let `send` send the load under the scenario's rules, heal, rest, and read the logs."""
+    with ThreadedCluster(
+        brokers=scenario.brokers,
+        topics=scenario.topics,
+        config=scenario.broker_config,
+        release=scenario.release,
+        seed=seed,
+        timeout_s=scenario.deadline_s,
+    ) as threaded:
+        cluster = threaded.cluster
+        threaded.call(lambda: cluster.faults.expect(records=scenario.load.records))
+        for rule in scenario.rules:
+            threaded.add_rule(rule)
+        spec = DriveSpec(
+            run_id=f"{scenario.name}-{seed}",
+            bootstrap_servers=threaded.bootstrap_servers,
+            producer_config=scenario.producer_config,
+            deadline_s=scenario.deadline_s,
+            close_timeout_s=scenario.deadline_s,
+        )
+        with _Watch(threaded, progress):
+            history = send(spec)
+        reports = threaded.rule_reports()
+        unsettled = threaded.call(lambda: settle(cluster, within_s=scenario.deadline_s / 2))
+        truth = threaded.call(lambda: read_truth(cluster, [scenario.loaded_topic]))
+    load = scenario.load
+    return Evidence(
+        scenario=scenario,
+        seed=seed,
+        history=history,
+        truth=truth,
+        rules=reports,
+        facts={
+            "seed": str(seed),
+            "release": scenario.release,
+            "brokers": str(scenario.brokers),
+            "load": f"{load.records:,} records from {load.producers} producers at {load.rate_per_s:g}/s",
+            "sender": f"{sender}, over TCP",
+        },
+        problems=(unsettled,) if unsettled else (),
+    )
+
+
+class _Watch:
+    """Draws the progress bar from what the cluster has acknowledged, while somebody else sends."""
+
+    def __init__(self, threaded: ThreadedCluster, progress: LoadProgress) -> None:
+        self._threaded = threaded
+        self._progress = progress
+        self._done = Event()
+        self._thread = Thread(target=self._run, name="load-progress", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+        self._update()
+
+    def _run(self) -> None:
+        while not self._done.wait(_PROGRESS_EVERY_S):
+            self._update()
+
+    def _update(self) -> None:
+        cluster = self._threaded.cluster
+        down = [str(broker.id) for broker in cluster.brokers.values() if not broker.alive]
+        note = f"broker {', '.join(down)} is down" if down else ""
+        self._progress.update(cluster.faults.progress.acked_records, note)

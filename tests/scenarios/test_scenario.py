@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from broker_scenarios.errors import ScenarioError
+from broker_scenarios.expectations import CountRange
+from broker_scenarios.scenario import load_scenario
+from broker_scenarios.schema import json_schema
+from broker_scenarios.yaml_source import ScenarioFileError
+
+ROOT = Path(__file__).parents[2]
+CATALOG = sorted((ROOT / "scenarios" / "catalog").rglob("*.yaml"))
+PUBLISHED = ROOT / "scenarios" / "scenario.schema.json"
+
+SMALL = """
+title: t
+cluster: {brokers: 1, config: {}}
+topics:
+  orders: {partitions: 1, replication_factor: 1}
+load: {records: 10, producers: 1, rate_per_second: 100}
+expect: {lost: 0}
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "case.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("path", CATALOG, ids=lambda path: path.stem)
+def test_every_scenario_of_the_catalogue_is_readable_and_fits_the_published_schema(path: Path) -> None:
+    scenario = load_scenario(path)
+    assert scenario.name == path.stem
+    assert scenario.claim, "a scenario of the catalogue says what it claims"
+    jsonschema.Draft202012Validator(json_schema()).validate(yaml.safe_load(path.read_text()))
+
+
+def test_the_published_schema_is_the_one_that_is_checked() -> None:
+    assert json.loads(PUBLISHED.read_text()) == json.loads(json.dumps(json_schema()))
+
+
+def test_a_flip_keeps_what_it_does_not_say() -> None:
+    base = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-1.yaml")
+    flip = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-all.yaml")
+    assert (base.producer_config["acks"], flip.producer_config["acks"]) == ("1", "all")
+    assert flip.load == base.load
+    assert flip.rules == base.rules
+    assert flip.expectation.counts["lost"] == CountRange(at_least=0, at_most=0)
+    assert flip.topics[0].configs["min.insync.replicas"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "problem"),
+    [
+        ("brokers: 1", "broker: 1", "2:11: cluster.broker: unknown key; expected one of brokers, config; did you mean"),
+        ("partitions: 1", "partitions: none", "topics.orders.partitions: expected a whole number from 1 to 10000"),
+        ("records: 10", "record: 10", "load.record: unknown key"),
+        ("replication_factor: 1", "replication_factor: 3", "3 replicas need as many brokers, there are 1"),
+        ("config: {}", "config: {num.io.thread: 3}", "did you mean 'num.io.threads'?"),
+        ("config: {}", "config: {num.io.threads: many}", "num.io.threads"),
+        ("lost: 0", "lost: some", "expect.lost: expected a number, '>= N' or '<= N', not 'some'"),
+        ("lost: 0", "lots: 0", "did you mean 'lost'?"),
+        ("lost: 0", "verdict: vaild", "did you mean 'valid'?"),
+        ("title: t", "release: '9.9'\ntitle: t", "9.9"),
+        ("title: t", "producer: {ack: 1}\ntitle: t", "did you mean"),
+        ("title: t", "producer: {acks: 7}\ntitle: t", "acks"),
+        ("title: t", "rules: {a: {act: hodl}}\ntitle: t", "rules.a.act: 'hodl' is no act"),
+        ("title: t", "rules: {a: {act: hold, when: {after: b}}}\ntitle: t", "rules.a.when.after: no rule is named 'b'"),
+        ("records: 10", "records: 10, topic: oders", "no topic is named 'oders'; the topics are orders"),
+        ("title: t", "", "title: missing"),
+    ],
+)
+def test_a_mistake_is_named_with_file_line_key_and_the_nearest_right_spelling(
+    tmp_path: Path, wrong: str, right: str, problem: str
+) -> None:
+    assert wrong in SMALL
+    path = written(tmp_path, SMALL.strip().replace(wrong, right))
+    with pytest.raises(ScenarioFileError) as raised:
+        load_scenario(path)
+    assert problem in str(raised.value)
+    assert str(raised.value).startswith(f"{path}:")
+
+
+def test_all_mistakes_are_named_at_once_in_the_order_of_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL.strip().replace("brokers", "broker").replace("lost", "lots"))
+    with pytest.raises(ScenarioFileError) as raised:
+        load_scenario(path)
+    assert [mistake.path[-1] for mistake in raised.value.mistakes] == ["brokers", "broker", "lots"]
+
+
+def test_a_scenario_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="No such file"):
+        load_scenario(tmp_path / "none.yaml")
