@@ -35,6 +35,7 @@ _GROUPS_MAX: Final = 12
 _CHARTS_MAX: Final = 24
 _TONES: Final = {Validity.VALID: "good", Validity.BROKEN: "bad", Validity.UNKNOWN: "doubt"}
 _ALARMING: Final = ("lost", "duplicated", "reordered")
+_TOLD_THOUGH_PERMITTED: Final = (FindingKind.LOST_WRITE, FindingKind.DUPLICATE, FindingKind.NONMONOTONIC_SEND)
 _LEGEND: Final = (
     ("acked", "acknowledged"),
     ("lost", "acknowledged, then lost"),
@@ -154,7 +155,7 @@ def _list(title: str, lines: Iterable[str]) -> str:
 
 def _why(run: RunRecord) -> str:
     groups = run.verdict.groups
-    telling = [group for group in groups if group.permitted_because is None or group.why]
+    telling = [group for group in groups if group.permitted_because is None or group.kind in _TOLD_THOUGH_PERMITTED]
     if not telling:
         return ""
     parts = ["<h3>What went wrong, and why</h3>"]
@@ -169,10 +170,10 @@ def _group(group: FindingGroup, start_us: int) -> str:
     where = f"{group.topic}-{group.partition}"
     offsets = ""
     if group.first_offset >= 0:
-        span = str(group.first_offset)
+        span = f"{group.first_offset:,}"
         if group.last_offset > group.first_offset:
             span = f"{group.first_offset:,} to {group.last_offset:,}"
-        offsets = f", offsets {span}"
+        offsets = f", {'offset' if group.first_offset == group.last_offset else 'offsets'} {span}"
     tone = "why" if group.permitted_because is not None else "why breaks"
     excuse = (
         f'<p class="soft">Permitted: {escape(group.permitted_because)}.</p>'

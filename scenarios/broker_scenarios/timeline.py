@@ -176,7 +176,7 @@ def _watermarks(events: PartitionEvents, start_us: int) -> list[tuple[int, int]]
 def _grouped(marks: list[Mark], start_us: int) -> list[MarkGroup]:
     groups: dict[tuple[str, str, int], MarkGroup] = {}
     for mark in marks:
-        if mark.time_us < start_us:
+        if mark.time_us <= start_us:
             continue
         # A crash is told each time; a rule that strikes a thousand requests is told once, with its count.
         key = (mark.sort, mark.label, -1 if mark.sort in {"rule", "release"} else mark.time_us)

@@ -56,7 +56,7 @@ def test_lost_acknowledgements_are_counted_apart_from_those_that_stay(story):
 def test_a_rule_that_fires_often_is_one_mark_and_each_crash_is_its_own(story):
     story.acked(1).log(1)
     rule = {"rule": "hold", "act": "hold", "phase": "p", "api": "Fetch"}
-    rows = [row("RuleFired", 1_000 + at, 1, **rule) for at in range(3)]
+    rows = [row("RuleFired", 1_001 + at, 1, **rule) for at in range(3)]
     rows += [row("BrokerKilled", 1_100, 1), row("BrokerKilled", 1_200, 1)]
     marks = timeline_of(story, rows).marks
     assert [(mark.number, mark.mark.label, mark.count) for mark in marks] == [
@@ -64,6 +64,11 @@ def test_a_rule_that_fires_often_is_one_mark_and_each_crash_is_its_own(story):
         (2, "broker 1 killed", 1),
         (3, "broker 1 killed", 1),
     ]
+
+
+def test_what_happened_before_the_load_is_no_mark(story):
+    story.acked(1).log(1)
+    assert timeline_of(story, [row("BrokerStarted", at, 1) for at in (10, 1_000)]).marks == []
 
 
 def test_the_axis_reaches_to_the_last_thing_that_happened(story):
