@@ -52,7 +52,6 @@ _ACT_VALUES: Final[dict[str, dict[str, Any]]] = {
 RULE_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "additionalProperties": False,
-    "required": ["act"],
     "properties": {
         "act": {
             "description": "what the rule does",

@@ -214,10 +214,9 @@ class Keys:
                 complain((*path, name), f"missing: {self.keys[name][1]}")
 
     def schema(self) -> dict[str, Any]:
-        """An object with these properties alone."""
+        """An object with these properties alone; none is required, for a `base` may bring it."""
         properties = {name: kind.schema() | {"description": doc} for name, (kind, doc) in self.keys.items()}
-        made: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
-        return made | ({"required": list(self.required)} if self.required else {})
+        return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
 def shown(value: object) -> str:
@@ -311,5 +310,5 @@ def json_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "broker-sim scenario",
         "description": "One claim about a Kafka cluster under faults: topology, load, faults and what must come of it.",
-        **{key: value for key, value in SCENARIO.schema().items() if key != "required"},
+        **SCENARIO.schema(),
     }
