@@ -1,14 +1,25 @@
-"""Volatile values replaced by names: ids, ports and times of the moment, and the order of lists that have none."""
+"""Volatile values replaced by names: ids, ports and times of the moment, and the order of lists that have none.
+
+Record sets are spelled out batch by batch, because compressed bytes depend on the compressor: of a compressed batch its
+records are compared, of any other every byte.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+from dataclasses import asdict
 from typing import Any
 
+from protocol_specs.errors import ChecksumMismatch, CorruptRecordBatch, RecordBatchError, UnsupportedMagic
+from protocol_specs.records.batch_peek import BatchHeader, check_batch, iterate_batches
+from protocol_specs.records.record_reader import raw_records, read_records
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, to_text
 
 NOW_FROM_MS = 1_750_000_000_000
-"""Timestamps from here on are taken for the clock's: cases use earlier ones."""
+NOW_TO_MS = 2_500_000_000_000
+"""Timestamps between these are taken for the clock's: cases use others."""
 
 _NAMED = {"host": "<host>", "port": "<port>", "clusterId": "<cluster id>"}
 _IDENTITIES = (
@@ -24,6 +35,7 @@ _IDENTITIES = (
     "apiKey",
 )
 _TIMES = ("logAppendTimeMs", "timestamp")
+_TEXTS = ("errorMessage", "batchIndexErrorMessage")
 
 
 class Normaliser:
@@ -50,9 +62,65 @@ class Normaliser:
             return "<producer id>"
         if key == "sessionId" and value:
             return "<session id>"
-        if key in _TIMES and isinstance(value, int) and value >= NOW_FROM_MS:
-            return "<now>"
+        if key == "finalizedFeaturesEpoch" and value >= 0:
+            return "<metadata offset>"
+        if key in _TIMES and isinstance(value, int):
+            return _time(value)
+        if key == "records" and value:
+            return self._record_set(base64.b64decode(value))
+        if key in _TEXTS and value:
+            return self._text(value)
         return value
+
+    def _text(self, text: str) -> str:
+        for topic_id, named in self._topics.items():
+            text = text.replace(topic_id, named)
+        return re.sub(r"\b\d{13}\b", lambda number: str(_time(int(number.group()))), text)
+
+    def _record_set(self, data: bytes) -> list[dict[str, Any]]:
+        shown: list[dict[str, Any]] = []
+        end = 0
+        try:
+            for header, view in iterate_batches(data):
+                shown.append(_batch(header, bytes(view)))
+                end += len(view)
+        except (CorruptRecordBatch, UnsupportedMagic):
+            pass
+        return [*shown, *([{"rest": data[end:].hex()}] if end < len(data) else [])]
+
+
+def _time(value: int) -> int | str:
+    return "<now>" if NOW_FROM_MS <= value < NOW_TO_MS else value
+
+
+def _batch(header: BatchHeader, data: bytes) -> dict[str, Any]:
+    shown = asdict(header)
+    for name in ("base_timestamp", "max_timestamp"):
+        shown[name] = _time(shown[name])
+    try:
+        check_batch(data)
+        shown["crc"] = "right"
+    except ChecksumMismatch:
+        shown["crc"] = "wrong"
+    records = _compressed_records(data) if header.is_compressed else None
+    if records is None:
+        return shown | {"bytes": bytes(raw_records(data, header)).hex()}
+    del shown["batch_length"]  # the compressor's too
+    return shown | {"records": records}
+
+
+def _compressed_records(data: bytes) -> list[list[Any]] | None:
+    try:
+        return [
+            [each.offset, _time(each.timestamp), _hex(each.key), _hex(each.value), *map(str, each.headers)]
+            for each in read_records(data)
+        ]
+    except RecordBatchError:
+        return None
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()
 
 
 def _sorted(items: list[Any]) -> list[Any]:

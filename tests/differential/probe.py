@@ -12,8 +12,9 @@ import struct
 import time
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs import releases
 from protocol_specs.framing import FrameReader, decode_response, encode_request
-from protocol_specs.json_form import to_json
+from protocol_specs.json_form import from_json, to_json
 from protocol_specs.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -21,11 +22,19 @@ from protocol_specs.messages.create_topics import (
     CreateTopicsResponse,
 )
 from protocol_specs.messages.headers import response_header_version
+from protocol_specs.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
 from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from protocol_specs.registry import request_type, response_type
 from tests.differential.normalise import Normaliser
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from protocol_specs.message import Message
 
 ANSWER_SECONDS = 10.0
@@ -116,8 +125,17 @@ class Probe:
             found = metadata.topics[0]
             if len(found.partitions) == partitions and all(p.leader_id >= 0 for p in found.partitions):
                 self.normaliser.know_topic(name, found.topic_id)
-                return metadata
+                if self._leads(name, partitions):
+                    return metadata
             assert time.monotonic() < deadline, f"{name} has no leaders after {ANSWER_SECONDS} s: {metadata}"
+
+    def _leads(self, name: str, partitions: int) -> bool:
+        """Whether the broker has become the leader: its metadata may tell so before its log is there."""
+        wanted = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=wanted)])
+        answer = self.quiet(request, 1)
+        assert isinstance(answer, ListOffsetsResponse), answer
+        return all(partition.error_code == 0 for partition in answer.topics[0].partitions)
 
     def topic_id(self, name: str) -> bytes:
         """The id of a topic that exists."""
@@ -141,19 +159,23 @@ class Probe:
         on: Connection | None = None,
         seconds: float = ANSWER_SECONDS,
         note: str = "",
+        only: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Ask and write down; answer the response message, or CLOSED or SILENT."""
+        """Ask and write down what `only` leaves of the answer's JSON form; answer the response, CLOSED or SILENT."""
         answer = self._exchange(request, version, on or self._main(), seconds)
-        shown = answer if isinstance(answer, str) else self.normaliser.normalise(to_json(answer, version))
+        shown = answer if isinstance(answer, str) else self._shown(to_json(answer, version), only)
         entry: dict[str, Any] = {"api": request.NAME, "version": version, "answer": shown}
         self.transcript.append(entry | ({"note": note} if note else {}))
         return answer
+
+    def _shown(self, answer: Any, only: Callable[[Any], Any] | None = None) -> Any:
+        return self.normaliser.normalise(answer if only is None else only(answer))
 
     def expect_silence(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> None:
         """Ask what may never be answered, and write down what came within a second."""
         self.ask(request, version, on=on, seconds=SILENCE_SECONDS, note=note)
 
-    def raw(self, frame: bytes, *, note: str, sized: bool = True, seconds: float = SILENCE_SECONDS) -> bytes | str:
+    def raw(self, frame: bytes, *, note: str, sized: bool = True, seconds: float = ANSWER_SECONDS) -> bytes | str:
         """Send bytes as a frame (with `sized=False`: as they are) on a new connection; write down the answer's hex."""
         connection = self.connect()
         connection.send(struct.pack(">i", len(frame)) + frame if sized else frame)
@@ -162,23 +184,40 @@ class Probe:
         self.transcript.append({"raw": note, "answer": shown})
         return answer
 
-    def raw_body(self, api_key: int, version: int, body: bytes, *, note: str, seconds: float = SILENCE_SECONDS) -> Any:
-        """Send any bytes as the body of a request with a right header, on a new connection; write down the answer."""
+    def raw_body(
+        self,
+        api_key: int,
+        version: int,
+        body: bytes,
+        *,
+        note: str,
+        seconds: float = ANSWER_SECONDS,
+        header: bytes | None = None,
+        only: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """Send any bytes as the body of a request on a new connection; write down the answer.
+
+        `header` is what follows the correlation id: by default a right one of client id "probe".
+        """
         request = request_type(api_key)
-        header = struct.pack(">hhih", api_key, version, 1, 5) + b"probe"
-        if version in request.VERSIONS and request.is_flexible(version):
-            header += b"\0"
+        if header is None:
+            flexible = version in request.VERSIONS and request.is_flexible(version)
+            header = b"\0\5probe" + (b"\0" if flexible else b"")
+        frame = struct.pack(">hhi", api_key, version, 1) + header + body
         connection = self.connect()
-        frame = header + body
         connection.send(struct.pack(">i", len(frame)) + frame)
         answer = connection.receive(seconds)
-        if isinstance(answer, bytes) and version in request.VERSIONS:
-            _, message = decode_response(response_type(api_key), version, answer)
-            shown: Any = self.normaliser.normalise(to_json(message, version))
-        else:
-            shown = answer if isinstance(answer, str) else answer.hex()
+        shown: Any = answer
+        if isinstance(answer, bytes):
+            response = response_type(api_key)
+            decoded = self._answered_version(api_key, version)
+            shown = self._shown(to_json(decode_response(response, decoded, answer)[1], decoded), only)
         self.transcript.append({"api": request.NAME, "version": version, "body": note, "answer": shown})
         return answer
+
+    def _answered_version(self, api_key: int, version: int) -> int:
+        """The version of the answer: ApiVersions answers what the release does not know in version 0."""
+        return version if version in releases.get(self.release).api_versions[api_key] else 0
 
     def write(self, **values: object) -> None:
         """Write down something that the case has found out itself."""
@@ -196,13 +235,14 @@ class Probe:
 
     def _exchange(self, request: Message, version: int, connection: Connection, seconds: float) -> Message | str:
         self._correlation_id += 1
+        # What the version does not carry is left out: one request serves a case for all versions.
+        request = from_json(type(request), version, to_json(request, version))
         connection.send(encode_request(request, version, correlation_id=self._correlation_id, client_id="probe"))
         answer = connection.receive(seconds)
         if isinstance(answer, str):
             return answer
         response = response_type(request.API_KEY)
-        if request.API_KEY == 18 and version not in response.VERSIONS:
-            version = 0
+        version = self._answered_version(request.API_KEY, version)
         correlation_id, message = decode_response(response, version, answer)
         assert correlation_id == self._correlation_id
         assert response_header_version(response, version) in {0, 1}

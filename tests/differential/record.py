@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
+import traceback
 
 from tests.differential.case import RELEASES, all_cases, run_case
 from tests.differential.recordings import record, recorded
@@ -11,6 +13,9 @@ from tests.interop.real_kafka import real_kafka
 
 SETTINGS = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
 """The broker configurations of both sides."""
+
+SLOW_SECONDS = 2.0
+"""What takes longer is named: `make test` runs every case."""
 
 
 def main() -> int:
@@ -22,15 +27,26 @@ def main() -> int:
     cases = [
         each for each in all_cases().values() if not arguments.cases or each.name.startswith(tuple(arguments.cases))
     ]
+    failed: list[str] = []
     for release in arguments.release or RELEASES:
         kept = {name: answers for name, answers in recorded(release).items() if name in all_cases()}
         with real_kafka(release, settings=SETTINGS) as kafka:
             for each in cases:
-                if release in each.releases:
+                if release not in each.releases:
+                    continue
+                started = time.monotonic()
+                try:
                     kept[each.name] = run_case(each, kafka.bootstrap_servers, release)
+                except Exception:  # noqa: BLE001 - the other cases are recorded all the same
+                    failed.append(f"{each.name} on {release}")
+                    traceback.print_exc()
+                if time.monotonic() - started > SLOW_SECONDS:
+                    print(f"{each.name} took {time.monotonic() - started:.1f} s", file=sys.stderr)
         record(release, kept)
         print(f"{release}: {len(cases)} cases run, {len(kept)} kept", file=sys.stderr)
-    return 0
+    for name in failed:
+        print(f"not recorded: {name}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

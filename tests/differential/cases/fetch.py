@@ -1,0 +1,342 @@
+"""Fetch, as raw probes see it: without sessions."""
+
+from __future__ import annotations
+
+import struct
+import time
+from typing import TYPE_CHECKING
+
+from protocol_specs.messages.fetch import FetchRequest, FetchTopic, ReplicaState
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
+from tests.differential.case import case
+from tests.differential.requests import batch, fetch, fill, produce, wanted
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+NO_SUCH_ID = b"no such topic id"
+
+
+@case()
+def every_version_with_records(probe: Probe) -> None:
+    topic = probe.topic()
+    topic_id = probe.topic_id(topic)
+    fill(probe, topic, batch(b"a"), batch(b"b", b"c"))
+    for version in range(4, 19):
+        probe.ask(fetch(topic, wanted(), topic_id=topic_id), version)
+
+
+@case()
+def every_version_at_the_end_of_the_log(probe: Probe) -> None:
+    topic = probe.topic()
+    topic_id = probe.topic_id(topic)
+    for version in range(19):
+        if version >= 4 or probe.release != "3.7.2":
+            probe.ask(fetch(topic, wanted(), topic_id=topic_id), version)
+
+
+@case(releases=("3.7.2",), accepted={"3.7.2": "old record formats come with a later issue"})
+def versions_of_old_formats(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"), batch(b"b", b"c"))
+    for version in range(4):
+        probe.ask(fetch(topic, wanted()), version)
+
+
+@case(releases=("3.7.2",))
+def an_empty_log_in_versions_of_old_formats(probe: Probe) -> None:
+    topic = probe.topic()
+    for version in range(4):
+        probe.ask(fetch(topic, wanted()), version)
+        probe.ask(fetch(topic, wanted(5)), version, note="past the end")
+        probe.ask(fetch(topic, wanted(partition=5)), version, note="unknown partition")
+
+
+@case()
+def offsets(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"), batch(b"b", b"c", b"d"), batch(b"e"))
+    for offset in (0, 1, 2, 3, 4, 5, 6, -1, -2, 100, 9_223_372_036_854_775_807, -9_223_372_036_854_775_808):
+        for version in (4, 11, 12):
+            probe.ask(fetch(topic, wanted(offset)), version, note=str(offset))
+
+
+@case()
+def errors_in_every_version(probe: Probe) -> None:
+    topic = probe.topic()
+    topic_id = probe.topic_id(topic)
+    for version in range(4, 19):
+        probe.ask(fetch(topic, wanted(partition=5), topic_id=topic_id), version, note="unknown partition")
+        probe.ask(fetch(topic, wanted(partition=-1), topic_id=topic_id), version, note="partition -1")
+        probe.ask(fetch(topic, wanted(9), topic_id=topic_id), version, note="past the end")
+        probe.ask(fetch(f"{probe.name}-none", wanted(), topic_id=NO_SUCH_ID), version, note="unknown topic")
+        probe.ask(fetch(topic, wanted(leader_epoch=9), topic_id=topic_id), version, note="epoch 9")
+
+
+@case()
+def names_that_no_topic_may_have(probe: Probe) -> None:
+    for name in ("", "a b", "x" * 250, "__cluster_metadata"):
+        for version in (4, 12):
+            probe.ask(fetch(name, wanted()), version, note=name[:20])
+
+
+@case()
+def topic_ids(probe: Probe) -> None:
+    topic = probe.topic()
+    for each in (NO_SUCH_ID, ZERO_UUID, METADATA_TOPIC_UUID):
+        for version in (13, 15, 16):
+            probe.ask(fetch("", wanted(), topic_id=each), version)
+            probe.ask(fetch("", wanted(), wanted(partition=1), topic_id=each), version)
+    request = fetch("", wanted(), topic_id=probe.topic_id(topic))
+    request.topics.append(FetchTopic(topic_id=NO_SUCH_ID, partitions=[wanted()]))
+    probe.ask(request, 13, note="one is known")
+
+
+@case()
+def leader_epochs(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"))
+    for epoch in (-1, -2, 0, 1, 99, 2_147_483_647):
+        for version in (9, 12):
+            probe.ask(fetch(topic, wanted(leader_epoch=epoch)), version, note=str(epoch))
+
+
+@case()
+def last_fetched_epochs(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"), batch(b"b"))
+    for epoch in (-1, -2, 0, 1, 99):
+        for offset in (0, 1, 2):
+            probe.ask(fetch(topic, wanted(offset, last_fetched_epoch=epoch)), 12, note=f"{epoch} {offset}")
+    probe.ask(fetch(topic, wanted(7, last_fetched_epoch=0)), 12, note="past the end")
+    probe.ask(fetch(topic, wanted(1, last_fetched_epoch=0, leader_epoch=0)), 12, note="both epochs")
+
+
+@case()
+def limits_of_partitions(probe: Probe) -> None:
+    topic = probe.topic()
+    one = batch(b"x" * 100)
+    fill(probe, topic, one, one, one)
+    for limit in (0, 1, len(one) - 1, len(one), len(one) + 1, 2 * len(one), 2 * len(one) + 30, 1 << 20, -1):
+        for version in (4, 12):
+            probe.ask(fetch(topic, wanted(max_bytes=limit)), version, note=f"{limit}")
+
+
+@case()
+def limits_of_the_request(probe: Probe) -> None:
+    topic = probe.topic()
+    one = batch(b"x" * 100)
+    fill(probe, topic, one, one, one)
+    for limit in (0, 1, len(one) - 1, len(one), len(one) + 1, 2 * len(one), 2 * len(one) + 30, -1):
+        for version in (4, 12):
+            probe.ask(fetch(topic, wanted(), max_bytes=limit), version, note=f"{limit}")
+    probe.ask(fetch(topic, wanted(max_bytes=1), max_bytes=1), 12, note="both")
+    probe.ask(fetch(topic, wanted(max_bytes=0), max_bytes=0), 12, note="both 0")
+
+
+@case()
+def limits_across_partitions(probe: Probe) -> None:
+    topic = probe.topic(partitions=3)
+    one = batch(b"x" * 100)
+    for partition in range(3):
+        fill(probe, topic, one, one, partition=partition)
+    parts = [wanted(partition=partition) for partition in range(3)]
+    for limit in (1, len(one), len(one) + 1, 2 * len(one), 3 * len(one), 5 * len(one) + 7):
+        probe.ask(fetch(topic, *parts, max_bytes=limit), 12, note=f"{limit}")
+        probe.ask(fetch(topic, *reversed(parts), max_bytes=limit), 12, note=f"{limit} backwards")
+    small = [wanted(partition=partition, max_bytes=10) for partition in range(3)]
+    probe.ask(fetch(topic, *small), 12, note="small partitions")
+    first_is_empty = [wanted(2, partition=0), *small[1:]]
+    probe.ask(fetch(topic, *first_is_empty), 12, note="small partitions, the first has nothing")
+
+
+@case()
+def limits_inside_a_compressed_batch(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a", b"b", b"c", codec=CompressionCodec.GZIP), batch(b"d"))
+    for offset in (0, 1, 2, 3):
+        probe.ask(fetch(topic, wanted(offset, max_bytes=1)), 12, note=str(offset))
+
+
+@case()
+def every_codec_in_versions(probe: Probe) -> None:
+    topic = probe.topic()
+    for codec in CompressionCodec:
+        fill(probe, topic, batch(b"a", b"b" * 200, codec=codec))
+    for version in (4, 9, 10, 11, 12):
+        probe.ask(fetch(topic, wanted()), version)
+
+
+@case()
+def unwritten_batches_are_waited_for(probe: Probe) -> None:
+    topic = probe.topic()
+    probe.ask(fetch(topic, wanted(), max_wait_ms=100, min_bytes=1), 12, note="nothing comes")
+    fill(probe, topic, batch(b"a"))
+    probe.ask(fetch(topic, wanted(), max_wait_ms=5_000, min_bytes=1), 12, note="there at once")
+    probe.ask(fetch(topic, wanted(), max_wait_ms=100, min_bytes=10_000), 12, note="too little")
+    probe.ask(fetch(topic, wanted(1), max_wait_ms=-1, min_bytes=1), 12, note="a wait of -1")
+    probe.ask(fetch(topic, wanted(), max_wait_ms=-1, min_bytes=-1), 12, note="at least -1 bytes")
+
+
+@case()
+def an_error_of_the_log_is_not_waited_with(probe: Probe) -> None:
+    """What the metadata already tells, an unknown partition, lets the others wait for data."""
+    topic = probe.topic(partitions=2)
+    started = time.monotonic()
+    probe.ask(fetch(topic, wanted(), wanted(partition=7), max_wait_ms=600, min_bytes=1), 12)
+    probe.write(waited=time.monotonic() - started > 0.5)
+    probe.ask(fetch(topic, wanted(partition=7), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="unknown alone")
+    both = (wanted(), wanted(5, partition=1))
+    probe.ask(fetch(topic, *both, max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="one past the end")
+    probe.ask(fetch(topic, wanted(5), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="past the end")
+    probe.ask(fetch(topic, wanted(leader_epoch=5), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="epoch")
+    probe.ask(fetch(None, max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="nothing asked")
+
+
+@case()
+def several_partitions_and_topics(probe: Probe) -> None:
+    topics = [probe.topic("a", partitions=2), probe.topic("b")]
+    fill(probe, topics[0], batch(b"a"), partition=1)
+    fill(probe, topics[1], batch(b"b"))
+    request = fetch(topics[0], wanted(), wanted(partition=1), wanted(partition=2))
+    request.topics += fetch(topics[1], wanted()).topics + fetch(f"{probe.name}-none", wanted()).topics
+    for version in (4, 11, 12):
+        probe.ask(request, version)
+
+
+@case()
+def the_same_partition_twice(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"), batch(b"b"))
+    for version in (4, 12):
+        probe.ask(fetch(topic, wanted(0), wanted(1)), version)
+        probe.ask(fetch(topic, wanted(1), wanted(0)), version)
+        request = fetch(topic, wanted(0))
+        request.topics += fetch(topic, wanted(1)).topics
+        probe.ask(request, version, note="the topic twice")
+
+
+@case()
+def nothing(probe: Probe) -> None:
+    topic = probe.topic()
+    for version in (4, 7, 12):
+        probe.ask(fetch(None), version)
+        probe.ask(fetch(topic), version, note="no partitions")
+
+
+@case()
+def isolation_levels(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"))
+    for level in (0, 1, 2, -1, 127):
+        for version in (4, 12):
+            probe.ask(fetch(topic, wanted(), isolation_level=level), version, note=str(level))
+    probe.ask(fetch(topic, wanted(9), isolation_level=1), 12, note="past the end")
+    probe.ask(fetch(topic, wanted(partition=9), isolation_level=1), 12, note="unknown partition")
+
+
+@case()
+def replica_ids(probe: Probe) -> None:
+    topic = probe.topic()
+    topic_id = probe.topic_id(topic)
+    fill(probe, topic, batch(b"a"))
+    for replica in (-1, -2, -3, 1, 5):
+        for version in (4, 12):
+            probe.ask(fetch(topic, wanted(), replica_id=replica), version, note=str(replica))
+        state = ReplicaState(replica_id=replica, replica_epoch=3)
+        probe.ask(fetch("", wanted(), topic_id=topic_id, replica_state=state), 15, note=str(replica))
+
+
+@case()
+def cluster_ids(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"))
+    for cluster_id in (None, "", "another"):
+        probe.ask(fetch(topic, wanted(), cluster_id=cluster_id), 12, note=str(cluster_id))
+
+
+@case()
+def racks(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"))
+    for rack in ("", "a", "ä" * 50):
+        for version in (11, 12):
+            probe.ask(fetch(topic, wanted(), rack_id=rack), version, note=rack)
+
+
+@case()
+def high_watermarks_and_directories(probe: Probe) -> None:
+    topic = probe.topic()
+    topic_id = probe.topic_id(topic)
+    fill(probe, topic, batch(b"a"))
+    for high_watermark in (0, 1, 5, -1):
+        probe.ask(fetch("", wanted(high_watermark=high_watermark), topic_id=topic_id), 18, note=str(high_watermark))
+    probe.ask(fetch("", wanted(replica_directory_id=NO_SUCH_ID), topic_id=topic_id), 17)
+
+
+@case()
+def segments_are_not_crossed(probe: Probe) -> None:
+    topic = probe.topic(segment_bytes="1048576", max_message_bytes="2000000")
+    large = batch(b"x" * 700_000)
+    fill(probe, topic, batch(b"a"), large, large, batch(b"b"))
+
+    def sizes(offset: int, limit: int) -> None:
+        answer = probe.quiet(fetch(topic, wanted(offset, max_bytes=limit)), 12)
+        assert not isinstance(answer, str)
+        data = answer.responses[0].partitions[0].records  # type: ignore[attr-defined]
+        probe.write(offset=offset, limit=limit, bytes=len(data))
+
+    for offset in (0, 1, 2, 3, 4):
+        for limit in (10, 800_000, 10_000_000):
+            sizes(offset, limit)
+
+
+@case()
+def a_new_segment_for_each_batch(probe: Probe) -> None:
+    topic = probe.topic(segment_ms="1")
+    for number in range(3):
+        fill(probe, topic, batch(b"%d" % number, time_ms=1_600_000_000_000 + 10_000 * number))
+    for offset in (0, 1, 2, 3):
+        probe.ask(fetch(topic, wanted(offset)), 12, note=str(offset))
+
+
+@case()
+def what_acks_0_and_1_wrote(probe: Probe) -> None:
+    topic = probe.topic()
+    probe.ask(produce(topic, batch(b"a"), acks=1), 9)
+    probe.ask(fetch(topic, wanted()), 12)
+
+
+@case()
+def bodies_that_are_wrong(probe: Probe) -> None:
+    head = b"\xff\xff\xff\xff\0\0\0\0\0\0\0\0\0\x10\0\0\0"
+    for version, body, note in (
+        (4, b"", "empty"),
+        (4, head, "no topics"),
+        (4, head + b"\xff\xff\xff\xff", "null topics"),
+        (4, head + b"\0\0\0\0more", "more bytes"),
+        (4, head + b"\x7f\xff\xff\xff", "2**31-1 topics"),
+        (4, head + b"\0\0\0\1\xff\xff\0\0\0\0", "null topic"),
+        (4, head + b"\0\0\0\1\0\1t\xff\xff\xff\xff", "null partitions"),
+        (4, head + b"\0\0\0\1\0\1t\0\0\0\1" + struct.pack(">iq", 0, 0), "no limit"),
+        (12, head + bytes(8) + b"\0\1\1\0", "null topics"),
+        (12, head + bytes(8) + b"\1\0\1\0", "null forgotten topics"),
+        (12, head + bytes(8) + b"\1\1\0\0", "null rack"),
+        (12, head + b"\0\0\0\0\xff\xff\xff\xff\1\1\1\0", "right"),
+        (12, head + b"\0\0\0\0\xff\xff\xff\xff\1\1\1\1\0\1\0", "a null cluster id"),
+        (12, head + b"\0\0\0\0\xff\xff\xff\xff\1\1\1\1\0\4\3ab\0", "bytes after the cluster id"),
+        (12, head + b"\0\0\0\0\xff\xff\xff\xff\1\1\1\1\0\1\3", "a cluster id that is cut"),
+        (12, head + b"\0\0\0\0\xff\xff\xff\xff\1\1\1\1\x09\1x", "an unknown tag"),
+    ):
+        probe.raw_body(1, version, body, note=note)
+
+
+@case()
+def versions_in_the_request(probe: Probe) -> None:
+    """Topics asked for in a version are those of that version's key: a name up to 12, an id from 13."""
+    topic = probe.topic()
+    request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic=topic, partitions=[wanted()])])
+    probe.ask(request, 13)
+    request.topics[0].topic_id = NO_SUCH_ID
+    probe.ask(request, 12)

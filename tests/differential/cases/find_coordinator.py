@@ -1,0 +1,97 @@
+"""FindCoordinator, as raw probes see it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
+from tests.differential.case import case
+from tests.differential.probe import ANSWER_SECONDS
+from tests.differential.requests import all_versions
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+GROUP, TRANSACTION, SHARE = 0, 1, 2
+
+
+def await_coordinator(probe: Probe, key_type: int) -> None:
+    """Ask until the internal topic is there."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        answer: Any = probe.quiet(FindCoordinatorRequest(key="any", key_type=key_type), 3)
+        if answer.error_code == 0:
+            return
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.02)
+
+
+@case()
+def group_in_every_version(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    for version in all_versions(FindCoordinatorRequest):
+        probe.ask(FindCoordinatorRequest(key="g", coordinator_keys=["g"]), version)
+
+
+@case()
+def transaction_in_every_version(probe: Probe) -> None:
+    await_coordinator(probe, TRANSACTION)
+    for version in range(1, 7):
+        request = FindCoordinatorRequest(key="t", coordinator_keys=["t"], key_type=TRANSACTION)
+        probe.ask(request, version)
+
+
+@case()
+def several_keys(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    for keys in ([], ["a", "b"], ["b", "a"], ["a", "a"], ["", "a"], ["ä", "a b", "x" * 300]):
+        for version in (4, 5, 6):
+            probe.ask(FindCoordinatorRequest(coordinator_keys=keys), version)
+
+
+@case()
+def empty_keys(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    await_coordinator(probe, TRANSACTION)
+    for key_type in (GROUP, TRANSACTION):
+        for version in (0, 1, 3, 4):
+            if version or key_type == GROUP:
+                probe.ask(FindCoordinatorRequest(key="", coordinator_keys=[""], key_type=key_type), version)
+
+
+@case()
+def unknown_key_types(probe: Probe) -> None:
+    for key_type in (3, 9, -1, 127, -128):
+        for version in (1, 2, 3, 4):
+            probe.ask(FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"], key_type=key_type), version)
+    probe.ask(FindCoordinatorRequest(coordinator_keys=[], key_type=9), 4)
+
+
+@case()
+def share_keys_in_versions_that_cannot(probe: Probe) -> None:
+    for version in (1, 3, 4, 5):
+        probe.ask(FindCoordinatorRequest(key="g:t:0", coordinator_keys=["g:t:0"], key_type=SHARE), version)
+
+
+@case(releases=("4.3.1",))
+def share_keys_that_are_malformed(probe: Probe) -> None:
+    for key in ("", "g", "g:t", "g:AAAAAAAAAAAAAAAAAAAAAA:x", "g:x:0", ":AAAAAAAAAAAAAAAAAAAAAA:0"):
+        probe.ask(FindCoordinatorRequest(coordinator_keys=[key], key_type=SHARE), 6, note=key)
+
+
+@case()
+def bodies_that_are_wrong(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    for version, body, note in (
+        (0, b"", "empty"),
+        (0, b"\xff\xff", "null key"),
+        (0, b"\0\5g", "the key is cut"),
+        (0, b"\0\1gmore", "more bytes"),
+        (1, b"\0\1g", "no key type"),
+        (3, b"\0\0\0", "null key"),
+        (4, b"\0\0\0", "null keys"),
+        (4, b"\0\2\0\0", "a null key"),
+        (4, b"\0\xff\xff\xff\xff\x0f\0", "2**32-2 keys"),
+    ):
+        probe.raw_body(10, version, body, note=note)

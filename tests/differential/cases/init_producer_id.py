@@ -1,0 +1,83 @@
+"""InitProducerId, as raw probes see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+from tests.differential.case import case
+from tests.differential.cases.find_coordinator import TRANSACTION, await_coordinator
+from tests.differential.requests import all_versions
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+
+def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields: int) -> InitProducerIdRequest:
+    """A request for a producer id."""
+    return InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, **fields)
+
+
+@case()
+def every_version(probe: Probe) -> None:
+    for version in all_versions(InitProducerIdRequest):
+        probe.ask(init(), version)
+
+
+@case()
+def ids_follow_each_other(probe: Probe) -> None:
+    first: Any = probe.quiet(init(), 4)
+    for step in (1, 2, 3):
+        following: Any = probe.quiet(init(), 4)
+        assert isinstance(following.producer_id, int)
+        probe.write(step=following.producer_id - first.producer_id == step)
+
+
+@case()
+def a_timeout_does_not_matter_without_a_transactional_id(probe: Probe) -> None:
+    for timeout_ms in (0, -1, 2_147_483_647, -2_147_483_648):
+        probe.ask(init(timeout_ms=timeout_ms), 4)
+        probe.ask(init(timeout_ms=timeout_ms), 0)
+
+
+@case()
+def a_given_id_without_a_transactional_id(probe: Probe) -> None:
+    for producer_id, epoch in ((5, 0), (5, 3), (0, 0), (5, -1), (-1, 5), (-2, -2), (5, 32_767), (9_000_000_000, 1)):
+        for version in (3, 4):
+            probe.ask(init(producer_id=producer_id, producer_epoch=epoch), version, note=f"{producer_id} {epoch}")
+
+
+@case()
+def a_given_id_is_not_given_again(probe: Probe) -> None:
+    first: Any = probe.quiet(init(), 4)
+    second: Any = probe.quiet(init(producer_id=first.producer_id, producer_epoch=0), 4)
+    probe.write(another=second.producer_id != first.producer_id, epoch=second.producer_epoch)
+
+
+@case()
+def an_empty_transactional_id(probe: Probe) -> None:
+    for version in range(5):
+        probe.ask(init(""), version)
+    probe.ask(init("", 0), 4)
+
+
+@case()
+def an_id_and_an_epoch_that_do_not_belong_together(probe: Probe) -> None:
+    await_coordinator(probe, TRANSACTION)
+    for producer_id, epoch in ((5, -1), (-1, 5), (-2, -1), (-1, -2)):
+        probe.ask(init(probe.name, producer_id=producer_id, producer_epoch=epoch), 4, note=f"{producer_id} {epoch}")
+
+
+@case()
+def bodies_that_are_wrong(probe: Probe) -> None:
+    for version, body, note in (
+        (0, b"", "empty"),
+        (0, b"\xff\xff", "no timeout"),
+        (0, b"\xff\xff\0\0\0\1more", "more bytes"),
+        (0, b"\xff\xfe\0\0\0\1", "an id of -2 bytes"),
+        (0, b"\0\5ab", "the id is cut"),
+        (2, b"\0\0\0\0\1\0", "right"),
+        (2, b"\0\0\0\0\1", "no tags"),
+        (4, b"\0\0\0\0\1\0", "the fields of version 2"),
+    ):
+        probe.raw_body(22, version, body, note=note)

@@ -1,0 +1,104 @@
+"""Produce, as raw probes see it: timestamps, create time and log append time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from protocol_specs.records.compression import CompressionCodec
+from tests.differential.case import case
+from tests.differential.requests import FAR_FUTURE_MS, TIME_MS, batch, produce, read_back, record, sealed, timed
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+
+@case()
+def the_max_timestamp_is_put_right(probe: Probe) -> None:
+    topic = probe.topic()
+    two = record(0) + record(1, time_delta=50)
+    for max_timestamp in (TIME_MS, TIME_MS + 50, TIME_MS + 99, -1, 0):
+        records = sealed(two, count=2, max_timestamp=max_timestamp)
+        probe.ask(produce(topic, records), 9, note=str(max_timestamp - TIME_MS))
+    read_back(probe, topic)
+
+
+@case()
+def deltas_of_time(probe: Probe) -> None:
+    topic = probe.topic()
+    for deltas in ((-50, 0), (0, -TIME_MS), (0, -TIME_MS - 1), (0, -TIME_MS - 2), (5, 5)):
+        payload = b"".join(record(number, time_delta=delta) for number, delta in enumerate(deltas))
+        probe.ask(produce(topic, sealed(payload, count=2)), 9, note=str(deltas))
+    read_back(probe, topic)
+
+
+@case()
+def negative_times(probe: Probe) -> None:
+    topic = probe.topic()
+    for time_ms in (-1, -2, -1_000, 0, 1):
+        probe.ask(produce(topic, timed(time_ms)), 9, note=str(time_ms))
+    read_back(probe, topic)
+
+
+@case()
+def times_in_the_future(probe: Probe) -> None:
+    topic = probe.topic()
+    for version in (3, 7, 8, 9):
+        probe.ask(produce(topic, timed(FAR_FUTURE_MS)), version)
+    probe.ask(produce(topic, timed(TIME_MS, FAR_FUTURE_MS, TIME_MS, FAR_FUTURE_MS + 1)), 9, note="two of four")
+    probe.ask(produce(topic, timed(9_223_372_036_854_775_807)), 9, note="the last")
+    read_back(probe, topic)
+
+
+@case()
+def times_in_the_future_compressed(probe: Probe) -> None:
+    topic = probe.topic()
+    records = timed(TIME_MS, FAR_FUTURE_MS, TIME_MS, FAR_FUTURE_MS + 1, codec=CompressionCodec.GZIP)
+    probe.ask(produce(topic, records), 9)
+
+
+@case()
+def bounds_of_the_topic(probe: Probe) -> None:
+    topic = probe.topic(message_timestamp_before_max_ms="1000", message_timestamp_after_max_ms="1000")
+    probe.ask(produce(topic, timed(TIME_MS)), 9, note="long ago")
+    probe.ask(produce(topic, timed(FAR_FUTURE_MS)), 9, note="far ahead")
+    probe.ask(produce(topic, timed(-1)), 9, note="none")
+    probe.ask(produce(topic, timed(FAR_FUTURE_MS, TIME_MS)), 9, note="both")
+
+
+@case()
+def the_old_name_of_the_bounds(probe: Probe) -> None:
+    name = f"{probe.name}-t"
+    from tests.differential.cases.create_topics import ask_create, new
+
+    ask_create(probe, 7, new(name, message_timestamp_difference_max_ms="1000"))
+    probe.ask(produce(name, timed(TIME_MS)), 9, note="long ago")
+    probe.ask(produce(name, timed(FAR_FUTURE_MS)), 9, note="far ahead")
+
+
+@case()
+def log_append_time(probe: Probe) -> None:
+    topic = probe.topic(message_timestamp_type="LogAppendTime")
+    for version in (3, 5, 8, 9):
+        probe.ask(produce(topic, timed(TIME_MS, TIME_MS + 5)), version)
+    probe.ask(produce(topic, timed(FAR_FUTURE_MS)), 9, note="far ahead")
+    probe.ask(produce(topic, timed(-1)), 9, note="none")
+    probe.ask(produce(topic, sealed(record(0), count=1, attributes=8)), 9, note="the producer says append time")
+    read_back(probe, topic)
+
+
+@case()
+def log_append_time_compressed(probe: Probe) -> None:
+    topic = probe.topic(message_timestamp_type="LogAppendTime")
+    for codec in (CompressionCodec.GZIP, CompressionCodec.LZ4):
+        probe.ask(produce(topic, timed(TIME_MS, TIME_MS + 5, codec=codec)), 9, note=codec.name)
+    read_back(probe, topic)
+
+
+@case()
+def append_time_in_a_topic_of_create_time(probe: Probe) -> None:
+    topic = probe.topic()
+    records = sealed(record(0) + record(1), count=2, attributes=8)
+    for version in (3, 8, 9):
+        probe.ask(produce(topic, records), version)
+    probe.ask(produce(topic, batch(b"a")), 9)
+    read_back(probe, topic)
