@@ -64,7 +64,7 @@ class SerializationError(ProducerError, TypeError):
 
 
 class ProducerTimeout(ProducerError, TimeoutError):
-    """A wait that ended by its deadline; `option` is the setting that allows longer. Mirrors TimeoutException."""
+    """A wait that ended by its deadline; `option` is the setting that allows more. Mirrors TimeoutException."""
 
     error_code = ErrorCode.REQUEST_TIMED_OUT
 
@@ -74,7 +74,7 @@ class ProducerTimeout(ProducerError, TimeoutError):
         self.option = option
 
     def __str__(self) -> str:
-        return f"{self.text}; {self.option} allows longer"
+        return f"{self.text}; raise {self.option} to allow more"
 
 
 class MetadataTimeout(ProducerTimeout):

@@ -145,7 +145,7 @@ class ProducerConfig(Mapping[str, object]):
         level_key = f"compression.{codec.type_name}.level"
         level = self.number(level_key) if level_key in self._given else None
         return AccumulatorConfig(
-            batch_size=self.number("batch.size"),
+            batch_size=max(1, self.number("batch.size")),
             linger_ms=self.linger_ms,
             delivery_timeout_ms=self.delivery_timeout_ms,
             compression=Compression(codec=codec, level=level),

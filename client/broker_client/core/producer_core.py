@@ -287,6 +287,11 @@ class ProducerCore:
         self._ended.addCallback(lambda _: done.callback(None))
         return done
 
+    @property
+    def loop_errors(self) -> int:
+        """How many turns of the network loop ended with an error, which was logged."""
+        return self._loop.errors
+
     # For the faces
 
     def metadata_timeout(self, topic: str, partition: int | None) -> MetadataTimeout:

@@ -1,0 +1,47 @@
+"""A scripted cluster and producers on it, in one simulated world."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_client.core.producer_core import ProducerCore
+from broker_client.producer_config import ProducerConfig
+from sim_runtime.world import World
+from tests.client.scripted_broker import ScriptedCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ProducerOn = "Callable[..., ProducerCore]"
+
+
+@pytest.fixture
+def world() -> World:
+    return World(7)
+
+
+@pytest.fixture
+def cluster(world: World) -> ScriptedCluster:
+    scripted = ScriptedCluster(world)
+    scripted.create("orders")
+    return scripted
+
+
+@pytest.fixture
+def producer_on(world: World) -> Iterator[Callable[..., ProducerCore]]:
+    """Make producers on a cluster; at the end every one is closed and must have given all memory back."""
+    made: list[ProducerCore] = []
+
+    def make(cluster: ScriptedCluster, **options: Any) -> ProducerCore:
+        given = {"bootstrap_servers": cluster.bootstrap_servers, **options}
+        core = ProducerCore(ProducerConfig(given), cluster.client, world.streams.stream(f"producer {len(made)}"))
+        made.append(core)
+        return core
+
+    yield make
+    for core in made:
+        world.run_until(core.close(0))
+        assert core.pool.available_bytes == core.pool.memory_bytes
+        assert core.loop_errors == 0

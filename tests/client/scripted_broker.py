@@ -1,0 +1,342 @@
+"""A cluster that answers by script, on the simulated network: each Produce takes the next act, or is appended.
+
+It keeps logs, validates sequences as Kafka does (five remembered batches), and notes every request in order, so that a test can say
+what a producer must have asked for. No replication: a partition has one log, whoever leads it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.protocol import Protocol, ServerFactory
+
+from broker_client.records import TopicPartition
+from protocol_specs import releases
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.framing import FrameReader, decode_request_header, encode_response
+from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse
+from protocol_specs.messages.init_producer_id import InitProducerIdResponse
+from protocol_specs.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from protocol_specs.messages.produce import (
+    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionProduceResponse,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol_specs.records.batch_peek import increment_sequence, iterate_batches
+from protocol_specs.records.record_batch import read_records
+from protocol_specs.registry import request_type
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sim_runtime.virtual_host import HostReactor
+    from sim_runtime.world import World
+
+PORT = 9092
+API_VERSIONS, METADATA, INIT_PRODUCER_ID, PRODUCE = 18, 3, 22, 0
+BATCHES_REMEMBERED = 5
+
+
+@dataclass(slots=True, kw_only=True)
+class Act:
+    """What happens to one Produce request instead of a plain append.
+
+    `appends`: whether its batches are written; `error`: answered for each partition; `answers`: whether an answer is sent at
+    all; `disconnects`: close the connection; `delay_ms`: answer that much later; `leader`: (id, epoch) told with the error.
+    """
+
+    appends: bool = False
+    error: ErrorCode = ErrorCode.NONE
+    answers: bool = True
+    disconnects: bool = False
+    delay_ms: float = 0
+    leader: tuple[int, int] | None = None
+    record_errors: Mapping[int, str] = field(default_factory=dict)
+    throttle_ms: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Topic:
+    name: str
+    topic_id: bytes
+    leaders: list[int | None]
+    epochs: list[int]
+
+
+@dataclass(slots=True, kw_only=True)
+class Asked:
+    """One request as a broker saw it."""
+
+    time_ms: int
+    broker: int
+    api_key: int
+    api_version: int
+    request: Any
+
+    @property
+    def batches(self) -> dict[TopicPartition, Any]:
+        return {
+            TopicPartition(topic.name, partition.index): next(iter(iterate_batches(partition.records)))[0]
+            for topic in self.request.topic_data
+            for partition in topic.partition_data
+        }
+
+
+class ScriptedCluster:
+    """Brokers 1..n on the hosts broker-1..broker-n; the client's reactor is the host `client`."""
+
+    def __init__(self, world: World, brokers: int = 1, release: str = "4.3.1") -> None:
+        self.world = world
+        self.release = releases.get(release)
+        self.topics: dict[str, Topic] = {}
+        self.asked: list[Asked] = []
+        self.script: deque[Act] = deque()
+        self.default = Act(appends=True)
+        self.logs: dict[TopicPartition, list[Any]] = {}
+        self.producers: dict[tuple[TopicPartition, int], list[tuple[int, int, int, int]]] = {}
+        self.metadata_errors: dict[str, ErrorCode] = {}
+        self.next_producer_id = 1000
+        self.init_errors: deque[ErrorCode] = deque()
+        self.max_batch_bytes: int | None = None
+        self.silent_apis: list[int] = []
+        self.client: HostReactor = world.network.host("client")
+        self.brokers = {number: ScriptedBroker(self, number) for number in range(1, brokers + 1)}
+
+    @property
+    def bootstrap_servers(self) -> list[str]:
+        return [f"broker-{number}:{PORT}" for number in self.brokers]
+
+    def create(self, name: str, partitions: int = 1) -> None:
+        ids = list(self.brokers)
+        self.topics[name] = Topic(
+            name=name,
+            topic_id=bytes([len(self.topics) + 1]) * 16,
+            leaders=[ids[index % len(ids)] for index in range(partitions)],
+            epochs=[0] * partitions,
+        )
+
+    def move_leader(self, key: TopicPartition, broker: int | None) -> None:
+        topic = self.topics[key.topic]
+        topic.leaders[key.partition] = broker
+        topic.epochs[key.partition] += 1
+
+    def requests(self, api_key: int) -> list[Asked]:
+        return [asked for asked in self.asked if asked.api_key == api_key]
+
+    @property
+    def produced(self) -> list[Asked]:
+        return self.requests(PRODUCE)
+
+    def values(self, topic: str, partition: int = 0) -> list[bytes]:
+        return [record.value for record in self.logs.get(TopicPartition(topic, partition), [])]
+
+    def append(self, key: TopicPartition, records: Any) -> tuple[ErrorCode, int]:
+        """Append one batch, or say why not, as ProducerStateManager would."""
+        log = self.logs.setdefault(key, [])
+        ((header, batch),) = iterate_batches(records)
+        if header.producer_id >= 0:
+            seen = self.producers.setdefault((key, header.producer_id), [])
+            for epoch, first, last, offset in seen:
+                if (epoch, first, last) == (header.producer_epoch, header.base_sequence, header.last_sequence):
+                    return ErrorCode.NONE, offset
+            if seen:
+                epoch, _, last, _ = seen[-1]
+                expected = increment_sequence(last, 1) if epoch == header.producer_epoch else 0
+                if header.producer_epoch < epoch:
+                    return ErrorCode.INVALID_PRODUCER_EPOCH, -1
+                if header.base_sequence != expected:
+                    return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+            seen.append((header.producer_epoch, header.base_sequence, header.last_sequence, len(log)))
+            del seen[:-BATCHES_REMEMBERED]
+        offset = len(log)
+        log.extend(read_records(batch))
+        return ErrorCode.NONE, offset
+
+
+class ScriptedBroker(ServerFactory):
+    noisy = False
+
+    def __init__(self, cluster: ScriptedCluster, number: int) -> None:
+        self.cluster = cluster
+        self.number = number
+        self.host = cluster.world.network.host(f"broker-{number}")
+        self.connections: list[Connection] = []
+        self.start()
+
+    def start(self) -> None:
+        self.host.listenTCP(PORT, self)
+
+    def crash(self) -> None:
+        self.host.crash()
+        self.connections.clear()
+
+    def buildProtocol(self, addr: Any) -> Connection:
+        return Connection(self)
+
+
+class Connection(Protocol):
+    """Answers in order: a delayed answer holds those behind it back."""
+
+    def __init__(self, broker: ScriptedBroker) -> None:
+        self.broker = broker
+        self.cluster = broker.cluster
+        self.reader = FrameReader(limit_bytes=100_000_000, option="test")
+        self.free_at_us = 0
+
+    def connectionMade(self) -> None:
+        self.broker.connections.append(self)
+
+    def connectionLost(self, reason: Any = None) -> None:
+        if self in self.broker.connections:
+            self.broker.connections.remove(self)
+
+    def dataReceived(self, data: bytes) -> None:
+        for frame in self.reader.receive(data):
+            self.handle(frame)
+
+    def handle(self, frame: bytes) -> None:
+        cluster = self.cluster
+        header, position = decode_request_header(frame)
+        key, version = header.request_api_key, header.request_api_version
+        if key != API_VERSIONS and version not in cluster.release.api_versions[key]:
+            self.transport.abortConnection()
+            return
+        if key == API_VERSIONS and version not in cluster.release.api_versions[key]:
+            self.answer(header.correlation_id, self.versions(ErrorCode.UNSUPPORTED_VERSION), 0)
+            return
+        request = request_type(key).decode_from(version, frame, position)[0]
+        now_ms = cluster.world.reactor.now_us // 1000
+        cluster.asked.append(
+            Asked(time_ms=now_ms, broker=self.broker.number, api_key=key, api_version=version, request=request)
+        )
+        if key in cluster.silent_apis:
+            return
+        if key == API_VERSIONS:
+            self.answer(header.correlation_id, self.versions(), version)
+        elif key == METADATA:
+            self.answer(header.correlation_id, self.metadata(request), version)
+        elif key == INIT_PRODUCER_ID:
+            self.answer(header.correlation_id, self.init_producer_id(), version)
+        elif key == PRODUCE:
+            self.produce(header.correlation_id, request, version)
+        else:
+            raise AssertionError(f"no script for api {key}")
+
+    def answer(self, correlation_id: int, response: Any, version: int, delay_ms: float = 0) -> None:
+        data = encode_response(response, version, correlation_id=correlation_id)
+        reactor = self.cluster.world.reactor
+        at_us = max(self.free_at_us, reactor.now_us + int(delay_ms * 1000))
+        self.free_at_us = at_us
+        if at_us == reactor.now_us:
+            self.transport.write(data)
+        else:
+            reactor.call_at_us(at_us, self.transport.write, data)
+
+    def versions(self, error: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
+        return ApiVersionsResponse(
+            error_code=error,
+            api_keys=[
+                ApiVersion(api_key=key, min_version=versions.lowest, max_version=versions.highest)
+                for key, versions in self.cluster.release.api_versions.items()
+            ],
+        )
+
+    def metadata(self, request: Any) -> MetadataResponse:
+        cluster = self.cluster
+        asked = (
+            list(cluster.topics) if request.topics is None else [topic.name for topic in request.topics]
+        )
+        return MetadataResponse(
+            brokers=[
+                MetadataResponseBroker(node_id=number, host=f"broker-{number}", port=PORT)
+                for number in cluster.brokers
+            ],
+            cluster_id="scripted",
+            controller_id=1,
+            topics=[self.topic_metadata(name) for name in asked],
+        )
+
+    def topic_metadata(self, name: str) -> MetadataResponseTopic:
+        cluster = self.cluster
+        error = cluster.metadata_errors.get(name)
+        topic = cluster.topics.get(name)
+        if error is not None or topic is None:
+            code = error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return MetadataResponseTopic(error_code=code, name=name)
+        return MetadataResponseTopic(
+            error_code=0,
+            name=name,
+            topic_id=topic.topic_id,
+            partitions=[
+                MetadataResponsePartition(
+                    error_code=ErrorCode.LEADER_NOT_AVAILABLE if leader is None else 0,
+                    partition_index=index,
+                    leader_id=-1 if leader is None else leader,
+                    leader_epoch=topic.epochs[index],
+                    replica_nodes=list(cluster.brokers),
+                    isr_nodes=list(cluster.brokers),
+                )
+                for index, leader in enumerate(topic.leaders)
+            ],
+        )
+
+    def init_producer_id(self) -> InitProducerIdResponse:
+        cluster = self.cluster
+        if cluster.init_errors:
+            return InitProducerIdResponse(error_code=cluster.init_errors.popleft())
+        cluster.next_producer_id += 1
+        return InitProducerIdResponse(producer_id=cluster.next_producer_id - 1, producer_epoch=0)
+
+    def produce(self, correlation_id: int, request: Any, version: int) -> None:
+        cluster = self.cluster
+        act = cluster.script.popleft() if cluster.script else cluster.default
+        topics = []
+        for topic in request.topic_data:
+            if not topic.name:
+                topic.name = next(one.name for one in cluster.topics.values() if one.topic_id == topic.topic_id)
+            partitions = [self.produce_partition(topic.name, partition, act) for partition in topic.partition_data]
+            topics.append(
+                TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partitions)
+            )
+        if act.disconnects:
+            self.transport.loseConnection()
+        elif act.answers and request.acks != 0:
+            response = ProduceResponse(responses=topics, throttle_time_ms=act.throttle_ms)
+            if act.leader is not None and version >= 10:
+                number = act.leader[0]
+                response.node_endpoints.append(NodeEndpoint(node_id=number, host=f"broker-{number}", port=PORT))
+            self.answer(correlation_id, response, version, act.delay_ms)
+
+    def produce_partition(self, topic: str, partition: Any, act: Act) -> PartitionProduceResponse:
+        cluster = self.cluster
+        key = TopicPartition(topic, partition.index)
+        code, offset = act.error, -1
+        if cluster.topics[topic].leaders[partition.index] != self.broker.number and code is ErrorCode.NONE:
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif cluster.max_batch_bytes is not None and len(partition.records) > cluster.max_batch_bytes:
+            code = ErrorCode.MESSAGE_TOO_LARGE
+        elif act.appends:
+            appended, offset = cluster.append(key, bytes(partition.records))
+            code = code or appended
+        response = PartitionProduceResponse(
+            index=partition.index,
+            error_code=code,
+            base_offset=offset,
+            record_errors=[
+                BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
+                for index, text in act.record_errors.items()
+            ],
+        )
+        if act.leader is not None:
+            response.current_leader = LeaderIdAndEpoch(leader_id=act.leader[0], leader_epoch=act.leader[1])
+        return response
