@@ -110,12 +110,11 @@ class KafkaApis:
     def handle(self, request: Any, context: RequestContext) -> HandlerResult:
         """Answer a request; an exception becomes the API's error answer, as in KafkaApis.handle."""
         try:
+            handler = HANDLERS.get(context.api_key) or handler_of(context.api_key)
             if self._broker.faults.active and context.api_key != PRODUCE:
-                result: HandlerResult = Deferred.fromCoroutine(
-                    handler_faults.handle(handler_of(context.api_key), request, context)
-                )
+                result: HandlerResult = Deferred.fromCoroutine(handler_faults.handle(handler, request, context))
             else:
-                result = handler_of(context.api_key).handle(request, context)
+                result = handler.handle(request, context)
         except Exception:  # noqa: BLE001 - whatever a handler raises, the client gets an answer
             _log.failure("Unexpected error handling {context!r}", context=context)
             return self.error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)

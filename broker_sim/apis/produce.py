@@ -37,7 +37,7 @@ from protocol_specs.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol_specs.uuids import to_text
+from protocol_specs.uuids import ZERO_UUID, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,52 +159,53 @@ class Produce:
             results = list(merged.values())
         if self.request.acks == 0:
             return self._close_on_error(results)
-        leaders = LeaderEndpoints(self.context)
-        groups: dict[str, TopicProduceResponse] = {}
+        leaders: LeaderEndpoints | None = None
+        groups: dict[str, list[PartitionProduceResponse]] = {}
         for result in results:
             topic, index = result.topic_partition
             group = groups.get(topic)
             if group is None:
-                group = TopicProduceResponse(name=topic)
-                if self.topic_ids:
-                    group.topic_id = self.topic_ids[topic]
-                groups[topic] = group
-            group.partition_responses.append(self._shape(index, result, leaders))
-        responses = list(groups.values())
+                group = groups[topic] = []
+            shaped = PartitionProduceResponse(
+                index=index,
+                error_code=result.error_code,
+                base_offset=result.base_offset,
+                log_append_time_ms=result.log_append_time_ms,
+                log_start_offset=result.log_start_offset,
+            )
+            group.append(shaped)
+            if result.error_code:
+                leaders = leaders or LeaderEndpoints(self.context)
+                self._explain(shaped, result, leaders)
+        responses = [
+            TopicProduceResponse(
+                name=topic, topic_id=self.topic_ids.get(topic, ZERO_UUID), partition_responses=partitions
+            )
+            for topic, partitions in groups.items()
+        ]
         for topic_id, index in self.unknown_ids:
             refused = PartitionProduceResponse(index=index, error_code=ErrorCode.UNKNOWN_TOPIC_ID, base_offset=-1)
             if not (responses and responses[-1].topic_id == topic_id):
                 responses.append(TopicProduceResponse(topic_id=topic_id))
             responses[-1].partition_responses.append(refused)
         response = ProduceResponse(responses=responses)
-        if leaders.nodes:
+        if leaders is not None and leaders.nodes:
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
                 for node in leaders.nodes.values()
             ]
         return response
 
-    def _shape(self, index: int, result: PartitionAppend, leaders: LeaderEndpoints) -> PartitionProduceResponse:
-        shaped = PartitionProduceResponse(
-            index=index,
-            error_code=result.error_code,
-            base_offset=result.base_offset,
-            log_append_time_ms=result.log_append_time_ms,
-            log_start_offset=result.log_start_offset,
-        )
-        if result.error_code:
-            shaped.error_message = result.error_message
-            shaped.record_errors = [
-                BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
-                for error in result.record_errors
-            ]
-            if (
-                result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
-                and self.context.api_version >= CURRENT_LEADER_LOWEST
-            ):
-                leader_id, leader_epoch = leaders.of(result.topic_partition)
-                shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
-        return shaped
+    def _explain(self, shaped: PartitionProduceResponse, result: PartitionAppend, leaders: LeaderEndpoints) -> None:
+        """What comes with an error: its text, the records that caused it, or who leads instead."""
+        shaped.error_message = result.error_message
+        shaped.record_errors = [
+            BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
+            for error in result.record_errors
+        ]
+        if result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER and self.context.api_version >= CURRENT_LEADER_LOWEST:
+            leader_id, leader_epoch = leaders.of(result.topic_partition)
+            shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
     def _close_on_error(self, results: list[PartitionAppend]) -> NoAnswer:
         errors = [f"{result.topic_partition}: {result.error_code.name}" for result in results if result.error_code]

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaChannel"]
 
-READ_SIZE_BYTES: Final = 256 * 1024
-"""How much one read takes from the socket."""
+READ_SIZE_BYTES: Final = 120 * 1024
+"""How much one read takes from the socket: C libraries allocate from 128 KiB on by a system call, which costs more
+than a small request."""
+BULK_READ_SIZE_BYTES: Final = 256 * 1024
+"""How much the next read takes when one was full."""
 MUTED_BUFFER_LIMIT_BYTES: Final = 1024 * 1024
 """A muted channel with more unserved bytes than this stops reading."""
 WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
@@ -62,11 +65,14 @@ class KafkaChannel(Protocol):
         self._outgoing_bytes = 0
         self._writer: ResponseWriter | None = None
         self._send_pending = False
+        self._read_size = 0
+        self.client_id_bytes = b""
+        self.client_id = ""
 
     def connectionMade(self) -> None:  # noqa: N802
         """Read in large pieces, answer at once."""
         transport = self.transport
-        transport.bufferSize = READ_SIZE_BYTES  # type: ignore[attr-defined]
+        self._set_read_size(READ_SIZE_BYTES)
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
         self._writer = writer_for(transport, self._drained)
@@ -76,6 +82,8 @@ class KafkaChannel(Protocol):
         """Split into frames and have them served, unless a request of this channel is in the broker."""
         if self.closed:
             return
+        if (len(data) >= READ_SIZE_BYTES) is not (self._read_size == BULK_READ_SIZE_BYTES):
+            self._set_read_size(BULK_READ_SIZE_BYTES if len(data) >= READ_SIZE_BYTES else READ_SIZE_BYTES)
         try:
             frames = self._reader.receive(data)
         except FrameError as error:
@@ -116,6 +124,8 @@ class KafkaChannel(Protocol):
                 if self._waiting_bytes:
                     self._waiting_bytes -= len(frame) + 4
                 processor.receive(self, frame)
+        except Exception:  # noqa: BLE001 - our own mistake costs this connection, not the turn of all others
+            processor.fail(self)
         finally:
             self._serving = False
             if self._outgoing and not self._flush() and self.mute_state is _NOT_MUTED:
@@ -211,6 +221,11 @@ class KafkaChannel(Protocol):
 
     # Bytes.
 
+    def _set_read_size(self, size: int) -> None:
+        # On the instance: Twisted's transports read it each time, others ignore it.
+        self._read_size = size
+        self.transport.bufferSize = size  # type: ignore[attr-defined]
+
     def _flush(self) -> bool:
         outgoing = self._outgoing
         data = outgoing[0] if len(outgoing) == 1 else b"".join(outgoing)
@@ -233,6 +248,8 @@ class KafkaChannel(Protocol):
         self._waiting_bytes = 0
         if not self._reading:
             self._resume_reading()
+        if not self._reader.buffered_bytes:
+            return
         try:
             self._reader.receive(b"")
         except FrameError as error:

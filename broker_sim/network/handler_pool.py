@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from twisted.internet.defer import Deferred
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -44,7 +42,6 @@ class HandlerPool:
     def run(self, context: RequestContext) -> None:
         """Occupy a slot with a request; the caller has seen that one is free."""
         self.busy += 1
-        context.slot_taken = True
         if self.service_time is not None:
             delay_ms = self.service_time(context)
             if delay_ms > 0:
@@ -63,15 +60,16 @@ class HandlerPool:
         channel = context.channel
         assert channel is not None
         if channel.closed:
-            context.handler_held = False
-            self.release(context)
+            self.busy -= 1
+            self._serve_queue()
             return
         result = self._apis.handle(context.request, context)
-        if not context.handler_held:
-            context.slot_taken = False
+        if context.handler_held:
+            context.slot_taken = True
+        else:
             self.busy -= 1
         channel.processor.answer(context, result)
-        if isinstance(result, Deferred) or len(self.request_channel):
+        if self.request_channel.queue:
             self._serve_queue()
 
     def _serve_queue(self) -> None:

@@ -7,6 +7,7 @@ the reason.
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -15,9 +16,10 @@ from twisted.logger import Logger
 from broker_sim.apis.request_context import NoAnswer, RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.network import fault_stage
+from broker_sim.network.routes import Route, route_of
 from protocol_specs.errors import MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
-from protocol_specs.registry import api_name, request_type
+from protocol_specs.registry import api_name
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Processor"]
 
 API_VERSIONS: Final = 18
+
+_HEADER: Final = struct.Struct(">Iih")
+"""API key and version in one, correlation id, length of the client id."""
 
 _log = Logger()
 
@@ -49,6 +54,8 @@ class Processor:
         self._enabled = server.broker.apis.enabled
         self._request_channel = server.request_channel
         self._expiry: IDelayedCall | None = None
+        self._routes: dict[int, Route] = {}
+        """By API key (upper 16 bits) and version, what was served here before."""
 
     # Connections.
 
@@ -102,11 +109,51 @@ class Processor:
             )
             channel.close(reason)
 
+    def fail(self, channel: KafkaChannel) -> None:
+        """Close a connection because an exception of ours came out while it was served."""
+        connection_id = channel.info.connection_id
+        _log.failure("Unexpected error serving {connection_id}", connection_id=connection_id)
+        channel.close("an unexpected error")
+
     # Requests.
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Take one frame: header, version gate, body, then on to the RequestChannel; the channel is muted."""
-        server = self.server
+        route = None
+        if len(frame) >= _HEADER.size:
+            api_key_and_version, correlation_id, length = _HEADER.unpack_from(frame)
+            route = self._routes.get(api_key_and_version)
+        if route is None:
+            self._receive_unusual(channel, frame)
+            return
+        position = 10 + length if length > 0 else 10
+        if position + route.tagged > len(frame) or (route.tagged and frame[position]):
+            self._receive_unusual(channel, frame)
+            return
+        client_id: str | None = None
+        if length >= 0:
+            name = frame[10:position]
+            if name != channel.client_id_bytes:
+                channel.client_id_bytes = name
+                channel.client_id = str(name, "utf-8", "replace")
+            client_id = channel.client_id
+        context = self._context(channel, frame, route, correlation_id, client_id)
+        if self._broker.faults.active:
+            channel.mute_for_request()
+            fault_stage.before_parse(self, context, frame, position + route.tagged)
+            return
+        try:
+            context.request = route.decode(frame, position + route.tagged)[0]
+        except ProtocolError as error:
+            self.refuse(channel, str(error))
+            return
+        if self._broker.journal.full:
+            self._record_request(context)
+        channel.mute_for_request()
+        self._request_channel.send_request(context, self)
+
+    def _receive_unusual(self, channel: KafkaChannel, frame: bytes) -> None:
+        """Any frame: one that is refused, the first of its API and version, a header with tags."""
         try:
             header, position = decode_request_header(frame)
         except ProtocolError as error:
@@ -118,25 +165,34 @@ class Processor:
         if enabled is None or (version not in enabled and api_key != API_VERSIONS):
             self.refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
             return
-        server.last_request_id += 1
-        context = RequestContext(
-            self._broker,
-            channel.info,
-            api_key,
-            version,
-            correlation_id=header.correlation_id,
-            client_id=header.client_id,
-            request_id=server.last_request_id,
-            received_us=server.turn_us,
-            size_bytes=len(frame),
-            channel=channel,
-        )
-        channel.last_active_us = server.turn_us
+        route = route_of(api_key, version)
+        if version in enabled:
+            self._routes[api_key << 16 | version] = route
+        context = self._context(channel, frame, route, header.correlation_id, header.client_id)
         if self._broker.faults.active:
             channel.mute_for_request()
             fault_stage.before_parse(self, context, frame, position)
         else:
             self.parse(context, frame, position)
+
+    def _context(
+        self, channel: KafkaChannel, frame: bytes, route: Route, correlation_id: int, client_id: str | None
+    ) -> RequestContext:
+        server = self.server
+        server.last_request_id += 1
+        channel.last_active_us = server.turn_us
+        return RequestContext(
+            self._broker,
+            channel.info,
+            route.api_key,
+            route.version,
+            correlation_id,
+            client_id,
+            request_id=server.last_request_id,
+            received_us=server.turn_us,
+            size_bytes=len(frame),
+            channel=channel,
+        )
 
     def parse(self, context: RequestContext, frame: bytes, position: int) -> None:
         """Decode the body and pass the request on."""
@@ -145,11 +201,10 @@ class Processor:
         version = context.api_version
         if version in self._enabled[context.api_key]:
             try:
-                request, _ = request_type(context.api_key).decode_from(version, frame, position)
+                context.request = route_of(context.api_key, version).decode(frame, position)[0]
             except ProtocolError as error:
                 self.refuse(channel, str(error))
                 return
-            context.request = request
         else:
             # Only ApiVersions comes here: it is answered in the oldest layout, which every client reads.
             context.api_version = 0

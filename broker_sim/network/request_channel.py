@@ -20,18 +20,18 @@ __all__ = ["RequestChannel"]
 class RequestChannel:
     """Requests in the order in which they were read; `limit` is queued.max.requests."""
 
-    __slots__ = ("_blocked", "_pool", "_queue", "limit", "peak")
+    __slots__ = ("_blocked", "_pool", "limit", "peak", "queue")
 
     def __init__(self, limit: int, pool: HandlerPool) -> None:
         self.limit = limit
         self.peak = 0
         self._pool = pool
-        self._queue: deque[RequestContext] = deque()
+        self.queue: deque[RequestContext] = deque()
         self._blocked: deque[tuple[Processor, RequestContext]] = deque()
         pool.request_channel = self
 
     def __len__(self) -> int:
-        return len(self._queue)
+        return len(self.queue)
 
     @property
     def blocked_processors(self) -> int:
@@ -41,27 +41,27 @@ class RequestChannel:
     def send_request(self, context: RequestContext, processor: Processor) -> None:
         """Hand a request to an idle handler, or queue it, or block its Processor with it."""
         pool = self._pool
-        if pool.busy < pool.size and not self._queue:
+        if pool.busy < pool.size and not self.queue:
             pool.run(context)
-        elif len(self._queue) < self.limit:
-            self._queue.append(context)
-            self.peak = max(self.peak, len(self._queue))
+        elif len(self.queue) < self.limit:
+            self.queue.append(context)
+            self.peak = max(self.peak, len(self.queue))
         else:
             processor.blocked = True
             self._blocked.append((processor, context))
 
     def next_request(self) -> RequestContext | None:
         """The oldest request, for a handler that has become idle; a blocked Processor gets the room."""
-        if not self._queue:
+        if not self.queue:
             return None
-        context = self._queue.popleft()
+        context = self.queue.popleft()
         if self._blocked:
             processor, waiting = self._blocked.popleft()
-            self._queue.append(waiting)
+            self.queue.append(waiting)
             processor.resume()
         return context
 
     def clear(self) -> None:
         """Forget everything that waits: the broker is gone."""
-        self._queue.clear()
+        self.queue.clear()
         self._blocked.clear()

@@ -56,11 +56,13 @@ class DirectWriter:
             sent = transport.writeSomeData(data)
             if sent == len(data):
                 return True
+            rest = memoryview(data)
             while isinstance(sent, int) and sent > 0:
-                data = data[sent:]
-                sent = transport.writeSomeData(data)
-                if sent == len(data):
+                rest = rest[sent:]
+                if not rest:
                     return True
+                sent = transport.writeSomeData(rest)
+            data = bytes(rest)
         transport.write(data)
         if not self._waiting:
             # Registering a pull producer asks it for data at once; only the second time means "drained".

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from twisted.internet.protocol import ClientFactory, Protocol
@@ -18,9 +17,13 @@ from broker_sim.control.journal import Journal
 from broker_sim.faults.interception import NO_FAULTS
 from broker_sim.network.socket_server import SocketServer
 from protocol_specs import releases
-from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from sim_runtime.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from protocol_specs.error_codes import ErrorCode
 
 FRAME = struct.Struct(">i")
 
@@ -50,10 +53,10 @@ class Client(Protocol):
         self.received = b""
         self.closed = False
 
-    def dataReceived(self, data: bytes) -> None:
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
         self.received += data
 
-    def connectionLost(self, reason: object = None) -> None:
+    def connectionLost(self, reason: object = None) -> None:  # noqa: ARG002, N802
         self.closed = True
 
     @property

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import ResponseSent
 from protocol_specs.messages.api_versions import ApiVersionsResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_a_modelled_service_time_occupies_the_handler(make_bench: Callable[..., Any]) -> None:

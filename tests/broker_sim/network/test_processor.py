@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +12,9 @@ from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.network import channel as channel_module
 from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HEADER = struct.Struct(">hhih")
 ACCEPTED = [

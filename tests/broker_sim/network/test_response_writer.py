@@ -2,15 +2,20 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from twisted.internet.interfaces import IAddress, IListeningPort
+from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.internet.testing import StringTransport
 
 from broker_sim.network.response_writer import BufferedWriter, DirectWriter, ResponseWriter, writer_for
 from sim_runtime.reactor_thread import ReactorThread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from twisted.internet.interfaces import IAddress, IListeningPort
 
 LARGE = bytes(range(256)) * 64 * 1024
 """16 MiB: more than any socket buffer."""
@@ -23,11 +28,13 @@ class Sender(Protocol):
 
     def __init__(self) -> None:
         self.drained = 0
+        self.sent: Deferred[None] = Deferred()
         self.answers: list[bool] = []
 
-    def connectionMade(self) -> None:
+    def connectionMade(self) -> None:  # noqa: N802
         self.writer = writer_for(self.transport, self.count)
         self.answers = [self.writer.write(b"small"), self.writer.write(LARGE), self.writer.write(LARGE)]
+        self.sent.callback(None)
 
     def count(self) -> None:
         self.drained += 1
@@ -39,7 +46,7 @@ class Listening(ServerFactory):
     def __init__(self) -> None:
         self.sender = Sender()
 
-    def buildProtocol(self, addr: IAddress) -> Sender:
+    def buildProtocol(self, addr: IAddress) -> Sender:  # noqa: ARG002, N802
         return self.sender
 
 
@@ -53,6 +60,7 @@ def test_what_the_socket_does_not_take_follows_in_order_and_drains_once(thread: 
     factory = Listening()
     port: IListeningPort = thread.call(lambda: thread.reactor.listenTCP(0, factory, 5, "127.0.0.1"))
     with socket.create_connection(("127.0.0.1", port.getHost().port), timeout=10) as client:
+        thread.call(lambda: factory.sender.sent)
         received = bytearray()
         while len(received) < 5 + 2 * len(LARGE):
             received += client.recv(1 << 20)

@@ -1,0 +1,36 @@
+"""How a request of one API and version is read: looked up once, then found by the first four bytes of the frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from protocol_specs.codec.code_generator import decoder_for
+from protocol_specs.messages.headers import request_header_version
+from protocol_specs.registry import request_type
+
+if TYPE_CHECKING:
+    from protocol_specs.message import DecodeFunction
+
+__all__ = ["Route", "route_of"]
+
+TAGGED_HEADER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One API at one version. `tagged` is 1 when the header ends with a tag section, whose first byte is a count."""
+
+    api_key: int
+    version: int
+    tagged: int
+    decode: DecodeFunction
+
+
+@lru_cache(maxsize=1024)
+def route_of(api_key: int, version: int) -> Route:
+    """The route of an API key that is known; a version that is not gets a decoder that never decodes."""
+    request = request_type(api_key)
+    decode = decoder_for(request, version) if version in request.VERSIONS else request.decode
+    return Route(api_key, version, int(request_header_version(request, version) == TAGGED_HEADER), decode)
