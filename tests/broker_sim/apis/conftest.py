@@ -1,0 +1,72 @@
+"""A cluster on virtual time without sockets, whose handlers are called with requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from broker_sim.cluster import Cluster
+from sim_runtime.random_streams import RandomStreams
+from sim_runtime.virtual_reactor import VirtualReactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from broker_sim.topic_spec import TopicSpec
+
+
+class ApiBench:
+    """A cluster, and `ask`, which gives a broker a request and answers its response."""
+
+    def __init__(
+        self, *, brokers: int, topics: Sequence[TopicSpec], config: Mapping[str, str], release: str, seed: int
+    ) -> None:
+        self.reactor = VirtualReactor()
+        self.cluster = Cluster(
+            reactor=self.reactor,
+            streams=RandomStreams(seed),
+            brokers=brokers,
+            topics=topics,
+            config=config,
+            release=release,
+            listen=False,
+        )
+        self.cluster.start()
+
+    def ask(self, request: Any, version: int, *, broker_id: int = 1) -> Any:
+        """The response of a broker, encoded and decoded as on the wire."""
+        broker = self.cluster.brokers[broker_id]
+        connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
+        asked = type(request).decode(version, request.encode(version))
+        context = RequestContext(broker, connection, request.API_KEY, version, request=asked)
+        answer = broker.apis.handle(asked, context)
+        if isinstance(answer, Deferred):
+            answer = self.reactor.run_until(answer, deadline_ms=60_000)
+        return type(answer).decode(version, answer.encode(version))
+
+    def settle(self) -> None:
+        """Let every broker apply what the controller has committed."""
+        self.reactor.run_for(ms=10)
+
+
+@pytest.fixture
+def bench() -> Iterator[Callable[..., ApiBench]]:
+    benches: list[ApiBench] = []
+
+    def start(
+        *,
+        brokers: int = 1,
+        topics: Sequence[TopicSpec] = (),
+        config: Mapping[str, str] | None = None,
+        release: str = "4.3.1",
+        seed: int = 1,
+    ) -> ApiBench:
+        benches.append(ApiBench(brokers=brokers, topics=topics, config=config or {}, release=release, seed=seed))
+        return benches[-1]
+
+    yield start
+    for each in benches:
+        each.cluster.close()

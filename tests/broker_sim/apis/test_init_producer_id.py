@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.broker_sim.apis.conftest import ApiBench
+
+
+def asking(transactional_id: str | None = None, **fields: Any) -> InitProducerIdRequest:
+    timeout_ms = fields.pop("transaction_timeout_ms", 10_000)
+    return InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, **fields)
+
+
+def test_first_answer_of_a_broker_is_14_then_ids_are_consecutive(bench: Callable[..., ApiBench]) -> None:
+    api = bench()
+    answers = []
+    for _ in range(3):
+        response = api.ask(asking(), 4)
+        answers.append((response.error_code, response.producer_id, response.producer_epoch))
+        api.settle()
+    assert answers == [(14, -1, -1), (0, 0, 0), (0, 1, 0)]
+
+
+def test_brokers_have_blocks_of_their_own(bench: Callable[..., ApiBench]) -> None:
+    api = bench(brokers=2)
+    for broker_id in (1, 2):
+        api.ask(asking(), 4, broker_id=broker_id)
+        api.settle()
+    assert [api.ask(asking(), 4, broker_id=broker_id).producer_id for broker_id in (1, 2)] == [0, 1000]
+
+
+def test_id_that_the_producer_has_is_not_kept(bench: Callable[..., ApiBench]) -> None:
+    api = bench()
+    api.ask(asking(), 4)
+    api.settle()
+    response = api.ask(asking(producer_id=55, producer_epoch=3), 4)
+    assert (response.error_code, response.producer_id, response.producer_epoch) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("request_", "error_code"),
+    [
+        (asking(producer_id=5), 42),
+        (asking(producer_epoch=5), 42),
+        (asking(""), 42),
+        (asking("", transaction_timeout_ms=0), 42),
+        (asking("x", transaction_timeout_ms=0), 50),
+        (asking("x", transaction_timeout_ms=900_001), 50),
+        (asking("x", producer_id=7), 42),
+        (asking("x"), 35),
+    ],
+)
+def test_bad_input_is_refused(bench: Callable[..., ApiBench], request_: InitProducerIdRequest, error_code: int) -> None:
+    response = bench().ask(request_, 4)
+    assert (response.error_code, response.producer_id, response.producer_epoch) == (error_code, -1, -1)
