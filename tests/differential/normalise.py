@@ -21,6 +21,7 @@ NOW_FROM_MS = 1_750_000_000_000
 NOW_TO_MS = 2_500_000_000_000
 """Timestamps between these are taken for the clock's: cases use others."""
 
+_INT64_MAX = (1 << 63) - 1
 _NAMED = {"host": "<host>", "port": "<port>", "clusterId": "<cluster id>"}
 _IDENTITIES = (
     "name",
@@ -68,6 +69,8 @@ class Normaliser:
             return _time(value)
         if key == "records" and value:
             return self._record_set(base64.b64decode(value))
+        if key == "documentation" and value:
+            return "<text>"  # Kafka's words are its own
         if key in _TEXTS and value:
             return self._text(value)
         return value
@@ -75,7 +78,7 @@ class Normaliser:
     def _text(self, text: str) -> str:
         for topic_id, named in self._topics.items():
             text = text.replace(topic_id, named)
-        return re.sub(r"\b\d{13}\b", lambda number: str(_time(int(number.group()))), text)
+        return re.sub(r"-?\b\d{13,19}\b", lambda number: str(_time(int(number.group()))), text)
 
     def _record_set(self, data: bytes) -> list[dict[str, Any]]:
         shown: list[dict[str, Any]] = []
@@ -90,7 +93,11 @@ class Normaliser:
 
 
 def _time(value: int) -> int | str:
-    return "<now>" if NOW_FROM_MS <= value < NOW_TO_MS else value
+    if NOW_FROM_MS <= value < NOW_TO_MS:
+        return "<now>"
+    if NOW_FROM_MS <= value + _INT64_MAX < NOW_TO_MS:
+        return "<now - 2**63 + 1>"
+    return value
 
 
 def _batch(header: BatchHeader, data: bytes) -> dict[str, Any]:

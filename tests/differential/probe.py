@@ -229,7 +229,10 @@ class Probe:
             connection.close()
 
     def _main(self) -> Connection:
-        if self._connection is None or self._connection.closed:
+        if self._connection is not None and self._connection.closed:
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
             self._connection = Connection(self.address)
         return self._connection
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from binascii import crc32
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
@@ -73,6 +74,13 @@ def sealed(payload: bytes, *, count: int, **fields: int) -> bytes:
 def idempotent(producer_id: int, epoch: int, sequence: int, *values: bytes, **options: Any) -> bytes:
     """One batch of an idempotent producer."""
     return batch(*(values or (b"v",)), producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence, **options)
+
+
+def message_set(magic: int) -> bytes:
+    """One message of an old format, magic 0 or 1."""
+    times = b"" if magic == 0 else struct.pack(">q", TIME_MS)
+    message = bytes((magic, 0)) + times + struct.pack(">i1si1s", 1, b"k", 1, b"v")
+    return struct.pack(">qiI", 0, 4 + len(message), crc32(message)) + message
 
 
 def patched(data: bytes, position: int, form: str, value: int) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from broker_sim.threaded_cluster import ThreadedCluster
 
+from broker_sim.threaded_cluster import ThreadedCluster
 from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded

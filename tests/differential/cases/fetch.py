@@ -88,6 +88,15 @@ def topic_ids(probe: Probe) -> None:
         for version in (13, 15, 16):
             probe.ask(fetch("", wanted(), topic_id=each), version)
             probe.ask(fetch("", wanted(), wanted(partition=1), topic_id=each), version)
+    three = fetch("", wanted(), topic_id=ZERO_UUID)
+    three.topics.append(FetchTopic(topic_id=NO_SUCH_ID, partitions=[wanted()]))
+    probe.ask(three, 13, note="zero and unknown")
+    three.topics.append(FetchTopic(topic_id=ZERO_UUID, partitions=[wanted(partition=1)]))
+    probe.ask(three, 13, note="zero, unknown and zero")
+    probe.ask(fetch("", wanted(), wanted(), topic_id=ZERO_UUID), 13, note="zero twice the same")
+    for epoch in (0, 5):
+        request = fetch("", wanted(), wanted(partition=1), topic_id=ZERO_UUID, session_epoch=epoch)
+        probe.ask(request, 13, note="two of zero in a session")
     request = fetch("", wanted(), topic_id=probe.topic_id(topic))
     request.topics.append(FetchTopic(topic_id=NO_SUCH_ID, partitions=[wanted()]))
     probe.ask(request, 13, note="one is known")
@@ -133,6 +142,24 @@ def limits_of_the_request(probe: Probe) -> None:
             probe.ask(fetch(topic, wanted(), max_bytes=limit), version, note=f"{limit}")
     probe.ask(fetch(topic, wanted(max_bytes=1), max_bytes=1), 12, note="both")
     probe.ask(fetch(topic, wanted(max_bytes=0), max_bytes=0), 12, note="both 0")
+
+
+@case()
+def limits_below_0(probe: Probe) -> None:
+    topic = probe.topic(partitions=3)
+    one = batch(b"x" * 100)
+    fill(probe, topic, one)
+    fill(probe, topic, one, partition=1)
+    for limit in (-1, -2_147_483_648):
+        negative = [wanted(partition=partition, max_bytes=limit) for partition in range(3)]
+        probe.ask(fetch(topic, *negative), 12, note="every partition")
+        probe.ask(fetch(topic, wanted(1, max_bytes=limit)), 12, note="at the end")
+        probe.ask(fetch(topic, wanted(2, max_bytes=limit)), 12, note="past the end")
+        parts = [wanted(partition=partition) for partition in range(3)]
+        probe.ask(fetch(topic, *parts, max_bytes=limit), 12, note="the request")
+        probe.ask(fetch(topic, *parts, max_bytes=limit, session_epoch=0), 12, note="a session")
+        waiting = fetch(topic, *parts, max_bytes=limit, max_wait_ms=9_000, min_bytes=1)
+        probe.ask(waiting, 12, seconds=5, note="and waits")
 
 
 @case()

@@ -213,7 +213,7 @@ def tags_in_the_header(probe: Probe) -> None:
 @case()
 def a_flexible_request_with_the_old_header(probe: Probe) -> None:
     probe.raw(header(10, 3) + b"\2g\x09\0", note="no tags in the header")
-    probe.raw(header(10, 1) + b"\0" + b"\0\1g\x09", note="tags in an old header")
+    probe.raw(header(10, 1) + b"\0" + b"\0\x09", note="tags in an old header: they are read as the body")
 
 
 @case()
@@ -232,15 +232,49 @@ def trailing_bytes(probe: Probe) -> None:
 
 @case()
 def strings_that_are_not_utf8(probe: Probe) -> None:
-    for data in (
-        b"\xc3\x28",
-        b"\xff\xfe",
-        b"\xed\xa0\x80",
-        b"\xf0\x9f",
-        b"a\xc0\xafb",
-        b"\xf4\x90\x80\x80",
-        b"\xe2\x82",
+    for text in (
+        *(
+            "c328",
+            "fffe",
+            "eda080",
+            "f09f",
+            "61c0af62",
+            "f4908080",
+            "e282",
+            "eda0",
+            "eda041",
+            "edbfbf",
+            "e08080",
+            "e080",
+        ),
+        *(
+            "f0808080",
+            "f888808080",
+            "c181",
+            "e228a1",
+            "f0288cbc",
+            "f09028bc",
+            "fe",
+            "80",
+            "eda080edb080",
+            "e0a0",
+            "f0908d",
+        ),
+        *(
+            "edc080",
+            "ed",
+            "f48fbf",
+            "f5808080",
+            "e0a041",
+            "f09041",
+            "c0",
+            "eda08041",
+            "41eda0c280",
+            "41eda080",
+            "41eda0",
+        ),
     ):
+        data = bytes.fromhex(text)
         body = struct.pack(">i", 1) + struct.pack(">h", len(data)) + data + b"\0"
         probe.raw_body(3, 4, body, note=data.hex())
 
@@ -302,3 +336,43 @@ def a_half_closed_connection_is_answered(probe: Probe) -> None:
         except OSError:
             pass
         probe.write(half_closed=data.hex())
+
+
+@case()
+def lengths_of_all_ones(probe: Probe) -> None:
+    """An unsigned varint of 2**32-1 is -1 to Java, and one less is -2: what may be null is null then."""
+    ones = b"\xff\xff\xff\xff\x0f"
+    for api_key, version, body, note in (
+        (10, 3, ones + b"g\x09\0", "a string"),
+        (10, 3, b"\2g\x09" + ones, "tags"),
+        (10, 4, b"\x09" + ones + b"\0", "an array"),
+        (22, 2, ones + b"\0\0\0\1\0", "a nullable string"),
+        (3, 9, ones + b"\0\0\0\0", "a nullable array"),
+        (3, 10, b"\2" + bytes(16) + ones + b"\0\0\0\0\0", "a nullable name"),
+        (0, 9, ones + b"\0\1\0\0\x13\x88\1\0", "a transactional id"),
+        (0, 9, b"\0\0\1\0\0\x13\x88" + ones + b"\0", "topics"),
+        (32, 4, b"\2\2\2t" + ones + b"\0\0\0\0", "nullable keys"),
+        (19, 5, b"\2\2t" + b"\0\0\0\1\0\1\1\2\2k" + ones + b"\0\0\0\0\0\1\1\0", "a nullable config value"),
+        (1, 12, b"\xff\xff\xff\xff" + bytes(16) + b"\0\0\0\0\xff" + ones, "topics of a fetch"),
+    ):
+        only = sorted if api_key == 3 else None
+        probe.raw_body(api_key, version, body, note=note, only=only)
+
+
+@case()
+def lengths_with_the_highest_bit(probe: Probe) -> None:
+    """An unsigned varint from 2**31 on is negative to Java."""
+    for varint, note in (
+        (b"\x80\x80\x80\x80\x08", "2**31"),
+        (b"\x81\x80\x80\x80\x08", "2**31 + 1"),
+        (b"\xfe\xff\xff\xff\x0f", "2**32 - 2"),
+        (b"\xff\xff\xff\xff\x07", "2**31 - 1"),
+        (b"\xff\xff\xff\xff\x1f", "2**33 - 1"),
+        (b"\xff\xff\xff\xff\x7f", "2**35 - 1"),
+    ):
+        probe.raw_body(22, 2, varint + b"\0\0\0\1\0", note=f"a nullable string of {note}")
+        probe.raw_body(10, 3, b"\2g\x09" + varint, note=f"tags: {note}")
+        probe.raw_body(10, 3, b"\2g\x09\1\5" + varint, note=f"a tag of size {note}")
+        probe.raw_body(10, 3, b"\2g\x09\1" + varint + b"\0", note=f"a tag numbered {note}")
+        probe.raw_body(10, 3, varint + b"g\x09\0", note=f"a string of {note}")
+        probe.raw_body(10, 4, b"\x09" + varint + b"\0", note=f"an array of {note}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from protocol_specs.records.batch_builder import seal_batch
 from protocol_specs.records.varints import encode_varint
 from tests.differential.case import case
-from tests.differential.requests import TIME_MS, batch, patched, produce, read_back, record, sealed
+from tests.differential.requests import TIME_MS, batch, message_set, patched, produce, read_back, record, sealed
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -100,13 +99,9 @@ def magics(probe: Probe) -> None:
 @case()
 def old_message_sets(probe: Probe) -> None:
     topic = probe.topic()
-    from binascii import crc32
-
-    for magic, fields in ((0, b"\0\0"), (1, b"\1\0" + struct.pack(">q", TIME_MS))):
-        message = fields + struct.pack(">i1si1s", 1, b"k", 1, b"v")
-        message = struct.pack(">I", crc32(message)) + message
+    for magic in (0, 1):
         for version in (3, 9):
-            send(probe, topic, struct.pack(">qi", 0, len(message)) + message, f"magic {magic}", version)
+            send(probe, topic, message_set(magic), f"magic {magic}", version)
     read_back(probe, topic)
 
 
