@@ -7,6 +7,7 @@ everything else to stderr. Each command imports what it needs when it is called,
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -32,9 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
-    except (ScenarioError, BrokerSimError, SimRuntimeError):
+    except (ScenarioError, BrokerSimError, SimRuntimeError) as error:
+        print(error, file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return 130
     return code
 
@@ -101,7 +104,9 @@ def _scenario(path: Path, records: int | None) -> Scenario:
 
 
 def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form
+    from broker_scenarios.schema import json_schema
 
+    print(json.dumps(json_schema(), indent=1))
     return EXIT_AS_EXPECTED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -41,10 +42,11 @@ def run_scenarios(
     print_table(runs)
     for run in runs:
         if "digest" in run.facts:
-            pass
+            print(f"digest: {run.facts['digest']}")
     if report is not None or where is not Where.VIRTUAL:
-        pass
+        from broker_scenarios.report import write_report
 
+        print(f"report: {write_report(report or DEFAULT_REPORT, runs)}")
     return 0 if all(run.judgement.met for run in runs) else 1
 
 
@@ -76,3 +78,4 @@ def _keep(evidence: Evidence, folder: Path | None) -> None:
 
     path = folder / f"{evidence.scenario.name}-{evidence.seed}.parquet"
     write_history(path, evidence.history)
+    print(f"history: {path}", file=sys.stderr)

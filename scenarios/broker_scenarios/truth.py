@@ -76,9 +76,8 @@ def read_truth(cluster: Cluster, topics: Iterable[TopicSpec]) -> Truth:
             if log.high_watermark < log.log_end_offset:
                 behind = log.log_end_offset - log.high_watermark
                 doubts.append(f"{topic.name}-{partition}: {behind} records above the high watermark at the end")
-            _add_stored(
-                stored, topic.name, partition, leader, [batch for batch in log.batches() if not batch.is_control]
-            )
+            data = [batch for batch in log.batches() if not batch.is_control]
+            _add_stored(stored, topic.name, partition, leader, data)
     if cluster.journal.dropped:
         doubts.append(_JOURNAL_DROPPED.format(cluster.journal.dropped, cluster.journal.limit_events))
     return Truth(

@@ -24,8 +24,8 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 _BASES_LIMIT: Final = 8
 """How long a chain of `base` files may be."""
 
-_PLAIN_TAGS: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:str", "tag:yaml.org,2002:int",
-                      "tag:yaml.org,2002:float", "tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")  # fmt: skip
+_YAML_TAG: Final = "tag:yaml.org,2002:"
+_PLAIN_TAGS: Final = tuple(_YAML_TAG + name for name in ("map", "seq", "str", "int", "float", "bool", "null"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def _parse(path: Path) -> Source:
 
 def _value(source: Source, loader: yaml.SafeLoader, node: yaml.Node, path: KeyPath) -> Any:
     source.marks.setdefault(path, _mark(source, node))
-    if not node.tag.startswith(_PLAIN_TAGS):
+    if node.tag not in _PLAIN_TAGS:
         raise ScenarioFileError([Mistake(mark=_mark(source, node), path=path, problem=f"no YAML: tag {node.tag}")])
     if isinstance(node, yaml.MappingNode):
         made: dict[str, Any] = {}
