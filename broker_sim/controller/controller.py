@@ -142,6 +142,9 @@ class Controller:
         """A broker's connection is reset; its session only ends when its heartbeats fail to come."""
         self._waiting.pop(node_id, None)
 
+    def replica_fetcher(self, leader_id: int) -> None:
+        """The controller replicates nothing."""
+
     def allocate_producer_ids(self, broker_id: int) -> ProducerIdsBlock:  # noqa: ARG002 - Kafka's record names the broker
         """The next block of producer ids."""
         return self._producer_ids.allocate()

@@ -83,6 +83,20 @@ class ReplicaFetcher:
         """What is fetched here."""
         return list(self._states)
 
+    @property
+    def waits_quietly(self) -> bool:
+        """Whether its one Fetch is parked and says everything."""
+        return (
+            self._outstanding == 1 and not self._changed and not self._forgotten and not self._stopped
+        ) and self._timer is None
+
+    def replica_of(self, topic_partition: TopicPartition) -> Partition | None:
+        """The follower's partition while it is in the session and simply fetched."""
+        state = self._states.get(topic_partition)
+        if state is None or state.delay is not None or state.resetting or topic_partition not in self._in_session:
+            return None
+        return state.partition
+
     def add(self, partition: Partition) -> None:
         """Fetch the partition from its log's end, in its current leader epoch."""
         topic_partition = partition.topic_partition

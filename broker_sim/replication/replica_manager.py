@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
+    from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from broker_sim.replication.replica_storage import ReplicaStorage
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.interfaces import IReactor
@@ -55,6 +56,8 @@ VALID_ACKS: Final = (-1, 0, 1)
 
 
 class _Waiting(Protocol):
+    def hand_over(self) -> bool: ...
+
     def complete(self) -> None: ...
 
 
@@ -89,6 +92,7 @@ class ReplicaManager:
         self._metadata_cache = metadata_cache
         self._expirations = ExpirationQueue(reactor)
         self._woken: dict[_Waiting, None] = {}
+        self._appending = False
         self._flush_call: IDelayedCall | None = None
         self._stopped = False
         self.roles = ReplicaRoles(self, storage)
@@ -158,11 +162,15 @@ class ReplicaManager:
                 PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.INVALID_REQUIRED_ACKS)
                 for topic_partition, _ in entries
             ]
-        results = [
-            self._append(topic_partition, records, required_acks, request_id) for topic_partition, records in entries
-        ]
+        self._appending = True
+        try:
+            results = [self._append(*entry, required_acks, request_id) for entry in entries]
+        finally:
+            self._appending = False
         if on_local_append is not None:
             on_local_append(results)
+        if self._woken:
+            self._hand_over()
         if required_acks != -1:
             if self.journal.full:
                 for result in results:
@@ -327,6 +335,7 @@ class ReplicaManager:
                 max_bytes=max_bytes,
                 up_to=partition.read_bound(params.isolation),
                 at_least_one=at_least_one,
+                fragment=not params.is_from_follower,
             )
         except OffsetOutOfRange:
             return PartitionFetchResult(topic_partition=topic_partition, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -382,11 +391,26 @@ class ReplicaManager:
         """Answer a follower's parked fetch in the next flush."""
         self._wake(session)
 
+    def plain_fetcher(self, follower_id: int) -> ReplicaFetcher | None:
+        """The follower's fetcher, when messages to it and from it may be left out."""
+        node = self.links.plain_node(self.broker_id, follower_id)
+        return None if node is None else node.replica_fetcher(self.broker_id)
+
     def _wake(self, waiting: _Waiting) -> None:
         if self._stopped:
             return
         self._woken[waiting] = None
-        if self._flush_call is None:
+        if self._flush_call is None and not self._appending:
+            self._flush_call = self.reactor.callLater(0, self._flush)
+
+    def _hand_over(self) -> None:
+        """Before anybody waits: what can be done without messages is done now, the rest in the next flush."""
+        if self._stopped:
+            return
+        for waiting in list(self._woken):
+            if waiting.hand_over():
+                self._woken.pop(waiting, None)
+        if self._woken and self._flush_call is None:
             self._flush_call = self.reactor.callLater(0, self._flush)
 
     def _flush(self) -> None:
@@ -395,7 +419,8 @@ class ReplicaManager:
         for waiting in woken:
             if self._stopped:
                 return
-            waiting.complete()
+            if not waiting.hand_over():
+                waiting.complete()
 
     # Journal -------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ class ReplicaRoles:
     def __init__(self, manager: ReplicaManager, storage: ReplicaStorage) -> None:
         self._manager = manager
         self._storage = storage
-        self._fetchers: dict[int, ReplicaFetcher] = {}
+        self.fetchers: dict[int, ReplicaFetcher] = {}
         self._sessions: dict[int, ReplicaFetchSession] = {}
         self._sessions_made = 0
         # Half of the lag, so that a follower leaves the ISR after at most one and a half of it, as in Kafka.
@@ -46,11 +46,11 @@ class ReplicaRoles:
     def stop(self) -> None:
         """Fetch, answer and check nothing any more."""
         self._isr_expiration.stop()
-        for fetcher in self._fetchers.values():
+        for fetcher in self.fetchers.values():
             fetcher.stop()
         for session in self._sessions.values():
             session.close()
-        self._fetchers.clear()
+        self.fetchers.clear()
         self._sessions.clear()
 
     # Metadata ------------------------------------------------------------------------------------------------
@@ -112,19 +112,14 @@ class ReplicaRoles:
 
     # Following -----------------------------------------------------------------------------------------------
 
-    def fetched_from(self, leader_id: int) -> list[TopicPartition]:
-        """What is fetched from a leader now."""
-        fetcher = self._fetchers.get(leader_id)
-        return [] if fetcher is None else fetcher.partitions
-
     def _fetcher(self, leader_id: int) -> ReplicaFetcher:
-        fetcher = self._fetchers.get(leader_id)
+        fetcher = self.fetchers.get(leader_id)
         if fetcher is None:
-            fetcher = self._fetchers[leader_id] = ReplicaFetcher(host=self._manager, leader_id=leader_id)
+            fetcher = self.fetchers[leader_id] = ReplicaFetcher(host=self._manager, leader_id=leader_id)
         return fetcher
 
     def _stop_fetching(self, topic_partition: TopicPartition) -> None:
-        for fetcher in self._fetchers.values():
+        for fetcher in self.fetchers.values():
             fetcher.remove(topic_partition)
 
     # Leading -------------------------------------------------------------------------------------------------

@@ -55,8 +55,10 @@ class ReplicationMachine(RuleBasedStateMachine):
 
     release = "4.3.1"
 
-    @initialize(seed=st.integers(0, 1000), delay_ms=st.sampled_from([0.0, 0.0, 5.0]))
-    def start(self, seed: int, delay_ms: float) -> None:
+    @initialize(
+        seed=st.integers(0, 1000), delay_ms=st.sampled_from([0.0, 0.0, 5.0]), detail=st.sampled_from(list(Detail))
+    )
+    def start(self, seed: int, delay_ms: float, detail: Detail) -> None:
         self.world = World(seed)
         self.cluster = Cluster(
             reactor=self.world.reactor,
@@ -64,7 +66,7 @@ class ReplicationMachine(RuleBasedStateMachine):
             topics=[TopicSpec(name="t", replication_factor=3, configs={"min.insync.replicas": "2"})],
             config=CONFIG,
             release=self.release,
-            journal_detail=Detail.CLUSTER,
+            journal_detail=detail,
             link_delay_ms=delay_ms,
             listen=False,
         )
