@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.auto_topic_creation import create_in_background
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.java_hash import string_hash
 from broker_sim.controller.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
@@ -119,12 +120,7 @@ _TOPICS: Final = {
 
 def partition_for(key: str, partitions: int) -> int:
     """The partition of an internal topic that holds a key's state: Java's string hash, made positive."""
-    value = 0
-    units = key.encode("utf-16-be", "surrogatepass")
-    for index in range(0, len(units), 2):
-        value = (31 * value + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
-    if value >= 1 << 31:
-        value -= 1 << 32
+    value = string_hash(key)
     return 0 if value == _INT32_MIN else abs(value) % partitions
 
 

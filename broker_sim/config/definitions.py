@@ -58,6 +58,7 @@ class ConfigDefinition:
     one_of: tuple[str, ...]
     ignore_case: bool
     list_of: tuple[str, ...]
+    empty_items_refused: bool
     rule: str
     internal: bool
     sensitive: bool
@@ -110,11 +111,12 @@ def _tables(kind: str) -> dict[str, list[dict[str, object]]]:
 
 @cache
 def _definitions(kind: str, release: str) -> Mapping[str, ConfigDefinition]:
-    rows = [_definition(row) for row in _tables(kind).get(release, ())]
+    strict = behaviour_of(release).lists_refuse_empty_items
+    rows = [_definition(row, empty_items_refused=strict) for row in _tables(kind).get(release, ())]
     return MappingProxyType({row.name: row for row in sorted(rows, key=lambda row: row.name)})
 
 
-def _definition(row: dict[str, object]) -> ConfigDefinition:
+def _definition(row: dict[str, object], *, empty_items_refused: bool) -> ConfigDefinition:
     valid = row.get("valid") or {}
     assert isinstance(valid, dict)
     default = row.get("default")
@@ -132,6 +134,7 @@ def _definition(row: dict[str, object]) -> ConfigDefinition:
         one_of=tuple(valid.get("one_of") or valid.get("one_of_ignore_case") or ()),
         ignore_case="one_of_ignore_case" in valid,
         list_of=tuple(valid.get("list_of", ())),
+        empty_items_refused=empty_items_refused,
         rule=str(valid.get("rule") or valid.get("format") or ""),
         internal=bool(row.get("internal", False)),
         sensitive=bool(row.get("sensitive", False)),

@@ -43,6 +43,8 @@ class ReleaseBehaviour:
     """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
     cluster_metadata_creation_is_invalid: bool
     """Creating __cluster_metadata is 42 with a reason (else 29)."""
+    lists_refuse_empty_items: bool
+    """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool
     """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
 
@@ -64,6 +66,7 @@ _RELEASES: Final = {
         placement_mentions_cordoned_directories=False,
         creation_counts_partitions=False,
         cluster_metadata_creation_is_invalid=False,
+        lists_refuse_empty_items=False,
         describes_groups=False,
     ),
     "4.3.1": ReleaseBehaviour(
@@ -82,6 +85,7 @@ _RELEASES: Final = {
         placement_mentions_cordoned_directories=True,
         creation_counts_partitions=True,
         cluster_metadata_creation_is_invalid=True,
+        lists_refuse_empty_items=True,
         describes_groups=True,
     ),
 }

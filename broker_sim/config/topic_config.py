@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
 
 
+# In 3.x the older, common bound holds where a newer one is at its default (KIP-937).
+_OLD_TIMESTAMP_BOUND: Final = "message.timestamp.difference.max.ms"
+_TIMESTAMP_BOUNDS: Final = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms")
 _NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "timestamp_type"}
 
 
@@ -60,6 +63,10 @@ class TopicConfig:
                 raise ConfigError(msg + nearest(name, definitions))
             values[name] = parse_value(definition, text)
         named = {name: values.get(name.replace("_", "."), _ABSENT.get(name)) for name in _ATTRIBUTES}
+        if _OLD_TIMESTAMP_BOUND in values:
+            for bound in _TIMESTAMP_BOUNDS:
+                if values[bound] == definitions[bound].default:
+                    named[bound.replace(".", "_")] = values[_OLD_TIMESTAMP_BOUND]
         cleanup = values["cleanup.policy"]
         append_time = values["message.timestamp.type"] == "LogAppendTime"
         return cls(

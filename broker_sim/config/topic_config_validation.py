@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.definitions import ConfigValue, topic_definitions
+from broker_sim.config.java_hash import hash_order
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError
 
@@ -58,7 +59,7 @@ _DEFINITION_ORDER: Final = (
 def validate_topic_overrides(overrides: Mapping[str, str], release: str) -> None:
     """Raise ConfigError, in Kafka's words, for the first override that a new topic cannot have."""
     definitions = topic_definitions(release)
-    for name in overrides:
+    for name in hash_order(overrides):
         if name not in definitions:
             msg = f"Unknown topic config name: {name}"
             raise ConfigError(msg)

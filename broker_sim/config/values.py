@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Final
 
@@ -11,6 +12,9 @@ from broker_sim.errors import ConfigError
 _VERSION_NAMES: Final = ("message.format.version", "log.message.format.version", "inter.broker.protocol.version")
 _THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
+_JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
+_JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
+_JAVA_NOT_FINITE: Final = re.compile(r"[+-]?(NaN|Infinity)")
 _INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
 
 
@@ -55,10 +59,7 @@ def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
     if kind in _INTEGER_BITS:
         return _integer(definition, trimmed)
     if kind is ConfigType.DOUBLE:
-        try:
-            return float(trimmed)
-        except ValueError:
-            raise ConfigValueError(name, text, "Not a number of type DOUBLE") from None
+        return _double(name, trimmed)
     if kind is ConfigType.LIST:
         return [item.strip() for item in trimmed.split(",")] if trimmed else []
     if kind is ConfigType.PASSWORD:
@@ -74,6 +75,17 @@ def _integer(definition: ConfigDefinition, text: str) -> int:
         if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             return value
     raise ConfigValueError(definition.name, text, f"Not a number of type {definition.type.name}")
+
+
+def _double(name: str, text: str) -> float:
+    """As Double.parseDouble: a suffix f or d, hexadecimal with an exponent, NaN and Infinity; no underscores."""
+    if _JAVA_DECIMAL.fullmatch(text):
+        return float(text.rstrip("fFdD"))
+    if _JAVA_HEXADECIMAL.fullmatch(text):
+        return float.fromhex(text.rstrip("fFdD") if text[-1] in "fFdD" else text)
+    if _JAVA_NOT_FINITE.fullmatch(text):
+        return float(text)
+    raise ConfigValueError(name, text, "Not a number of type DOUBLE")
 
 
 def _check_range(definition: ConfigDefinition, value: ConfigValue) -> None:
@@ -100,6 +112,9 @@ def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
         if (value.lower() if definition.ignore_case else value) not in known:
             raise ConfigValueError(definition.name, value, f"String must be one of: {', '.join(definition.one_of)}")
     if definition.list_of and isinstance(value, list):
+        if definition.empty_items_refused and "" in value:
+            msg = f"Configuration '{definition.name}' values must not be empty."
+            raise ConfigError(msg)
         for item in value:
             if item not in definition.list_of:
                 raise ConfigValueError(definition.name, item, f"String must be one of: {', '.join(definition.list_of)}")
@@ -123,6 +138,8 @@ def _check_throttled_replicas(definition: ConfigDefinition, value: list[str]) ->
 
 def _java_double(value: float) -> str:
     """A double as Java prints it: 0.5, 1.0E10, 1.7976931348623157E308."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         return repr(value)
     mantissa, _, exponent = f"{value!r}".partition("e")

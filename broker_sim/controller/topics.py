@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_entries import created_topic_entries
+from broker_sim.config.java_hash import hash_order
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.controller.metadata_image import PartitionRegistration, TopicImage
 from broker_sim.controller.replica_placer import PlacementError, place
@@ -92,7 +93,7 @@ def create_topics(
     if records > MAX_RECORDS_PER_OPERATION:
         message = "Unable to perform excessively large batch operation."
         return _refuse_all(request, ErrorCode.POLICY_VIOLATION, message)
-    duplicates = sorted((name for name, count in counts.items() if count > 1), key=_hash_order)
+    duplicates = hash_order(name for name, count in counts.items() if count > 1)
     results += [_failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in duplicates]
     if counts[CLUSTER_METADATA_TOPIC_NAME] == 1:
         results.append(_refused_metadata_topic(config))
@@ -276,15 +277,6 @@ def _refused_metadata_topic(config: BrokerConfig) -> CreatableTopicResult:
 def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: str | None) -> TopicCreation:
     results = [_failed(topic.name, error_code, message) for topic in request.topics]
     return TopicCreation(response=CreateTopicsResponse(topics=results), topics=[])
-
-
-def _hash_order(name: str) -> int:
-    """The bucket of a string in a small Java HashSet, which is the order in which Kafka lists duplicates."""
-    value = 0
-    units = name.encode("utf-16-be", "surrogatepass")
-    for index in range(0, len(units), 2):
-        value = (31 * value + int.from_bytes(units[index : index + 2], "big")) & 0xFFFFFFFF
-    return (value ^ value >> 16) & 0xF
 
 
 # Deletion ------------------------------------------------------------------------------------------------------

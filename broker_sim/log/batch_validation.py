@@ -246,6 +246,9 @@ def _checked_records(
     now_ms: int,
 ) -> list[Record]:
     """Read and check the records of a batch that is compressed anew."""
+    if not header.is_compressed:
+        # The walk tells a record length that never ends from other malformed records.
+        walk_records(memoryview(records)[RECORD_BATCH_OVERHEAD:], header.records_count)
     found = read_records(records, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
     _refuse_bad_records(found, header, topic_partition, config, now_ms)
     return found

@@ -94,15 +94,16 @@ class ProducerStateManager:
     def check(self, producer_id: int, producer_epoch: int, base_sequence: int, offset: int) -> None:
         """Refuse a client's batch whose epoch is old (47) or whose sequence is not the next one (45)."""
         entry = self._producers.get(producer_id)
-        if entry is None:
-            # Also a producer that expired or was never issued may start at any sequence.
-            return
-        if producer_epoch < entry.producer_epoch:
+        last_epoch = NO_PRODUCER_EPOCH if entry is None else entry.producer_epoch
+        if producer_epoch < last_epoch:
             reason = (
                 f"Epoch of producer {producer_id} at offset {offset} in {self._topic_partition} is "
-                f"{producer_epoch}, which is smaller than the last seen epoch {entry.producer_epoch}"
+                f"{producer_epoch}, which is smaller than the last seen epoch {last_epoch}"
             )
             raise RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
+        if entry is None or last_epoch == NO_PRODUCER_EPOCH:
+            # Also a producer that expired or was never issued may start at any sequence.
+            return
         if producer_epoch != entry.producer_epoch:
             if base_sequence != 0:
                 reason = (

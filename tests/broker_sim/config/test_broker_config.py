@@ -73,3 +73,20 @@ def test_doubles_print_as_java_prints_them() -> None:
     assert render_value(definition, 1.7976931348623157e308) == "1.7976931348623157E308"
     assert render_value(definition, 0.5) == "0.5"
     assert render_value(definition, 10_000_000.0) == "1.0E7"
+    assert [render_value(definition, parse_value(definition, text)) for text in ("NaN", "-Infinity")] == [
+        "NaN",
+        "-Infinity",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1f", 1.0), (" .5", 0.5), ("0x1p-1", 0.5), ("1e-3", 0.001), ("+2.d", 2.0)]
+)
+def test_doubles_are_read_as_java_reads_them(text: str, value: float) -> None:
+    assert parse_value(broker_definitions("4.3.1")["log.cleaner.io.max.bytes.per.second"], text) == value
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1_0", "0x1", "", "1,5", "e5"])
+def test_doubles_of_python_are_not_javas(text: str) -> None:
+    with pytest.raises(ConfigError, match="Not a number of type DOUBLE"):
+        parse_value(broker_definitions("4.3.1")["log.cleaner.io.max.bytes.per.second"], text)

@@ -35,6 +35,25 @@ def test_unknown_topic_configuration_is_refused_with_the_nearest_name() -> None:
         TopicConfig.resolve({"retention.m": "1"}, BrokerConfig.parse({}))
 
 
+def test_old_bound_of_timestamps_holds_where_a_new_one_is_not_set() -> None:
+    overrides = {"message.timestamp.difference.max.ms": "7", "message.timestamp.before.max.ms": "9"}
+    config = TopicConfig.resolve(overrides, BrokerConfig.parse({}, release="3.7.2"))
+    assert (config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms) == (9, 7)
+    assert config["message.timestamp.after.max.ms"] == 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("release", "text"),
+    [
+        ("4.3.1", "Configuration 'cleanup.policy' values must not be empty."),
+        ("3.7.2", "Invalid value  for configuration cleanup.policy: String must be one of: compact, delete"),
+    ],
+)
+def test_empty_items_are_refused_in_the_words_of_the_release(release: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=text):
+        TopicConfig.resolve({"cleanup.policy": "compact,"}, BrokerConfig.parse({}, release=release))
+
+
 @pytest.mark.parametrize(("release", "after_max_ms"), [("3.7.2", 2**63 - 1), ("4.3.1", 3_600_000)])
 def test_allowed_future_of_timestamps_depends_on_the_release(release: str, after_max_ms: int) -> None:
     config = TopicConfig.resolve({}, BrokerConfig.parse({}, release=release))

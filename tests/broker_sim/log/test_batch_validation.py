@@ -292,6 +292,11 @@ def test_recompressed_size_is_checked_too() -> None:
     assert (error.error_code, error.log_start_offset_known) == (ErrorCode.MESSAGE_TOO_LARGE, False)
 
 
+def test_endless_record_length_is_an_unknown_error_on_the_way_to_another_codec() -> None:
+    records = of_section(b"\xff" * 20)
+    assert refusal(records, compression_type="gzip").error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+
+
 def test_recompression_refuses_negative_timestamps() -> None:
     error = refusal(batch(timestamps=[-5, -5, -5]), compression_type="gzip")
     assert error.error_code is ErrorCode.UNKNOWN_SERVER_ERROR

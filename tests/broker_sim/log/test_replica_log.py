@@ -217,6 +217,13 @@ def test_unknown_producer_may_start_anywhere() -> None:
     assert idempotent(log_with(), 1000).first_offset == 0
 
 
+def test_producer_epoch_below_none_is_fenced_and_none_takes_any_sequence() -> None:
+    log = log_with()
+    assert refused(log, batch(producer_id=7, epoch=-2, sequence=0)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    for offset, sequence in enumerate((5, 90, 3)):
+        assert idempotent(log, sequence, epoch=-1).first_offset == offset
+
+
 def test_new_epoch_starts_at_zero_and_fences_the_old_one() -> None:
     log = log_with()
     idempotent(log, 5, epoch=3)

@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from broker_sim.config.java_hash import hash_order, string_hash
+
+
+def test_hashes_are_those_of_java() -> None:
+    assert [string_hash(text) for text in ("", "a", "hello", "polygenelubricants")] == [0, 97, 99162322, -(2**31)]
+
+
+def test_characters_beyond_16_bits_count_as_two() -> None:
+    assert string_hash("\U0001f600") == 31 * 0xD83D + 0xDE00
+
+
+def test_order_is_by_bucket_and_stable() -> None:
+    assert hash_order(["z", "y", "b", "a"]) == ["a", "b", "y", "z"]
+    # q and a share a bucket of the smallest table.
+    assert hash_order(["q", "a"]) == ["q", "a"]
+    assert hash_order(["a", "q"]) == ["a", "q"]
