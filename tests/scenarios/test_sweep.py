@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from broker_scenarios.cli import main
+from broker_scenarios.scenario import load_scenario
+from broker_scenarios.sweep import sweep_seeds
+
+CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
+SEEDS = 300
+RECORDS = 250
+
+
+def test_no_seed_loses_an_acknowledged_record_with_acks_all_whenever_the_leader_dies() -> None:
+    scenario = load_scenario(CATALOG / "leader-crash-any-time-acks-all.yaml").with_records(RECORDS)
+    results = list(sweep_seeds(scenario, seeds=SEEDS))
+    assert [(result.seed, result.misses) for result in results if result.misses] == []
+    assert len({result.digest for result in results}) == SEEDS
+
+
+def test_some_seed_loses_acknowledged_records_with_acks_1() -> None:
+    scenario = load_scenario(CATALOG / "leader-crash-any-time-acks-1.yaml").with_records(RECORDS)
+    losses = (result.seed for result in sweep_seeds(scenario, seeds=SEEDS) if result.counts.lost)
+    assert next(losses, None) is not None
+
+
+def test_the_command_tells_how_many_seeds_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+    path = CATALOG / "leader-crash-any-time-acks-all.yaml"
+    assert main(["sweep", str(path), "--seeds", "3", "--records", "100"]) == 0
+    told = capsys.readouterr().out
+    assert "3 of 3 seeds ended as expected" in told
+    assert "seeds a second" in told
