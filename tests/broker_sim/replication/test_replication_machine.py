@@ -115,6 +115,34 @@ class ReplicationMachine(RuleBasedStateMachine):
     def stop(self, broker: int) -> None:
         self.cluster.stop(broker)
 
+    @rule(ms=st.sampled_from([0, 2_100, 4_000]))
+    def crash_the_leader(self, ms: int) -> None:
+        leader = self.cluster.leader_of(*TOPIC)
+        if leader is not None:
+            self.cluster.kill(leader)
+            self.world.run_for(ms=ms)
+
+    @rule(ms=st.sampled_from([0, 700, 2_100, 4_000]))
+    def isolate_a_follower(self, ms: int) -> None:
+        leader = self.cluster.leader_of(*TOPIC)
+        follower = next(broker for broker in BROKERS if broker != leader)
+        self.cluster.isolate(follower)
+        self.world.run_for(ms=ms)
+
+    @rule()
+    def hold_what_the_controller_says_to_the_leader(self) -> None:
+        leader = self.cluster.leader_of(*TOPIC)
+        if leader is not None:
+            self.cluster.links.link(CONTROLLER_ID, leader).hold()
+
+    @rule()
+    def open_all_links(self) -> None:
+        for source in NODES:
+            for target in NODES:
+                if source != target:
+                    self.cluster.links.link(source, target).release()
+                    self.cluster.links.link(source, target).restore()
+
     @rule(pair=pairs)
     def cut(self, pair: tuple[int, int]) -> None:
         self.cluster.links.link(*pair).cut()
@@ -189,12 +217,7 @@ class ReplicationMachine(RuleBasedStateMachine):
     def teardown(self) -> None:
         if not hasattr(self, "cluster"):
             return
-        for source in NODES:
-            for target in NODES:
-                if source != target:
-                    link = self.cluster.links.link(source, target)
-                    link.release()
-                    link.restore()
+        self.open_all_links()
         self.world.run_for(ms=5_000)
         for broker in self.cluster.brokers.values():
             broker.metadata_lag_ms = 0
