@@ -136,7 +136,11 @@ class Controller:
                 return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
             first, size = self.allocate_producer_ids(request.broker_id)
             return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
-        return self.forwarded[type(request)](request, source)
+        answer = self.forwarded.get(type(request))
+        if answer is None:
+            msg = f"the controller has no answer for {type(request).__name__} from broker {source}"
+            raise BrokerSimError(msg)
+        return answer(request, source)
 
     def peer_reset(self, node_id: int) -> None:
         """A broker's connection is reset; its session only ends when its heartbeats fail to come."""
