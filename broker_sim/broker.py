@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.kafka_apis import KafkaApis
 from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
 from broker_sim.clock import BrokerClock
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
@@ -18,6 +19,7 @@ from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
+from broker_sim.network.socket_server import SocketServer
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.inter_broker_apis import answer_inter_broker
@@ -29,11 +31,9 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
-    from broker_sim.apis.kafka_apis import KafkaApis
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
-    from broker_sim.network.socket_server import SocketServer
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
@@ -117,12 +117,7 @@ class Broker:
             lag_ms=lambda: self.metadata_lag_ms,
             apply=self._apply_image,
         )
-        self.apis = self._make_apis()
-
-    def _make_apis(self) -> KafkaApis:
-        from broker_sim.apis.kafka_apis import KafkaApis
-
-        return KafkaApis(self)
+        self.apis = KafkaApis(self)
 
     # State ---------------------------------------------------------------------------------------------------
 
@@ -159,8 +154,6 @@ class Broker:
     def listen(self) -> None:
         """Open the listener; with port 0 the system chooses one, which the broker keeps for all its lives."""
         if self._listens:
-            from broker_sim.network.socket_server import SocketServer
-
             self.socket_server = SocketServer(self, reactor=self.reactor, host=self.host, port=self._port)
             self._port = self.socket_server.start()
 
