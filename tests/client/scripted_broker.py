@@ -1,8 +1,11 @@
 """A cluster that answers by script, on the simulated network: each Produce takes the next act, or is appended.
 
-It keeps logs, validates sequences as Kafka does (five remembered batches), and notes every request in order, so that a test can say
-what a producer must have asked for. No replication: a partition has one log, whoever leads it.
+It keeps logs, validates sequences as Kafka does (five remembered batches), and notes every request in order, so that a
+test can say what a producer must have asked for. No replication: a partition has one log, whoever leads it.
 """
+
+# ruff: noqa: ARG002, N802
+# The names are those of Twisted's interfaces.
 
 from __future__ import annotations
 
@@ -51,8 +54,9 @@ BATCHES_REMEMBERED = 5
 class Act:
     """What happens to one Produce request instead of a plain append.
 
-    `appends`: whether its batches are written; `error`: answered for each partition; `answers`: whether an answer is sent at
-    all; `disconnects`: close the connection; `delay_ms`: answer that much later; `leader`: (id, epoch) told with the error.
+    `appends`: whether its batches are written; `error`: answered for each partition; `answers`: whether an answer is
+    sent at all; `disconnects`: close the connection; `delay_ms`: answer that much later; `leader`: (id, epoch) told with
+    the error.
     """
 
     appends: bool = False
@@ -108,6 +112,8 @@ class ScriptedCluster:
         self.next_producer_id = 1000
         self.init_errors: deque[ErrorCode] = deque()
         self.max_batch_bytes: int | None = None
+        # Kafka takes any sequence from a producer that it does not know: an order is kept from the first success on.
+        self.takes_any_first_sequence = True
         self.silent_apis: list[int] = []
         self.client: HostReactor = world.network.host("client")
         self.brokers = {number: ScriptedBroker(self, number) for number in range(1, brokers + 1)}
@@ -156,6 +162,8 @@ class ScriptedCluster:
                     return ErrorCode.INVALID_PRODUCER_EPOCH, -1
                 if header.base_sequence != expected:
                     return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
+            elif header.base_sequence and not self.takes_any_first_sequence:
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1
             seen.append((header.producer_epoch, header.base_sequence, header.last_sequence, len(log)))
             del seen[:-BATCHES_REMEMBERED]
         offset = len(log)
@@ -192,6 +200,7 @@ class Connection(Protocol):
         self.cluster = broker.cluster
         self.reader = FrameReader(limit_bytes=100_000_000, option="test")
         self.free_at_us = 0
+        self.hangs = False
 
     def connectionMade(self) -> None:
         self.broker.connections.append(self)
@@ -202,7 +211,8 @@ class Connection(Protocol):
 
     def dataReceived(self, data: bytes) -> None:
         for frame in self.reader.receive(data):
-            self.handle(frame)
+            if not self.hangs:
+                self.handle(frame)
 
     def handle(self, frame: bytes) -> None:
         cluster = self.cluster
@@ -253,13 +263,10 @@ class Connection(Protocol):
 
     def metadata(self, request: Any) -> MetadataResponse:
         cluster = self.cluster
-        asked = (
-            list(cluster.topics) if request.topics is None else [topic.name for topic in request.topics]
-        )
+        asked = list(cluster.topics) if request.topics is None else [topic.name for topic in request.topics]
         return MetadataResponse(
             brokers=[
-                MetadataResponseBroker(node_id=number, host=f"broker-{number}", port=PORT)
-                for number in cluster.brokers
+                MetadataResponseBroker(node_id=number, host=f"broker-{number}", port=PORT) for number in cluster.brokers
             ],
             cluster_id="scripted",
             controller_id=1,
@@ -309,8 +316,12 @@ class Connection(Protocol):
                 TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partitions)
             )
         if act.disconnects:
+            self.hangs = True
             self.transport.loseConnection()
-        elif act.answers and request.acks != 0:
+        elif not act.answers:
+            # One request of a connection at a time: what comes behind it is never read.
+            self.hangs = True
+        elif request.acks != 0:
             response = ProduceResponse(responses=topics, throttle_time_ms=act.throttle_ms)
             if act.leader is not None and version >= 10:
                 number = act.leader[0]

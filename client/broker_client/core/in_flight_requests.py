@@ -82,11 +82,12 @@ class InFlightRequest:
 class InFlightRequests:
     """A queue a node, newest at the left; answers complete the oldest."""
 
-    __slots__ = ("_count", "_max_per_connection", "_nodes")
+    __slots__ = ("_count", "_max_per_connection", "_nodes", "_unanswered")
 
     def __init__(self, max_per_connection: int) -> None:
         self._max_per_connection = max_per_connection
         self._nodes: dict[int, deque[InFlightRequest]] = {}
+        self._unanswered: dict[int, list[InFlightRequest]] = {}
         self._count = 0
 
     def add(self, request: InFlightRequest) -> None:
@@ -99,6 +100,10 @@ class InFlightRequests:
         request = self._queue(node_id).pop()
         self._count -= 1
         return request
+
+    def unanswered(self, request: InFlightRequest) -> None:
+        """Keep a request whose answer was no good: it ends when its connection does."""
+        self._unanswered.setdefault(request.node_id, []).append(request)
 
     def last_sent(self, node_id: int) -> InFlightRequest:
         """The newest."""
@@ -124,11 +129,9 @@ class InFlightRequests:
 
     def clear_all(self, node_id: int) -> list[InFlightRequest]:
         """Take every request of a node, oldest first: its connection is gone."""
-        queue = self._nodes.pop(node_id, None)
-        if not queue:
-            return []
+        queue = self._nodes.pop(node_id, deque())
         self._count -= len(queue)
-        return list(reversed(queue))
+        return [*self._unanswered.pop(node_id, ()), *reversed(queue)]
 
     def increment_throttle_time(self, node_id: int, throttle_ms: int) -> None:
         """Give the node's requests longer: the broker will not read them for a while."""

@@ -216,6 +216,7 @@ class NetworkClient:
             try:
                 self._handle_completed_receive(receive, now_ms)
             except (ProducerError, MessageDecodeError) as error:
+                # As in Kafka the connection stays, and nobody knows any more whose answer the next one is.
                 broken = broken or ProducerError(f"answer of node {receive.node_id}: {error}")
         for disconnection in selector.disconnected:
             self._process_disconnection(disconnection.node_id, disconnection.state, disconnection.reason, now_ms)
@@ -384,11 +385,15 @@ class NetworkClient:
         api_version = request.api_version
         if kind is ApiVersionsResponse and _is_unsupported_version(receive.payload):
             api_version = 0  # a broker that does not know our version answers in the oldest
-        correlation_id, response = decode_response(kind, api_version, receive.payload)
+        try:
+            correlation_id, response = decode_response(kind, api_version, receive.payload)
+        except MessageDecodeError:
+            self._in_flight.unanswered(request)
+            raise
         if correlation_id != request.correlation_id:
-            raise IllegalState(
-                f"correlation id {correlation_id} does not match {request.request.NAME} with {request.correlation_id}"
-            )
+            self._in_flight.unanswered(request)
+            name = request.request.NAME
+            raise ProducerError(f"correlation id {correlation_id} is not {name}'s, {request.correlation_id}")
         self._maybe_throttle(request, response, now_ms)
         if not request.is_internal:
             self._end(request, Delivery.ANSWERED, now_ms, response)

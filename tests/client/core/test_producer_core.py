@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -160,7 +161,7 @@ def test_retries_back_off_exponentially(world: World, cluster: ScriptedCluster, 
     cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS)] * 6)
     result(world, producer.send("orders", b"again"))
     times = [asked.time_ms for asked in cluster.produced]
-    pauses = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    pauses = [later - earlier for earlier, later in pairwise(times)]
     for pause, nominal in zip(pauses, [100, 200, 400, 800, 1000, 1000], strict=True):
         assert nominal * 0.8 - 1 <= pause <= min(nominal * 1.2, 1000) + 6
 

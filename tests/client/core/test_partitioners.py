@@ -1,0 +1,99 @@
+"""Where records go: by key, sticky and weighted by queue sizes without one, in turn."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from kafka.partitioner.default import murmur2 as reference_murmur2
+
+from broker_client.core.cluster import Cluster, Node, TopicMetadata
+from broker_client.core.partitioners import BuiltInPartitioner, KeyHashes, RoundRobinPartitioner
+from broker_client.records import PartitionInfo
+
+
+def cluster_of(leaders: list[int | None]) -> Cluster:
+    partitions = tuple(
+        PartitionInfo(
+            topic="t",
+            partition=index,
+            leader=leader,
+            leader_epoch=0,
+            replicas=(1,),
+            in_sync_replicas=(1,),
+            offline_replicas=(),
+        )
+        for index, leader in enumerate(leaders)
+    )
+    return Cluster(
+        nodes={1: Node(1, "h", 1)}, topics={"t": TopicMetadata(name="t", topic_id=None, partitions=partitions)}
+    )
+
+
+def choose(partitioner: BuiltInPartitioner, cluster: Cluster, times: int, size: int) -> list[int]:
+    chosen = []
+    for _ in range(times):
+        sticky = partitioner.current(cluster)
+        chosen.append(sticky.partition)
+        partitioner.update(sticky, size, cluster, enable_switch=True)
+    return chosen
+
+
+def test_a_key_goes_where_other_clients_send_it() -> None:
+    hashes = KeyHashes()
+    for number in range(300):
+        key = b"key-%d" % number
+        assert hashes.partition_for(key, 7) == (reference_murmur2(key) & 0x7FFFFFFF) % 7
+
+
+def test_a_partition_sticks_for_a_batch_size_of_bytes() -> None:
+    partitioner = BuiltInPartitioner("t", 1_000, random.Random(1))
+    chosen = choose(partitioner, cluster_of([1, 1, 1]), 40, 100)
+    runs = [chosen[index : index + 10] for index in range(0, 40, 10)]
+    assert all(len(dict.fromkeys(run)) == 1 for run in runs)
+
+
+def test_the_switch_waits_for_a_full_batch_up_to_twice_the_size() -> None:
+    partitioner = BuiltInPartitioner("t", 1_000, random.Random(1))
+    cluster = cluster_of([1] * 5)
+    sticky = partitioner.current(cluster)
+    partitioner.update(sticky, 1_500, cluster, enable_switch=False)
+    assert not partitioner.is_changed(sticky)
+    partitioner.update(sticky, 500, cluster, enable_switch=False)
+    assert partitioner.is_changed(sticky)
+
+
+def test_partitions_without_leader_are_not_chosen() -> None:
+    partitioner = BuiltInPartitioner("t", 1, random.Random(1))
+    assert set(choose(partitioner, cluster_of([1, None, 1]), 50, 1)) == {0, 2}
+
+
+def test_without_any_leader_every_partition_may_be_chosen() -> None:
+    partitioner = BuiltInPartitioner("t", 1, random.Random(1))
+    assert set(choose(partitioner, cluster_of([None, None]), 50, 1)) == {0, 1}
+
+
+def test_long_queues_get_less() -> None:
+    partitioner = BuiltInPartitioner("t", 1, random.Random(1))
+    partitioner.update_load_stats([0, 3, 1], [0, 1, 2], 3)
+    counts = Counter(choose(partitioner, cluster_of([1, 1, 1]), 8_000, 1))
+    # Weights 4, 1, 3.
+    assert abs(counts[0] - 4_000) < 300
+    assert abs(counts[1] - 1_000) < 300
+    assert abs(counts[2] - 3_000) < 300
+
+
+def test_equal_queues_are_uniform_and_an_excluded_partition_gets_nothing() -> None:
+    partitioner = BuiltInPartitioner("t", 1, random.Random(1))
+    partitioner.update_load_stats([2, 2, 2], [0, 1, 2], 3)
+    assert set(choose(partitioner, cluster_of([1, 1, 1]), 100, 1)) == {0, 1, 2}
+    partitioner.update_load_stats([2, 2], [0, 2], 3)
+    assert set(choose(partitioner, cluster_of([1, 1, 1]), 100, 1)) <= {0, 2}
+    partitioner.update_load_stats(None, [], 3)
+    assert set(choose(partitioner, cluster_of([1, 1, 1]), 100, 1)) == {0, 1, 2}
+
+
+def test_round_robin_takes_turns_among_partitions_with_a_leader() -> None:
+    partitioner = RoundRobinPartitioner()
+    cluster = cluster_of([1, None, 1])
+    assert [partitioner.partition("t", b"k", None, cluster) for _ in range(4)] == [0, 2, 0, 2]
