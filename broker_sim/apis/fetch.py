@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.fetch_limits import has_negative_limit, read_with_negative_limits
 from broker_sim.apis.fetch_sessions import SessionKey, session_key
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
@@ -28,6 +29,7 @@ from protocol_specs.messages.fetch import (
     NodeEndpoint,
     PartitionData,
 )
+from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.fetch_sessions import FetchContext
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fetch", "error_response", "handle"]
 
+HARD_MAX_BYTES_HIGHEST: Final = 2
 OLD_FORMATS_HIGHEST: Final = 3
 STORAGE_ERROR_UNKNOWN_HIGHEST: Final = 5
 RACKS_LOWEST: Final = 11
@@ -48,6 +51,7 @@ FUTURE_LOCAL_REPLICA_ID: Final = -3
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
+_NO_TOPIC: Final = (ZERO_UUID, "")
 _MOVED: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -117,9 +121,13 @@ class Fetch:
             min_bytes=min(request.min_bytes, max_bytes),
             max_bytes=max_bytes,
             isolation=isolation,
+            hard_max_bytes=self.version <= HARD_MAX_BYTES_HIGHEST,
             fetch_only_leader=self.replica_id >= 0 or (is_consumer and self.version < RACKS_LOWEST),
         )
-        return self.context.broker.replica_manager.fetch(params=params, partitions=self.interesting)
+        replica_manager = self.context.broker.replica_manager
+        if has_negative_limit(params, self.interesting):
+            return read_with_negative_limits(replica_manager, params, self.interesting)
+        return replica_manager.fetch(params=params, partitions=self.interesting)
 
     def answer(self, results: list[Result]) -> Message:
         """Shape the response and tell the session what it says."""
@@ -129,6 +137,9 @@ class Fetch:
         error_code, session_id, named = self.session.session_answer(
             updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.clock.now_ms()
         )
+        if any((key.topic_id, key.topic) == _NO_TOPIC for key in list(named)[:-1]):
+            # Kafka compares the name of each topic with the one before; an unknown zero id has none to compare with.
+            return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
         response = FetchResponse(error_code=error_code, session_id=session_id, responses=_by_topic(named))
         if leaders.nodes and (
             self.replica_id < 0 or self.context.broker.config.behaviour.fetch_endpoints_for_followers

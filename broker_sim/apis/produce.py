@@ -199,6 +199,9 @@ class Produce:
     def _explain(self, shaped: PartitionProduceResponse, result: PartitionAppend, leaders: LeaderEndpoints) -> None:
         """What comes with an error: its text, the records that caused it, or who leads instead."""
         shaped.error_message = result.error_message
+        if self.entries.get(result.topic_partition, b"") is None:
+            hosted = self.context.broker.replica_manager.partitions.get(result.topic_partition)
+            shaped.log_start_offset = -1 if hosted is None else hosted.log.log_start_offset
         shaped.record_errors = [
             BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
             for error in result.record_errors

@@ -27,6 +27,7 @@ RECORD_OVERHEAD_V0: Final = 14
 RECORD_BATCH_OVERHEAD: Final = 61
 END_OF_PRODUCER_ID: Final = 51
 MAGIC_V2: Final = 2
+INT32_MAX: Final = 2**31 - 1
 ZSTD: Final = 4
 CODEC_MASK: Final = 0x07
 TRANSACTIONAL: Final = 0x10
@@ -54,7 +55,8 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Corrupt:
-    message: str
+    message: str | None
+    error_code: ErrorCode = ErrorCode.CORRUPT_MESSAGE
 
 
 def is_plain_batch(records: memoryview | bytes | None) -> bool:
@@ -99,7 +101,7 @@ def whole_request_error(request: ProduceRequest) -> RequestRefused | None:
                 continue
             first = _batch_at(records, 0)
             if isinstance(first, _Corrupt):
-                return RequestRefused(error_code=ErrorCode.CORRUPT_MESSAGE, message=first.message)
+                return RequestRefused(error_code=first.error_code, message=first.message)
             if first is not None and first.magic == MAGIC_V2 and first.attributes & TRANSACTIONAL:
                 if request.transactional_id is None:
                     return RequestRefused(error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
@@ -135,6 +137,9 @@ def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt |
     if not 0 <= magic <= MAGIC_V2:
         return _Corrupt(message=f"Invalid magic found in record: {magic}")
     whole = size + LOG_OVERHEAD
+    if whole > INT32_MAX:
+        # Java's sum is negative, and so would be the slice.
+        return _Corrupt(message=None, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     if remaining < whole:
         return None
     attributes = int.from_bytes(records[position + 21 : position + 23], "big") if magic == MAGIC_V2 else 0
