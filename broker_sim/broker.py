@@ -176,8 +176,8 @@ class Broker:
         self._begin()
         self._running = Deferred()
         running = self._running
-        self._loader.start(0)
         self.lifecycle.start()
+        self._loader.start(0)
         return running
 
     def _begin(self) -> None:

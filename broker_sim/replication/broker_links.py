@@ -183,6 +183,7 @@ class BrokerLinks:
         self.faults = faults
         self.delay_ms = delay_ms
         self._nodes: dict[int, Node] = {}
+        self._known: dict[int, None] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._calls: dict[_Call, None] = {}
         self._lost_calls: dict[_Call, None] = {}
@@ -191,6 +192,7 @@ class BrokerLinks:
     def attach(self, node_id: int, node: Node) -> None:
         """Let `node` be asked under this id."""
         self._nodes[node_id] = node
+        self._known[node_id] = None
 
     def detach(self, node_id: int) -> None:
         """The node is gone: its own calls are forgotten, calls to it fail when the way back is open."""
@@ -226,8 +228,8 @@ class BrokerLinks:
         return None
 
     def links_of(self, node_id: int) -> list[Link]:
-        """Both directions between a node and every other node that is attached."""
-        others = [other for other in self._nodes if other != node_id]
+        """Both directions between a node and every other node, also one that is down."""
+        others = [other for other in self._known if other != node_id]
         return [link for other in others for link in (self.link(node_id, other), self.link(other, node_id))]
 
     def isolate(self, node_id: int) -> None:
