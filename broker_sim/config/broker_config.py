@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Self
 
+from twisted.logger import Logger
+
 from broker_sim.config.definitions import ConfigValue, broker_definitions
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.values import parse_value
@@ -13,6 +15,7 @@ from broker_sim.errors import ConfigError, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_log = Logger()
 _NOT_ATTRIBUTES: Final = {"behaviour", "overrides", "values"}
 
 
@@ -35,23 +38,17 @@ class BrokerConfig:
     default_replication_factor: int
     delete_topic_enable: bool
     fetch_max_bytes: int
-    log_index_interval_bytes: int
     max_connections: int
     max_connections_per_ip: int
     max_incremental_fetch_session_cache_slots: int
-    message_max_bytes: int
     min_insync_replicas: int
     num_io_threads: int
     num_network_threads: int
     num_partitions: int
-    num_replica_fetchers: int
-    offsets_topic_compression_codec: int
     offsets_topic_num_partitions: int
-    offsets_topic_replication_factor: int
     offsets_topic_segment_bytes: int
     producer_id_expiration_ms: int
     queued_max_requests: int
-    queued_max_request_bytes: int
     replica_fetch_backoff_ms: int
     replica_fetch_max_bytes: int
     replica_fetch_min_bytes: int
@@ -64,7 +61,6 @@ class BrokerConfig:
     transaction_max_timeout_ms: int
     transaction_state_log_min_isr: int
     transaction_state_log_num_partitions: int
-    transaction_state_log_replication_factor: int
     transaction_state_log_segment_bytes: int
     unclean_leader_election_enable: bool
 
@@ -81,7 +77,12 @@ class BrokerConfig:
                 raise ConfigError(msg + nearest(name, definitions))
             values[name] = parse_value(definition, text)
         named = {name: values[name.replace("_", ".")] for name in _ATTRIBUTES}
-        return cls(behaviour=behaviour, overrides=dict(overrides), values=values, **named)  # type: ignore[arg-type]
+        config = cls(behaviour=behaviour, overrides=dict(overrides), values=values, **named)  # type: ignore[arg-type]
+        if config.without_effect:
+            _log.warn(
+                "These configurations have no effect in the simulator: {names}", names=", ".join(config.without_effect)
+            )
+        return config
 
     def __getitem__(self, name: str) -> ConfigValue:
         """The typed value of a configuration that the release knows."""
@@ -90,6 +91,11 @@ class BrokerConfig:
         except KeyError:
             msg = f"unknown broker configuration {name!r} for release {self.behaviour.release}"
             raise ConfigError(msg + nearest(name, self.values)) from None
+
+    @property
+    def without_effect(self) -> list[str]:
+        """The names that were given, are known and shown, but that nothing in this simulator acts on."""
+        return [name for name in self.overrides if name not in _ACTED_ON]
 
     @property
     def release(self) -> str:
@@ -102,3 +108,29 @@ def _defaults(release: str) -> dict[str, ConfigValue]:
 
 
 _ATTRIBUTES: Final = tuple(field.name for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES)
+
+# Read by name, or through the topic configurations that they give their defaults.
+_ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
+    "compression.gzip.level",
+    "compression.lz4.level",
+    "compression.type",
+    "compression.zstd.level",
+    "leader.imbalance.check.interval.seconds",
+    "log.cleanup.policy",
+    "log.message.timestamp.after.max.ms",
+    "log.message.timestamp.before.max.ms",
+    "log.message.timestamp.difference.max.ms",
+    "log.message.timestamp.type",
+    "log.roll.hours",
+    "log.roll.ms",
+    "log.segment.bytes",
+    "max.connections.per.ip.overrides",
+    "message.max.bytes",
+    "offsets.topic.replication.factor",
+    "producer.id.expiration.check.interval.ms",
+    "share.coordinator.state.topic.min.isr",
+    "share.coordinator.state.topic.num.partitions",
+    "share.coordinator.state.topic.replication.factor",
+    "share.coordinator.state.topic.segment.bytes",
+    "transaction.state.log.replication.factor",
+}

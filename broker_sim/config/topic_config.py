@@ -30,19 +30,14 @@ class TopicConfig:
     """What the topic itself sets, as text."""
     values: Mapping[str, ConfigValue]
 
-    cleanup_policy: list[str]
     compression_gzip_level: int
     compression_lz4_level: int
     compression_type: str
     compression_zstd_level: int
-    delete_retention_ms: int
     max_message_bytes: int
     message_timestamp_after_max_ms: int
     message_timestamp_before_max_ms: int
-    message_timestamp_type: str
     min_insync_replicas: int
-    retention_bytes: int
-    retention_ms: int
     segment_bytes: int
     segment_ms: int
     unclean_leader_election_enable: bool

@@ -54,6 +54,11 @@ def test_option_of_another_release_is_unknown() -> None:
         BrokerConfig.parse({"log.message.downconversion.enable": "true"}, release="4.3")
 
 
+def test_options_that_nothing_acts_on_are_named() -> None:
+    config = BrokerConfig.parse({"log.cleaner.threads": "2", "num.io.threads": "2", "log.segment.bytes": "2000000"})
+    assert config.without_effect == ["log.cleaner.threads"]
+
+
 def test_unknown_release_is_refused_by_name() -> None:
     with pytest.raises(ConfigError, match=r"release '2.8' is not emulated: known are 3.7.2, 4.3.1"):
         behaviour_of("2.8")

@@ -193,6 +193,13 @@ def test_garbage_instead_of_compressed_records_is_an_unknown_error(codec: int) -
     assert refusal(sealed(batch(), attributes=codec)).error_code is ErrorCode.UNKNOWN_SERVER_ERROR
 
 
+@pytest.mark.parametrize(("codec", "error_code"), [(1, -1), (2, -1), (3, -1), (4, ErrorCode.INVALID_RECORD)])
+def test_nothing_instead_of_compressed_records_depends_on_the_codec(codec: int, error_code: int) -> None:
+    header = peek_header(batch())
+    header.attributes, header.batch_length = codec, 49
+    assert refusal(sealed(header.pack())).error_code == error_code
+
+
 @pytest.mark.parametrize("codec", list(CompressionCodec))
 def test_batches_of_every_codec_are_stored_as_they_came(codec: CompressionCodec) -> None:
     sent = batch(50, codec=codec, size=40)
