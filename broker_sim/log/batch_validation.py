@@ -23,6 +23,7 @@ from protocol_specs.records.batch_peek import (
     MAGIC_V2,
     MIN_BATCH_LENGTH,
     RECORD_BATCH_OVERHEAD,
+    TIMESTAMP_TYPE_MASK,
     TimestampType,
     peek_header,
 )
@@ -75,11 +76,13 @@ def validate_and_assign_offset(
         records = memoryview(records)[:size]
     if origin is AppendOrigin.CLIENT:
         _validate_batch(header, topic_partition)
-    target = target_codec(config, header.codec)
+    codec = header.codec
+    target = codec if config.compression_type == "producer" else target_codec(config, codec)
     try:
-        if target is header.codec or (header.is_control and not header.is_compressed):
+        if target is codec or (header.is_control and not header.is_compressed):
             max_timestamp = _check_records(records, header, topic_partition, config, now_ms)
-            if max_timestamp == header.max_timestamp and config.timestamp_type == header.timestamp_type:
+            stamped_by_broker = header.attributes & TIMESTAMP_TYPE_MASK
+            if max_timestamp == header.max_timestamp and bool(stamped_by_broker) == bool(config.timestamp_type):
                 # What changes lies before the checksum: one copy, and nothing to compute.
                 prefix = _PREFIX.pack(offset, header.batch_length, leader_epoch)
                 data = b"".join((prefix, memoryview(records)[MAGIC_OFFSET:]))
@@ -215,14 +218,14 @@ def _check_records(
     now_ms: int,
 ) -> int:
     """Walk the records of a batch that is stored as it is, and answer its max timestamp as the broker writes it."""
-    compressed = header.is_compressed
+    compressed = header.attributes & COMPRESSION_CODEC_MASK
     if compressed:
         section: bytes | memoryview = _decompressed(records, header)
         walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
     else:
         section = memoryview(records)[RECORD_BATCH_OVERHEAD:]
         walk = walk_records(section, header.records_count)
-    if header.timestamp_type:
+    if header.attributes & TIMESTAMP_TYPE_MASK:
         newest = oldest = header.max_timestamp
     else:
         newest = walk.max_timestamp(header.base_timestamp)
@@ -235,7 +238,7 @@ def _check_records(
         raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
     if config.timestamp_type:
         return now_ms
-    return max(newest, NO_TIMESTAMP)
+    return max(NO_TIMESTAMP, newest)
 
 
 def _decompressed(records: bytes | memoryview, header: BatchHeader) -> bytes:
@@ -305,8 +308,9 @@ def _suspicious(oldest: int, newest: int, header: BatchHeader, config: TopicConf
         return bool(header.timestamp_type)
     return (
         newest > now_ms + config.message_timestamp_after_max_ms
-        or oldest < max(now_ms - config.message_timestamp_before_max_ms, _EARLIEST_SANE_TIMESTAMP)
-        or bool(header.timestamp_type)
+        or oldest < now_ms - config.message_timestamp_before_max_ms
+        or oldest < _EARLIEST_SANE_TIMESTAMP
+        or bool(header.attributes & TIMESTAMP_TYPE_MASK)
     )
 
 
