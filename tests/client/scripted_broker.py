@@ -55,8 +55,8 @@ class Act:
     """What happens to one Produce request instead of a plain append.
 
     `appends`: whether its batches are written; `error`: answered for each partition; `answers`: whether an answer is
-    sent at all; `disconnects`: close the connection; `delay_ms`: answer that much later; `leader`: (id, epoch) told with
-    the error.
+    sent at all; `disconnects`: close the connection; `delay_ms`: answer that much later; `leader`: (id, epoch) told
+    with the error.
     """
 
     appends: bool = False

@@ -1,0 +1,121 @@
+"""Every producer configuration: known by name, typed, checked as Java checks it, or refused with the reason."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from broker_client.config_keys import KEYS, KeyStatus
+from broker_client.core.partitioners import RoundRobinPartitioner
+from broker_client.errors import ConfigError
+from broker_client.producer_config import ProducerConfig
+from protocol_specs.records.compression import CompressionCodec
+
+SERVERS = "localhost:9092"
+
+
+def config(**options: object) -> ProducerConfig:
+    return ProducerConfig(bootstrap_servers=SERVERS, **options)
+
+
+def test_the_defaults_are_kafkas() -> None:
+    defaults = config()
+    assert (defaults.acks, defaults.idempotent, defaults.linger_ms) == (-1, True, 5)
+    assert defaults["buffer.memory"] == 33_554_432
+    assert defaults.accumulator_config().batch_size == 16_384
+    assert defaults.sender_config().retries == 2**31 - 1
+    assert defaults.bootstrap_servers == (("localhost", 9092),)
+
+
+def test_dots_and_underscores_name_the_same_key() -> None:
+    assert ProducerConfig({"bootstrap.servers": SERVERS, "linger.ms": "7"}).linger_ms == 7
+    assert config(linger_ms=7).linger_ms == 7
+    with pytest.raises(ConfigError, match=re.escape("linger.ms is given twice")):
+        ProducerConfig({"linger.ms": 1, "bootstrap.servers": SERVERS}, linger_ms=2)
+
+
+def test_an_unknown_key_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"unknown configuration 'ligner_ms'; did you mean linger\.ms\?"):
+        config(ligner_ms=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"acks": "2"}, "acks='2': expected one of all, -1, 0, 1"),
+        ({"linger_ms": -1}, "linger.ms=-1: expected at least 0"),
+        ({"linger_ms": "soon"}, "linger.ms='soon': expected long"),
+        ({"linger_ms": None}, "linger.ms=None: expected long"),
+        ({"enable_idempotence": "maybe"}, "enable.idempotence='maybe': expected boolean"),
+        ({"compression_type": "brotli"}, "compression.type='brotli': expected one of none, gzip"),
+        ({"compression_gzip_level": 12}, "compression.gzip.level=12: expected between 1 and 9"),
+        ({"max_in_flight_requests_per_connection": 6}, "the idempotent producer takes at most 5"),
+        ({"enable_idempotence": True, "acks": "1"}, "acks=1: the idempotent producer needs acks=all"),
+        ({"enable_idempotence": True, "retries": 0}, "retries=0: the idempotent producer needs retries"),
+        ({"delivery_timeout_ms": 1_000}, "should be equal to or larger than linger.ms + request.timeout.ms, 30005"),
+        ({"key_serializer": 3}, "key.serializer=3: expected a callable"),
+        ({"partitioner_class": "Mine"}, "partitioner.class='Mine': expected RoundRobinPartitioner"),
+        ({"sasl_mechanism": "PLAIN"}, "sasl.mechanism='PLAIN' is refused: SASL is not spoken yet"),
+        ({"security_protocol": "SSL"}, "security.protocol='SSL' is refused: TLS and SASL are not spoken yet"),
+        ({"transactional_id": "t"}, "transactional.id='t' is refused: transactions are not spoken yet"),
+        ({"interceptor_classes": "a.B"}, "interceptor.classes='a.B' is refused"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        config(**options)
+
+
+@pytest.mark.parametrize("servers", ["", "localhost", "localhost:", "localhost:0", "localhost:99999", [], 9092])
+def test_an_address_that_is_none_is_refused(servers: object) -> None:
+    with pytest.raises(ConfigError, match=re.escape("bootstrap.servers")):
+        ProducerConfig(bootstrap_servers=servers)
+
+
+def test_without_servers_there_is_no_producer() -> None:
+    with pytest.raises(ConfigError, match=r"missing required configuration bootstrap\.servers"):
+        ProducerConfig()
+
+
+def test_addresses_are_taken_in_every_form() -> None:
+    expected = (("a", 1), ("::1", 2))
+    assert ProducerConfig(bootstrap_servers="a:1, [::1]:2").bootstrap_servers == expected
+    assert ProducerConfig(bootstrap_servers=["PLAINTEXT://a:1", "[::1]:2"]).bootstrap_servers == expected
+
+
+@pytest.mark.parametrize("options", [{"acks": "1"}, {"acks": "0"}, {"retries": 0}])
+def test_idempotence_that_nobody_asked_for_yields(options: dict[str, Any]) -> None:
+    assert not config(**options).idempotent
+
+
+def test_a_default_delivery_timeout_grows_with_what_it_holds() -> None:
+    assert config(linger_ms=100_000, request_timeout_ms=60_000).delivery_timeout_ms == 160_000
+
+
+def test_a_refused_key_may_be_given_its_default() -> None:
+    assert config(security_protocol="PLAINTEXT", sasl_mechanism="GSSAPI")["security.protocol"] == "PLAINTEXT"
+
+
+def test_javas_names_of_classes_are_mapped() -> None:
+    mapped = config(
+        key_serializer="org.apache.kafka.common.serialization.StringSerializer",
+        partitioner_class="org.apache.kafka.clients.producer.RoundRobinPartitioner",
+        compression_type="zstd",
+        compression_zstd_level=5,
+    )
+    assert mapped.key_serializer is not None
+    assert mapped.key_serializer("é") == "é".encode()
+    assert isinstance(mapped.partitioner, RoundRobinPartitioner)
+    compression = mapped.accumulator_config().compression
+    assert (compression.codec, compression.level) == (CompressionCodec.ZSTD, 5)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
+def test_every_key_is_documented_and_takes_its_own_default(key: Any) -> None:
+    assert f"\n{key.name} " in "\n" + ProducerConfig.docs()
+    if key.status is KeyStatus.REFUSED:
+        assert key.note
+    if key.default is not None:
+        assert config(**{key.name.replace(".", "_"): key.default})[key.name] == key.default
