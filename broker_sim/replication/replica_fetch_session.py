@@ -296,11 +296,10 @@ class ReplicaFetchSession:
             asked = self._partitions.get(topic_partition)
             if asked is None:
                 continue
-            if left <= 0:
+            data, size = self._read(topic_partition, asked, left, at_least_one=left == request.max_bytes)
+            if size < 0:
                 self._news[topic_partition] = None
                 self._urgent = True
-                continue
-            data, size = self._read(topic_partition, asked, left)
             if data is None:
                 continue
             left -= size
@@ -313,8 +312,9 @@ class ReplicaFetchSession:
         return FetchResponse(session_id=self.session_id, responses=list(topics.values()))
 
     def _read(
-        self, topic_partition: TopicPartition, asked: _SessionPartition, left: int
+        self, topic_partition: TopicPartition, asked: _SessionPartition, left: int, *, at_least_one: bool
     ) -> tuple[PartitionData | None, int]:
+        """What to say of one partition, and its bytes; -1 bytes when they are too many for this response."""
         partition = self._host.get_partition(topic_partition, asked.topic_id)
         if isinstance(partition, ErrorCode):
             return self._error(topic_partition, partition), 0
@@ -330,11 +330,15 @@ class ReplicaFetchSession:
         try:
             diverging = partition.diverging_epoch(asked.last_fetched_epoch, asked.fetch_offset)
             if diverging is None:
-                batches = log.read(asked.fetch_offset, max_bytes=min(asked.max_bytes, left))
+                max_bytes = min(asked.max_bytes, left)
+                batches = log.read(asked.fetch_offset, max_bytes=max_bytes, at_least_one=at_least_one)
         except OffsetOutOfRange:
             return self._error(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), 0
-        if not batches and diverging is None and asked.sent_high_watermark == high_watermark:
-            return None, 0
+        if not batches and diverging is None:
+            if asked.fetch_offset < log.log_end_offset:
+                return None, -1
+            if asked.sent_high_watermark == high_watermark:
+                return None, 0
         asked.sent_high_watermark = high_watermark
         fields: dict[str, Any] = {}
         if diverging is not None:
