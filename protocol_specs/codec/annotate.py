@@ -108,10 +108,11 @@ class _Walk:
     def uvarint(self, path: str) -> int:
         start, value, shift = self.position, 0, 0
         while True:
-            (byte,) = self.unpack("B", path)
+            byte = int(self.unpack("B", path)[0])
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return int(value & 0xFFFFFFFF)
+                value &= 0xFFFFFFFF
+                return value if value <= 0x80000000 else value - 0x100000000
             shift += 7
             if shift > 28:
                 raise self.fail(path, start, "varint is longer than 5 bytes")
@@ -149,17 +150,19 @@ class _Walk:
         path = f"{prefix}unknown_tags"
         count = self.uvarint(path)
         self.note(path, start, "tag count", count)
-        known = {f.tag: f for f in cls.FIELDS if self.version in f.tagged and self.version in f.versions}
+        known = {f.tag: f for f in cls.FIELDS if f.tag is not None}
         for _ in range(count):
             start = self.position
-            tag = self.uvarint(path)
+            tag = self.uvarint(path) & 0xFFFFFFFF
             size = self.uvarint(path)
             f = known.get(tag)
+            if f is not None and self.version not in f.tagged:
+                raise self.fail(path, start, f"tag {tag}, {f.name}, is not valid in version {self.version}")
             self.note(prefix + f.name if f else path, start, "tag and size", (tag, size))
             if f is not None:
                 self.value(f, f.type, prefix + f.name, flexible=True)
                 continue
-            if size > self.left():
+            if size < 0 or size > self.left():
                 raise self.fail(path, start, f"tag {tag}: length {size}, {self.left()} bytes left")
             self.position += size
             self.note(path, self.position - size, "tag data", bytes(self.data[self.position - size : self.position]))

@@ -162,7 +162,7 @@ class _DecodeWriter(_Writer):
         self.flush_run()
         self.line(f"{target}.unknown_tags = ()")
         if self.flexible:
-            self.tags(target, tagged)
+            self.tags(target, tagged, [f for f in cls.FIELDS if f.tag is not None and f not in tagged])
         return target
 
     def default(self, cls: type[Struct], f: Field) -> str:
@@ -269,7 +269,7 @@ class _DecodeWriter(_Writer):
         self.line(f"{target} = {self.struct(cls)}")
         self.depth -= 1
 
-    def tags(self, target: str, tagged: list[Field]) -> None:
+    def tags(self, target: str, tagged: list[Field], of_other_versions: list[Field]) -> None:
         count, tag, size, unknown = self.fresh("c"), self.fresh("t"), self.fresh("z"), self.fresh("u")
         self.line(f"{count} = data[pos]; pos += 1")
         self.line(f"if {count}:")
@@ -279,6 +279,7 @@ class _DecodeWriter(_Writer):
         self.line(f"for _ in range({count}):")
         self.depth += 1
         self.uvarint(tag)
+        self.line(f"{tag} &= 0xFFFFFFFF")
         self.uvarint(size)
         keyword = "if"
         for f in tagged:
@@ -288,15 +289,18 @@ class _DecodeWriter(_Writer):
             self.flush_run()
             self.depth -= 1
             keyword = "elif"
-        if tagged:
+        for f in of_other_versions:
+            self.line(f"{keyword} {tag} == {f.tag}: raise CodecFault('tag of another version')")
+            keyword = "elif"
+        if keyword == "elif":
             self.line("else:")
             self.depth += 1
         stop = self.fresh("s")
         self.line(f"{stop} = pos + {size}")
-        self.line(f"if {stop} > end: raise CodecFault('short')")
+        self.line(f"if {size} < 0 or {stop} > end: raise CodecFault('short')")
         self.line(f"{unknown}.append(({tag}, bytes(data[pos:{stop}])))")
         self.line(f"pos = {stop}")
-        if tagged:
+        if keyword == "elif":
             self.depth -= 1
         self.depth -= 1
         self.line(f"if {unknown}: {target}.unknown_tags = {unknown}")

@@ -25,7 +25,10 @@ UVARINT: Final[tuple[bytes, ...]] = tuple(
 
 
 def uvarint_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
-    """Finish an unsigned varint whose first byte had its high bit set: (value, position after it). At most 5 bytes."""
+    """Finish a varint whose first byte had its high bit set: (value, position after it). At most 5 bytes.
+
+    Kafka keeps it in an int32, so that one above 2**31 is a negative number: null where it is a length.
+    """
     value = first & 0x7F
     shift = 7
     while True:
@@ -33,16 +36,18 @@ def uvarint_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
         position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & 0xFFFFFFFF, position
+            value &= 0xFFFFFFFF
+            return (value if value <= 0x80000000 else value - 0x100000000), position
         shift += 7
         if shift > 28:
             raise CodecFault("varint is too long")
 
 
 def uvarint_bytes(value: int) -> bytes:
-    """The encoding of an unsigned varint of any size."""
-    if value < 0x4000:
+    """The encoding of an unsigned varint of at most 32 bits; a negative number takes 5 bytes."""
+    if 0 <= value < 0x4000:
         return UVARINT[value]
+    value &= 0xFFFFFFFF
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)

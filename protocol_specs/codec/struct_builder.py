@@ -15,7 +15,7 @@ from protocol_specs.fields import Array, FieldType, FixedType, Records, SizedTyp
 from protocol_specs.message import Field, Message, Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _FIXED: Final[Mapping[str, Any]] = {
     "int8": construct.Int8sb,
@@ -41,19 +41,20 @@ class _Bool(construct.Construct):  # type: ignore[misc]
 
 
 class _Uvarint(construct.Construct):  # type: ignore[misc]
-    """An unsigned varint of at most 5 bytes: 7 bits a byte, the low ones first."""
+    """A varint of at most 5 bytes, 7 bits a byte, the low ones first; kept in an int32, as in Kafka."""
 
     def _parse(self, stream: Any, context: Any, path: str) -> int:
         value = 0
         for shift in range(0, 35, 7):
-            byte = construct.Byte._parsereport(stream, context, path)  # noqa: SLF001
+            byte = int(construct.Byte._parsereport(stream, context, path))  # noqa: SLF001
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return int(value & 0xFFFFFFFF)
+                value &= 0xFFFFFFFF
+                return value if value <= 0x80000000 else value - 0x100000000
         raise construct.IntegerError("varint is longer than 5 bytes", path=path)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        value = int(obj)
+        value = int(obj) & 0xFFFFFFFF
         while value >= 0x80:
             construct.Byte._build(value & 0x7F | 0x80, stream, context, path)  # noqa: SLF001
             value >>= 7
@@ -80,6 +81,8 @@ class _Sized(construct.Construct):  # type: ignore[misc]
             if not self.nullable:
                 raise construct.CheckError("null where null is not allowed", path=path)
             return None
+        if self.text and length > 32767:
+            raise construct.CheckError("a string has at most 32767 bytes", path=path)
         data: bytes = construct.stream_read(stream, length, path)
         return str(data, "utf-8", "replace") if self.text else data
 
@@ -146,15 +149,18 @@ class _Optional(construct.Construct):  # type: ignore[misc]
 class _Tags(construct.Construct):  # type: ignore[misc]
     """The tag section at the end of a flexible struct: name -> value for known tags, number -> bytes for the others."""
 
-    def __init__(self, known: Mapping[int, tuple[str, Any]]) -> None:
+    def __init__(self, known: Mapping[int, tuple[str, Any]], of_other_versions: Collection[int]) -> None:
         super().__init__()
         self.known = known
+        self.of_other_versions = of_other_versions
 
     def _parse(self, stream: Any, context: Any, path: str) -> dict[str | int, Any]:
         found: dict[str | int, Any] = {}
         for _ in range(Uvarint._parsereport(stream, context, path)):  # noqa: SLF001
-            tag = Uvarint._parsereport(stream, context, path)  # noqa: SLF001
+            tag = Uvarint._parsereport(stream, context, path) & 0xFFFFFFFF  # noqa: SLF001
             size = Uvarint._parsereport(stream, context, path)  # noqa: SLF001
+            if tag in self.of_other_versions:
+                raise construct.CheckError(f"tag {tag} is not valid in this version", path=path)
             if tag in self.known:
                 name, inner = self.known[tag]
                 found[name] = inner._parsereport(stream, context, f"{path} -> {name}")  # noqa: SLF001
@@ -206,7 +212,8 @@ def _struct(cls: type[Struct], version: int, *, flexible: bool) -> construct.Str
     if flexible:
         tagged = [f for f in carried if version in f.tagged]
         known = {f.tag: (f.name, _part(f, version, flexible=True)) for f in tagged if f.tag is not None}
-        parts.append("tags" / _Tags(known))
+        others = [f.tag for f in cls.FIELDS if f.tag is not None and version not in f.tagged]
+        parts.append("tags" / _Tags(known, others))
     return construct.Struct(*parts)
 
 
