@@ -1,0 +1,38 @@
+"""Hypothesis strategies for the protocol: valid values first, then ones broken on purpose (extra `fuzz`).
+
+Nothing else in protocol_specs imports Hypothesis. `message`, `request` and `response` draw values that a version
+carries; `nearly_valid` draws their bytes with one rule broken, and says which and whether a reader must refuse them;
+`frames` draws what a client may send to a broker, sound and broken; `records` and `record_batches` draw record sets.
+"""
+
+from protocol_specs.strategies.frames import Frame, broken_frames, frames, request_frames
+from protocol_specs.strategies.messages import message, request, response
+from protocol_specs.strategies.near_misses import NearlyValid, nearly_valid
+from protocol_specs.strategies.records import (
+    BASE_TIMESTAMP,
+    broken_bytes,
+    codecs,
+    payloads,
+    record_batches,
+    record_headers,
+    records,
+)
+
+__all__ = [
+    "BASE_TIMESTAMP",
+    "Frame",
+    "NearlyValid",
+    "broken_bytes",
+    "broken_frames",
+    "codecs",
+    "frames",
+    "message",
+    "nearly_valid",
+    "payloads",
+    "record_batches",
+    "record_headers",
+    "records",
+    "request",
+    "request_frames",
+    "response",
+]

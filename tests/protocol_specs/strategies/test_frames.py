@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import struct
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from protocol_specs import releases, strategies
+from protocol_specs.errors import FrameError, MessageDecodeError, UnknownApi
+from protocol_specs.framing import FrameReader, decode_request_header
+from protocol_specs.registry import request_type
+from protocol_specs.strategies.frames import HEADER_RULES
+
+LIMIT_BYTES = 100_000
+SERVED = releases.get("4.3.1").api_versions
+API_VERSIONS = 18
+
+
+def closes(data: bytes) -> bool:
+    """Whether a broker closes the connection that these bytes come on."""
+    try:
+        (frame,) = FrameReader(limit_bytes=LIMIT_BYTES, option="socket.request.max.bytes").receive(data)
+        header, position = decode_request_header(frame)
+        if header.request_api_version not in SERVED[header.request_api_key]:
+            return header.request_api_key != API_VERSIONS
+        request_type(header.request_api_key).decode_from(header.request_api_version, frame, position)
+    except (FrameError, MessageDecodeError, UnknownApi):
+        return True
+    return False
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(strategies.frames(versions=SERVED, limit_bytes=LIMIT_BYTES))
+def test_a_broker_closes_the_connection_when_predicted(frame: strategies.Frame) -> None:
+    assert closes(frame.data) is frame.refused
+
+
+@settings(max_examples=100, deadline=None)
+@given(strategies.request_frames())
+def test_a_sound_frame_says_its_size_and_breaks_no_rule(frame: strategies.Frame) -> None:
+    assert struct.unpack_from(">i", frame.data) == (len(frame.data) - 4,)
+    assert (frame.rule, frame.refused) == ("", False)
+
+
+def test_every_rule_of_size_header_and_body_is_broken_somewhere() -> None:
+    seen = set()
+
+    @settings(max_examples=300, deadline=None, derandomize=True, phases=[Phase.generate])
+    @given(strategies.broken_frames())
+    def look(frame: strategies.Frame) -> None:
+        seen.add(frame.rule)
+
+    look()
+    assert {*HEADER_RULES, "the bytes end early", "bytes follow after the end"} <= seen

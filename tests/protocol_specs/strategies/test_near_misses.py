@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import strategies as st
+
+from protocol_specs import strategies
+from protocol_specs.codec.annotate import annotate
+from protocol_specs.errors import MessageDecodeError
+from protocol_specs.messages.fetch import FetchRequest
+from protocol_specs.messages.metadata import MetadataRequest
+from protocol_specs.messages.produce import ProduceResponse
+from protocol_specs.strategies.near_misses import RULES
+from tests.protocol_specs.every_message import for_every_message
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Message
+
+QUICK = settings(max_examples=1000, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+
+
+@for_every_message
+@settings(max_examples=10, deadline=None)
+@given(data=st.data())
+def test_a_reader_refuses_and_takes_what_is_predicted(cls: type[Message], version: int, data: st.DataObject) -> None:
+    broken = data.draw(strategies.nearly_valid(cls, version))
+    if broken.refused:
+        for read in (cls.decode, lambda version, body: annotate(cls, version, body)):
+            with pytest.raises(MessageDecodeError) as raised:
+                read(version, broken.data)
+            assert raised.value.position <= len(broken.data)
+    else:
+        _, end = cls.decode_from(version, broken.data, 0)
+        spans = annotate(cls, version, broken.data)
+        assert end == (spans[-1].stop if spans else 0)
+
+
+def test_every_rule_is_broken_somewhere() -> None:
+    messages = ((ProduceResponse, 9), (FetchRequest, 15), (MetadataRequest, 12))
+    seen = {}
+
+    @settings(max_examples=500, deadline=None, derandomize=True, phases=[Phase.generate])
+    @given(st.sampled_from(messages).flatmap(lambda which: strategies.nearly_valid(*which)))
+    def look(broken: strategies.NearlyValid) -> None:
+        seen[broken.rule] = broken.refused
+
+    look()
+    assert seen == {rule.name: rule.refused for rule in RULES}
+
+
+def test_broken_bytes_shrink_to_the_shortest() -> None:
+    broken = find(
+        strategies.nearly_valid(MetadataRequest, 1), lambda found: found.rule == "the bytes end early", settings=QUICK
+    )
+    assert broken == (b"", "the bytes end early", True)
