@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_sim.controller.alter_partition import answer_alter_partition
+from broker_sim.controller.controller_messages import AlterPartitionRequest, IsrProposal
+from broker_sim.controller.election import Election, ElectionRules
+from broker_sim.controller.metadata_image import (
+    BrokerRegistration,
+    MetadataImage,
+    PartitionRegistration,
+    TopicImage,
+)
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+
+TOPIC_ID = bytes([7] * 16)
+NAME = TopicPartition("t", 0)
+
+
+def image(**fenced: bool) -> MetadataImage:
+    found = MetadataImage.empty("cluster").with_topic(
+        TopicImage(
+            name="t",
+            topic_id=TOPIC_ID,
+            partitions=(
+                PartitionRegistration(replicas=(1, 2, 3), isr=(1, 2), leader=1, leader_epoch=4, partition_epoch=6),
+            ),
+            configs={},
+        )
+    )
+    for broker_id in (1, 2, 3):
+        found = found.with_broker(
+            BrokerRegistration(
+                id=broker_id, host="h", port=1, rack=None, fenced=fenced.get(f"b{broker_id}", False), epoch=10
+            )
+        )
+    return found
+
+
+def rules_of(metadata: MetadataImage, _: TopicPartition) -> ElectionRules:
+    return ElectionRules(election=Election.ONLINE, is_acceptable=metadata.is_active, min_isr=1, elr_enabled=False)
+
+
+def ask(metadata: MetadataImage, **changes: Any) -> tuple[Any, Any]:
+    fields: dict[str, Any] = {
+        "topic_partition": NAME,
+        "topic_id": TOPIC_ID,
+        "leader_epoch": 4,
+        "partition_epoch": 6,
+        "new_isr": ((1, 10), (2, 10), (3, 10)),
+    }
+    broker_id = changes.pop("broker_id", 1)
+    proposal = IsrProposal(**{**fields, **changes})
+    request = AlterPartitionRequest(broker_id=broker_id, broker_epoch=10, proposals=[proposal])
+    committed, response = answer_alter_partition(metadata, request, rules_of)
+    return committed, response.partitions[0]
+
+
+def test_a_good_proposal_is_committed_with_the_next_partition_epoch() -> None:
+    committed, answer = ask(image())
+    assert committed[NAME].isr == (1, 2, 3)
+    assert (answer.error_code, answer.isr, answer.leader_epoch, answer.partition_epoch) == (0, (1, 2, 3), 4, 7)
+
+
+def test_what_is_committed_already_is_answered_as_it_stands() -> None:
+    committed, answer = ask(image(), new_isr=((1, 10), (2, 10)))
+    assert committed == {}
+    assert (answer.error_code, answer.isr, answer.partition_epoch) == (0, (1, 2), 6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"topic_id": bytes(16)}, ErrorCode.UNKNOWN_TOPIC_ID),
+        ({"topic_partition": TopicPartition("t", 1)}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ({"leader_epoch": 5}, ErrorCode.NOT_CONTROLLER),
+        ({"partition_epoch": 7}, ErrorCode.NOT_CONTROLLER),
+        ({"leader_epoch": 3}, ErrorCode.FENCED_LEADER_EPOCH),
+        ({"broker_id": 2}, ErrorCode.INVALID_REQUEST),
+        ({"partition_epoch": 5}, ErrorCode.INVALID_UPDATE_VERSION),
+        ({"new_isr": ((2, 10),)}, ErrorCode.INVALID_REQUEST),
+        ({"new_isr": ((1, 10), (1, 10))}, ErrorCode.INVALID_REQUEST),
+        ({"new_isr": ((1, 10), (9, 10))}, ErrorCode.INVALID_REQUEST),
+        ({"new_isr": ((1, 10), (3, 9))}, ErrorCode.INELIGIBLE_REPLICA),
+    ],
+)
+def test_a_proposal_is_refused_for_its_first_fault(changes: dict[str, Any], error: ErrorCode) -> None:
+    committed, answer = ask(image(), **changes)
+    assert (committed, answer.error_code) == ({}, error)
+
+
+def test_a_fenced_broker_is_not_eligible_whatever_epoch_is_claimed() -> None:
+    for epoch in (10, -1):
+        _, answer = ask(image(b3=True), new_isr=((1, 10), (3, epoch)))
+        assert answer.error_code is ErrorCode.INELIGIBLE_REPLICA
+    _, answer = ask(image(), new_isr=((1, 10), (3, -1)))
+    assert answer.error_code is ErrorCode.NONE

@@ -1,0 +1,185 @@
+"""Registration, heartbeats, fencing and commits, as brokers and journal see them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced, TopicCreated
+from broker_sim.controller.controller_messages import (
+    AllocateProducerIdsRequest,
+    AlterPartitionRequest,
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+    BrokerRegistrationRequest,
+)
+from broker_sim.errors import BrokerSimError
+from broker_sim.replication.broker_links import CONTROLLER_ID
+from protocol_specs.error_codes import ErrorCode
+
+Make = Any
+
+
+def heartbeat(cluster: Any, broker_id: int, **changes: Any) -> BrokerHeartbeatResponse:
+    controller = cluster.cluster.controller
+    fields = {
+        "broker_id": broker_id,
+        "broker_epoch": controller.image.brokers[broker_id].epoch,
+        "current_metadata_version": controller.image.version,
+        "want_fence": False,
+        "want_shut_down": False,
+    }
+    answer: BrokerHeartbeatResponse = controller.handle_link_request(
+        BrokerHeartbeatRequest(**{**fields, **changes}), broker_id
+    )
+    return answer
+
+
+def register(cluster: Any, broker_id: int, incarnation: int, previous_epoch: int = -1) -> Any:
+    request = BrokerRegistrationRequest(
+        broker_id=broker_id,
+        incarnation=incarnation,
+        host="h",
+        port=1,
+        rack=None,
+        previous_broker_epoch=previous_epoch,
+    )
+    return cluster.cluster.controller.handle_link_request(request, broker_id)
+
+
+def test_a_silent_broker_is_fenced_when_its_session_ends_to_the_microsecond(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.run(ms=2_999)
+    cluster.cluster.kill(2)
+    # The last heartbeat came at 2,000 ms.
+    cluster.run(ms=7_999.999)
+    assert cluster.journal.events_of(BrokerFenced) == []
+    cluster.run(ms=0.001)
+    (fenced,) = cluster.journal.events_of(BrokerFenced)
+    assert fenced.broker_id == 2
+    assert cluster.isr() == (1, 3)
+
+
+def test_a_slow_way_to_the_controller_is_no_silence(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.links.link(2, CONTROLLER_ID).set_delay(3_000)
+    cluster.run(ms=60_000)
+    assert cluster.journal.events_of(BrokerFenced) == []
+
+
+def test_a_broker_that_was_cut_off_is_unfenced_by_its_next_heartbeat(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.links.link(2, CONTROLLER_ID).cut()
+    cluster.run(ms=12_000)
+    assert cluster.cluster.controller.image.brokers[2].fenced
+    cluster.cluster.links.link(2, CONTROLLER_ID).restore()
+    cluster.settle()
+    (unfenced,) = cluster.journal.events_of(BrokerUnfenced)
+    assert unfenced.broker_id == 2
+    assert cluster.isr() == (1, 3, 2)
+
+
+def test_another_process_with_a_living_brokers_id_is_refused(replicas: Make) -> None:
+    cluster = replicas()
+    assert register(cluster, 2, incarnation=5).error_code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    cluster.cluster.kill(2)
+    cluster.run(ms=9_000)
+    answer = register(cluster, 2, incarnation=5)
+    assert answer.error_code is ErrorCode.NONE
+    (registered,) = cluster.journal.events_of(BrokerRegistered)
+    assert registered.broker_epoch == answer.broker_epoch == cluster.cluster.controller.image.brokers[2].epoch
+
+
+def test_a_broker_is_fenced_until_it_has_seen_its_own_registration(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.kill(2)
+    cluster.run(ms=9_000)
+    epoch = register(cluster, 2, incarnation=5).broker_epoch
+    behind = heartbeat(cluster, 2, current_metadata_version=epoch - 1)
+    assert (behind.is_caught_up, behind.is_fenced) == (False, True)
+    wants_to_wait = heartbeat(cluster, 2, current_metadata_version=epoch, want_fence=True)
+    assert (wants_to_wait.is_caught_up, wants_to_wait.is_fenced) == (True, True)
+    assert not heartbeat(cluster, 2, current_metadata_version=epoch).is_fenced
+
+
+def test_requests_of_an_earlier_broker_epoch_are_stale(replicas: Make) -> None:
+    cluster = replicas()
+    controller = cluster.cluster.controller
+    assert heartbeat(cluster, 2, broker_epoch=0).error_code is ErrorCode.STALE_BROKER_EPOCH
+    for request in (
+        AlterPartitionRequest(broker_id=2, broker_epoch=0, proposals=[]),
+        AllocateProducerIdsRequest(broker_id=2, broker_epoch=0),
+    ):
+        assert controller.handle_link_request(request, 2).error_code is ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_broker_that_wants_to_be_fenced_is(replicas: Make) -> None:
+    cluster = replicas()
+    assert heartbeat(cluster, 1, want_fence=True).is_fenced
+    assert cluster.leader() == 2
+
+
+def test_a_shutdown_waits_for_leaderships_and_for_the_others_to_know(replicas: Make) -> None:
+    cluster = replicas()
+    assert not heartbeat(cluster, 1, want_shut_down=True).should_shut_down
+    version = cluster.cluster.controller.image.version
+    assert cluster.cluster.controller.image.brokers[1].in_controlled_shutdown
+    assert cluster.leader() == 2
+    assert cluster.isr() == (2, 3)
+    assert not heartbeat(cluster, 1, want_shut_down=True).should_shut_down
+    for other in (2, 3):
+        heartbeat(cluster, other, current_metadata_version=version)
+    assert heartbeat(cluster, 1, want_shut_down=True).should_shut_down
+    assert cluster.cluster.controller.image.brokers[1].fenced
+
+
+def test_a_broker_that_leads_nothing_may_shut_down_at_once(replicas: Make) -> None:
+    cluster = replicas()
+    assert heartbeat(cluster, 2, want_shut_down=True).should_shut_down
+    assert cluster.isr() == (1, 3)
+
+
+@pytest.mark.parametrize(("clean", "elr"), [(True, (2, 3)), (False, (2,))])
+def test_a_broker_that_cannot_say_that_it_stopped_in_order_is_eligible_no_more(
+    replicas: Make, clean: bool, elr: tuple[int, ...]
+) -> None:
+    cluster = replicas(topic_config={"min.insync.replicas": "3"})
+    epoch = cluster.cluster.broker(3).broker_epoch
+    for broker_id in (3, 2):
+        cluster.cluster.kill(broker_id)
+        cluster.run(ms=9_000)
+    assert cluster.cluster.registration_of(*cluster.topic).elr == (2, 3)
+    register(cluster, 3, incarnation=5, previous_epoch=epoch if clean else -1)
+    assert cluster.cluster.registration_of(*cluster.topic).elr == elr
+
+
+def test_a_change_is_the_next_version_and_reaches_every_broker_in_one_turn(replicas: Make) -> None:
+    cluster = replicas()
+    controller = cluster.cluster.controller
+    version = controller.image.version
+    committed = controller.change("nothing much", lambda image: image.without_topics(["t"]))
+    assert committed.result.version == version + 1
+    assert [broker.metadata_version for broker in cluster.cluster.brokers.values()] == [version] * 3
+    cluster.run(ms=0)
+    assert [broker.metadata_version for broker in cluster.cluster.brokers.values()] == [version + 1] * 3
+    assert controller.change("nothing at all", lambda image: image).result.version == version + 1
+
+
+def test_a_change_of_what_is_not_there_names_it(replicas: Make) -> None:
+    controller = replicas().cluster.controller
+    with pytest.raises(BrokerSimError, match="delete u: the metadata has no 'u'"):
+        controller.change("delete u", lambda image: image.without_topics(["u"]))
+
+
+def test_a_message_nobody_answers_is_named(replicas: Make) -> None:
+    cluster = replicas()
+    with pytest.raises(BrokerSimError, match="no answer for str from broker 2"):
+        cluster.cluster.controller.handle_link_request("what", 2)
+    with pytest.raises(BrokerSimError, match="broker 1 has no answer for str from node 2"):
+        cluster.cluster.broker(1).handle_link_request("what", 2)
+
+
+def test_the_journal_tells_of_topics(replicas: Make) -> None:
+    (created,) = replicas().journal.events_of(TopicCreated)
+    assert (created.topic, created.partitions) == ("t", 1)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from broker_sim.controller.producer_ids import BLOCK_SIZE, ProducerIdControl
+from broker_sim.replication.broker_links import CONTROLLER_ID
+from protocol_specs.error_codes import ErrorCode
+
+Make = Any
+
+
+def test_the_controller_hands_no_block_out_twice() -> None:
+    control = ProducerIdControl()
+    assert [control.allocate() for _ in range(3)] == [(0, BLOCK_SIZE), (1000, BLOCK_SIZE), (2000, BLOCK_SIZE)]
+
+
+def test_the_first_request_of_a_brokers_life_waits_for_its_block(replicas: Make) -> None:
+    ids = replicas().cluster.broker(1).producer_ids
+    assert ids.generate() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert [ids.generate() for _ in range(3)] == [0, 1, 2]
+
+
+def test_the_next_block_is_fetched_before_the_last_one_is_used_up(replicas: Make) -> None:
+    cluster = replicas()
+    ids = cluster.cluster.broker(1).producer_ids
+    ids.generate()
+    assert [ids.generate() for _ in range(2 * BLOCK_SIZE)] == list(range(2 * BLOCK_SIZE))
+    other = cluster.cluster.broker(2).producer_ids
+    other.generate()
+    assert other.generate() == 3 * BLOCK_SIZE
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_a_broker_cut_off_from_the_controller_asks_until_it_is_answered(replicas: Make, kill: bool) -> None:
+    cluster = replicas()
+    link = cluster.cluster.links.link(1, CONTROLLER_ID)
+    link.cut()
+    ids = cluster.cluster.broker(1).producer_ids
+    assert ids.generate() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    if kill:
+        cluster.cluster.kill(1)
+    link.restore()
+    cluster.run(ms=100)
+    answer = ids.generate()
+    assert answer is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if kill else answer == 0
