@@ -1,1 +1,0 @@
-"""The cases, one module an API."""
