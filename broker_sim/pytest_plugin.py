@@ -45,7 +45,7 @@ def kafka_cluster_factory() -> Iterator[Callable[..., ThreadedCluster]]:
         return cluster
 
     yield make
-    problems = []
+    problems: list[str] = []
     for cluster in clusters:
         try:
             problems.extend(

@@ -166,7 +166,7 @@ class _VirtualProducer:
     @property
     def unfinished(self) -> int:
         """How many records have no outcome yet."""
-        return self._left + self.sends.invoked - self.sends.completed
+        return int(self._left) + self.sends.invoked - self.sends.completed
 
     def start(self) -> None:
         """Begin: times count from now."""

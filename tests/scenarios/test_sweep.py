@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from broker_scenarios.cli import main
 from broker_scenarios.scenario import load_scenario
 from broker_scenarios.sweep import sweep_seeds
+
+if TYPE_CHECKING:
+    import pytest
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 SEEDS = 300

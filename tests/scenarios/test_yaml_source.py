@@ -1,11 +1,14 @@
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.yaml_source import ScenarioFileError, read_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def written(folder: Path, name: str, text: str) -> Path:
