@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(str(error))
     except CannotListenError as error:
         return _refuse(f"cannot listen on {error.interface}:{error.port} (--host, --port): {error.socketError}")
-    print(f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}", flush=True)  # noqa: T201 - the result of the command
+    # Not before signals are handled: who reads the line may send one at once.
+    reactor.callWhenRunning(print, f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}", flush=True)
     reactor.callLater(0, _load_apis)
     reactor.addSystemEventTrigger("before", "shutdown", _close, cluster, reactor)
     reactor.run()

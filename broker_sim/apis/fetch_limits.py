@@ -31,7 +31,7 @@ def read_with_negative_limits(
 ) -> list[PartitionFetchResult]:
     """Read without waiting, partition by partition."""
     left = params.max_bytes
-    results = []
+    results: list[PartitionFetchResult] = []
     for partition in partitions:
         limit = min(left, partition.max_bytes)
         one = replace(params, max_wait_ms=0, max_bytes=max(1, limit))

@@ -230,7 +230,8 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
         return Deferred.fromCoroutine(produce_faults.append(produce))
     results = produce.append()
     if isinstance(results, Deferred):
-        return results.addCallback(produce.answer)
+        answered: Deferred[Message | NoAnswer] = results.addCallback(produce.answer)
+        return answered
     return produce.answer(results)
 
 

@@ -119,10 +119,11 @@ class Processor:
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Take one frame: header, version gate, body, then on to the RequestChannel; the channel is muted."""
-        route = None
-        if len(frame) >= _HEADER.size:
-            api_key_and_version, correlation_id, length = _HEADER.unpack_from(frame)
-            route = self._routes.get(api_key_and_version)
+        if len(frame) < _HEADER.size:
+            self._receive_unusual(channel, frame)
+            return
+        api_key_and_version, correlation_id, length = _HEADER.unpack_from(frame)
+        route = self._routes.get(api_key_and_version)
         if route is None:
             self._receive_unusual(channel, frame)
             return

@@ -61,7 +61,7 @@ class DirectWriter:
                 rest = rest[sent:]
                 if not rest:
                     return True
-                sent = transport.writeSomeData(rest)
+                sent = transport.writeSomeData(rest)  # type: ignore[arg-type]  # it slices a memoryview of it
             data = bytes(rest)
         transport.write(data)
         if not self._waiting:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.code_generator import decoder_for
 from protocol_specs.messages.headers import request_header_version
 from protocol_specs.registry import request_type
 
 if TYPE_CHECKING:
-    from protocol_specs.message import DecodeFunction
+    from protocol_specs.message import Buffer, DecodeFunction
 
 __all__ = ["Route", "route_of"]
 
-TAGGED_HEADER = 2
+TAGGED_HEADER: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,11 @@ class Route:
 
 @lru_cache(maxsize=1024)
 def route_of(api_key: int, version: int) -> Route:
-    """The route of an API key that is known; a version that is not gets a decoder that never decodes."""
+    """The route of an API key that is known; a version that is not gets a decoder that answers None."""
     request = request_type(api_key)
-    decode = decoder_for(request, version) if version in request.VERSIONS else request.decode
+    decode = decoder_for(request, version) if version in request.VERSIONS else _decode_nothing
     return Route(api_key, version, int(request_header_version(request, version) == TAGGED_HEADER), decode)
+
+
+def _decode_nothing(data: Buffer, position: int) -> tuple[Any, int]:  # noqa: ARG001
+    return None, position

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_sim.apis import api_versions
+from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.api_versions import ApiVersionsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def asking(name: str = "test", version: str = "1.0") -> ApiVersionsRequest:
+    return ApiVersionsRequest(client_software_name=name, client_software_version=version)
+
+
+@pytest.mark.parametrize(("release", "produce", "own"), [("4.3.1", (0, 13), (0, 4)), ("3.7.2", (0, 10), (0, 3))])
+def test_the_list_is_what_has_a_handler_at_the_versions_of_the_release(
+    bench: Callable[..., Any], release: str, produce: tuple[int, int], own: tuple[int, int]
+) -> None:
+    answer = bench(release=release).ask(asking(), 0)
+    ranges = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+    assert list(ranges) == sorted(API_FILES)
+    assert (ranges[0], ranges[18]) == (produce, own)
+
+
+def test_produce_is_listed_from_0_and_taken_from_3_on_4_3(bench: Callable[..., Any]) -> None:
+    apis = bench().cluster.brokers[1].apis
+    assert (apis.advertised[0].lowest, apis.enabled[0].start) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("", "1"), ("a", ""), ("-a", "1"), ("a", "1-"), ("a b", "1"), ("a_b", "1")]
+)
+def test_an_illegal_software_name_or_version_is_refused(bench: Callable[..., Any], name: str, version: str) -> None:
+    answer = bench().ask(asking(name, version), 3)
+    assert (answer.error_code, answer.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+
+
+def test_a_legal_name_is_remembered_with_the_connection(bench: Callable[..., Any]) -> None:
+    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
+    broker = bench().cluster.brokers[1]
+    context = RequestContext(broker, connection, 18, 4)
+    api_versions.handle(asking("apache-kafka-java", "3.7.2"), context)
+    assert (connection.client_software_name, connection.client_software_version) == ("apache-kafka-java", "3.7.2")
+
+
+def test_version_3_hides_features_that_start_at_0_and_version_4_shows_them(bench: Callable[..., Any]) -> None:
+    api = bench()
+    shown = {version: [item.name for item in api.ask(asking(), version).supported_features] for version in (3, 4)}
+    assert shown[3] == ["metadata.version"]
+    assert "transaction.version" in shown[4]
+    assert api.ask(asking(), 4).finalized_features_epoch >= 0

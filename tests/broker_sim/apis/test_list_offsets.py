@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_sim.topic_spec import TopicSpec
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol_specs.records.batch_builder import RecordBatchBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOPIC = TopicSpec(name="orders", partitions=2)
+NOW = 1_767_225_600_000
+UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION
+
+
+def filled(bench: Callable[..., Any], **options: Any) -> Any:
+    """Timestamps 1000, NOW, NOW at offsets 0, 1, 2 of partition 0; decades apart, so in two segments."""
+    api = bench(topics=[TOPIC], **options)
+    for times in ([1000], [NOW, NOW]):
+        builder = RecordBatchBuilder()
+        for timestamp in times:
+            builder.append(timestamp, b"k", b"v")
+        data = [PartitionProduceData(index=0, records=builder.build())]
+        topics = [TopicProduceData(name="orders", partition_data=data)]
+        api.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
+    return api
+
+
+def offsets(*partitions: tuple[int, int], replica_id: int = -1, topic: str = "orders", **fields: Any) -> Any:
+    epoch = fields.pop("current_leader_epoch", -1)
+    limit = fields.pop("max_num_offsets", 1)
+    wanted = [
+        ListOffsetsPartition(
+            partition_index=index, timestamp=timestamp, current_leader_epoch=epoch, max_num_offsets=limit
+        )
+        for index, timestamp in partitions
+    ]
+    topics = [ListOffsetsTopic(name=topic, partitions=wanted)]
+    return ListOffsetsRequest(replica_id=replica_id, topics=topics, **fields)
+
+
+def told(response: Any) -> list[tuple[int, int, int, int]]:
+    """Partition, error code, timestamp, offset."""
+    return [
+        (partition.partition_index, partition.error_code, partition.timestamp, partition.offset)
+        for topic in response.topics
+        for partition in topic.partitions
+    ]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "answer"),
+    [
+        (-1, (0, -1, 3)),
+        (-2, (0, -1, 0)),
+        (-3, (0, NOW, 1)),
+        (-4, (0, -1, 0)),
+        (-5, (0, -1, -1)),
+        (-6, (0, -1, -1)),
+        (-7, (UNSUPPORTED, -1, -1)),
+        (0, (0, 1000, 0)),
+        (1001, (0, NOW, 1)),
+        (NOW + 1, (0, -1, -1)),
+    ],
+)
+def test_each_timestamp_has_its_offset(bench: Callable[..., Any], timestamp: int, answer: tuple[int, int, int]) -> None:
+    assert told(filled(bench).ask(offsets((0, timestamp)), 11)) == [(0, *answer)]
+
+
+@pytest.mark.parametrize(("timestamp", "lowest"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11)])
+def test_a_special_timestamp_needs_its_version_on_4_3(bench: Callable[..., Any], timestamp: int, lowest: int) -> None:
+    api = filled(bench)
+    assert told(api.ask(offsets((0, timestamp)), lowest - 1)) == [(0, UNSUPPORTED, -1, -1)]
+    assert told(api.ask(offsets((0, timestamp)), lowest))[0][1] == 0
+
+
+@pytest.mark.parametrize("timestamp", [-5, -6, -7])
+def test_3_7_takes_an_unknown_negative_timestamp_as_a_time(bench: Callable[..., Any], timestamp: int) -> None:
+    api = filled(bench, release="3.7.2")
+    assert told(api.ask(offsets((0, timestamp)), 1)) == [(0, 0, 1000, 0)]
+    assert told(api.ask(offsets((0, -4)), 1)) == [(0, 0, -1, 0)]
+
+
+@pytest.mark.parametrize(("release", "times"), [("4.3.1", 1), ("3.7.2", 2)])
+def test_the_same_partition_twice_is_refused(bench: Callable[..., Any], release: str, times: int) -> None:
+    api = filled(bench, release=release)
+    answer = api.ask(offsets((0, -1), (1, -1), (0, -2)), 5)
+    refused = [entry for entry in told(answer) if entry[0] == 0]
+    assert refused == [(0, ErrorCode.INVALID_REQUEST, -1, -1)] * times
+    assert (1, 0, -1, 0) in told(answer)
+
+
+@pytest.mark.parametrize(("release", "topics"), [("4.3.1", 1), ("3.7.2", 2)])
+def test_a_topic_that_is_named_twice_is_answered(bench: Callable[..., Any], release: str, topics: int) -> None:
+    request = offsets((0, -1))
+    request.topics += offsets((1, -1)).topics
+    answer = filled(bench, release=release).ask(request, 5)
+    assert len(answer.topics) == topics
+    assert sorted(told(answer)) == [(0, 0, -1, 3), (1, 0, -1, 0)]
+
+
+def test_the_leader_epoch_comes_from_version_4_on_and_fences(bench: Callable[..., Any]) -> None:
+    api = filled(bench)
+    assert api.ask(offsets((0, -1)), 4).topics[0].partitions[0].leader_epoch == 0
+    assert told(api.ask(offsets((0, -1), current_leader_epoch=9), 5))[0][1] == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert told(api.ask(offsets((0, -1), current_leader_epoch=-3), 5))[0][1] == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_unknown_partitions_and_topics_have_their_error(bench: Callable[..., Any]) -> None:
+    api = filled(bench)
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert told(api.ask(offsets((9, -1)), 5)) == [(9, unknown, -1, -1)]
+    assert told(api.ask(offsets((0, -1), topic="none"), 5)) == [(0, unknown, -1, -1)]
+
+
+@pytest.mark.parametrize(
+    ("release", "replica_id", "error"),
+    [("4.3.1", -1, -1), ("4.3.1", 1, -1), ("3.7.2", -1, -1), ("3.7.2", 1, 0)],
+)
+def test_an_unknown_isolation_level_is_an_unknown_error(
+    bench: Callable[..., Any], release: str, replica_id: int, error: int
+) -> None:
+    answer = filled(bench, release=release).ask(offsets((0, -1), replica_id=replica_id, isolation_level=5), 5)
+    assert told(answer)[0][1] == error
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "limit", "expected"),
+    [(-1, 1, [3]), (-1, 5, [3, 1, 0]), (-2, 5, [0]), (-1, 0, []), (5, 3, []), (NOW * 2, 2, [3, 1])],
+)
+def test_version_0_lists_old_style_offsets(
+    bench: Callable[..., Any], timestamp: int, limit: int, expected: list[int]
+) -> None:
+    api = filled(bench, release="3.7.2")
+    [partition] = api.ask(offsets((0, timestamp), max_num_offsets=limit), 0).topics[0].partitions
+    assert (partition.error_code, partition.old_style_offsets) == (0, expected)
+
+
+def test_version_0_has_its_errors(bench: Callable[..., Any]) -> None:
+    api = filled(bench, release="3.7.2")
+    [partition] = api.ask(offsets((0, -1), max_num_offsets=-1), 0).topics[0].partitions
+    assert partition.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    [partition] = api.ask(offsets((9, -1)), 0).topics[0].partitions
+    assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from broker_sim import serve
+
+ROOT = Path(__file__).parents[2]
+SECONDS_MAX = 30
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def parse(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    serve.add_arguments(parser)
+    return parser.parse_args(arguments)
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_a_signal_and_ends_with_0(ending: signal.Signals) -> None:
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "2", "--topic", "orders:1:2"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        name, _, servers = process.stdout.readline().strip().partition("=")
+        assert name == "BOOTSTRAP_SERVERS"
+        for server in servers.split(","):
+            host, port = server.rsplit(":", 1)
+            socket.create_connection((host, int(port)), SECONDS_MAX).close()
+        process.send_signal(ending)
+        assert process.wait(SECONDS_MAX) == 0
+        assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--topic", "orders:x"], "orders:x"),
+        (["--brokers", "2", "--topic", "orders:1:3"], "orders"),
+        (["-o", "min.insync.replica=2"], "min.insync.replicas"),
+        (["-o", "broken"], "-o 'broken'"),
+        (["--release", "9.9"], "9.9"),
+    ],
+)
+def test_an_option_that_cannot_be_used_ends_it_with_one_line(arguments: list[str], named: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "broker_sim", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS_MAX,
+        env=ENVIRONMENT,
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert named in run.stderr
+    assert run.stderr.count("\n") == 1, run.stderr
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        run = subprocess.run(
+            [sys.executable, "-m", "broker_sim", "--brokers", "1", "--port", port],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SECONDS_MAX,
+            env=ENVIRONMENT,
+        )
+    assert run.returncode == 2
+    assert port in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--brokers", "0"], ["--brokers", "x"], ["--port", "70000"]])
+def test_numbers_out_of_range_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        parse(*arguments)
+    assert refused.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_the_defaults_are_three_brokers_of_the_newest_release() -> None:
+    args = parse()
+    assert (args.brokers, args.host, args.port, args.release, args.topic, args.config) == (
+        3,
+        "127.0.0.1",
+        0,
+        "4.3.1",
+        [],
+        [],
+    )
