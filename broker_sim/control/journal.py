@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import fields
 from heapq import merge
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from broker_sim.control import events as event_kinds
@@ -34,6 +34,10 @@ EVENT_KINDS: Final[dict[str, type[Event]]] = {
 _FIELDS: Final = {
     kind: tuple(field.name for field in fields(kind) if field.name != "batches") for kind in EVENT_KINDS.values()
 }
+_VALUES: Final = {kind: attrgetter(*names) for kind, names in _FIELDS.items()}
+_WITH_LISTS: Final = frozenset(
+    kind for kind in _FIELDS if any(str(field.type).startswith("tuple") for field in fields(kind))
+)
 ROW_COLUMNS: Final = (
     "sequence",
     "kind",
@@ -82,7 +86,8 @@ class Journal:
         if api is not None:
             self._api_counts[kind, api] = self._api_counts.get((kind, api), 0) + 1
         if self.digest is not None:
-            self.digest.update(kind.__name__, *_digest_parts(event))
+            values = _VALUES[kind](event)
+            self.digest.update(kind.__name__, *(_flat(values) if kind in _WITH_LISTS else values))
         if self._subscribers:
             for subscriber in list(self._subscribers):
                 subscriber(event)
@@ -132,10 +137,9 @@ class Journal:
         return merge(self._cluster, self._traffic, key=itemgetter(0))
 
 
-def _digest_parts(event: Event) -> list[DigestPart]:
+def _flat(values: tuple[Any, ...]) -> list[DigestPart]:
     parts: list[DigestPart] = []
-    for name in _FIELDS[type(event)]:
-        value: Any = getattr(event, name)
+    for value in values:
         if type(value) is tuple:
             parts.append(len(value))
             parts.extend(value)

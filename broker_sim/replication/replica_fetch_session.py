@@ -15,7 +15,7 @@ is parked counts as that next one. Whatever is not plain goes by messages.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
     from sim_runtime.interfaces import IReactor
+
+
+_BEAT_SLACK: Final = 1e-6
+"""Microseconds that floats lose in half a second: a beat that is due is not put off for them."""
 
 
 class StoredRecords(list[bytes]):
@@ -208,15 +212,28 @@ class ReplicaFetchSession:
     def _keep_beat(self) -> None:
         if self._parked is None or self._beat is not None or self._urgent or not (self._news or self._joining):
             return
+        self._beat = self._host.reactor.callLater(self._to_next_beat_s(), self._beat_due)
+
+    def _to_next_beat_s(self) -> float:
+        """Until the parked Fetch, or one of those that it stands for, has waited its time."""
         assert self._request is not None
         wait_s = self._request.max_wait_ms / 1000
+        if wait_s <= 0:
+            return 0.0
         waited_s = self._host.reactor.seconds() - self._parked_at_s
-        beats = math.floor(waited_s / wait_s + 1e-9) + 1 if wait_s > 0 else 0
-        self._beat = self._host.reactor.callLater(max(0.0, beats * wait_s - waited_s), self._beat_due)
+        return max(0.0, (math.floor(waited_s / wait_s + _BEAT_SLACK) + 1) * wait_s - waited_s)
 
     def _beat_due(self) -> None:
         self._beat = None
-        self.complete()
+        if self._parked is None or not (self._news or self._joining):
+            return
+        # The timer is not moved when another Fetch is parked meanwhile: it then fires early, and is set anew.
+        assert self._request is not None
+        wait_s = self._request.max_wait_ms / 1000
+        if self._host.reactor.seconds() - self._parked_at_s < wait_s * (1 - _BEAT_SLACK):
+            self._keep_beat()
+        else:
+            self.complete()
 
     # Without messages --------------------------------------------------------------------------------------------
 
@@ -278,12 +295,8 @@ class ReplicaFetchSession:
     def complete(self) -> None:
         """Answer the parked Fetch with all there is to say now."""
         parked, self._parked = self._parked, None
-        if self._beat is not None:
-            self._beat.cancel()
-            self._beat = None
-        if parked is None:
-            return
-        parked.callback(self._response())
+        if parked is not None:
+            parked.callback(self._response())
 
     def _response(self) -> FetchResponse:
         request = self._request
