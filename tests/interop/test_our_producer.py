@@ -44,7 +44,7 @@ def three_brokers(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
 
 
 def create(bootstrap_servers: str, topic: str, replication_factor: int) -> None:
-    """Create a topic that is ready: a broker tells a leader before it can write to it, which acks=0 would not notice."""
+    """Create a topic that is ready: a leader is told before it can be written to, which acks=0 would not notice."""
     with Admin(bootstrap_servers=bootstrap_servers) as admin:
         admin.create_topic(topic, partitions=PARTITIONS, replication_factor=replication_factor)
     with Consumer(bootstrap_servers=bootstrap_servers) as consumer:

@@ -15,7 +15,13 @@ from broker_client.core.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.metadata import Metadata
 from broker_client.core.network_client import NetworkClient, NetworkClientConfig
 from broker_client.core.sender_loop import SenderLoop, now_ms_of
-from broker_client.errors import ConnectionFailed, ProducerClosed, ProducerTimeout, UnsupportedVersion
+from broker_client.errors import (
+    ConnectionFailed,
+    ProducerClosed,
+    ProducerError,
+    ProducerTimeout,
+    UnsupportedVersion,
+)
 from sim_runtime.backoff import ExponentialBackoff
 
 if TYPE_CHECKING:
@@ -147,12 +153,18 @@ class ClientCore:
                 raise ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
             if self._closed:
                 raise ProducerClosed("the client was closed while it waited for metadata")
+            fatal = metadata.take_fatal_error()
+            if fatal is not None:
+                raise fatal
             await self._metadata_change(left_ms)
         return metadata.cluster
 
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""
         wait_ms = NEVER_MS
+        fatal = self.metadata.take_fatal_error() if self._unsent else None
+        if fatal is not None:
+            self._fail_unsent(fatal)
         for unsent in list(self._unsent):
             wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
         changed = self.client.poll(now_ms)
@@ -164,15 +176,18 @@ class ClientCore:
             return
         self._closed = True
         self._loop.stop()
-        unsent, self._unsent = self._unsent, []
-        for one in unsent:
-            one.answer.errback(ProducerClosed(f"{one.kind.NAME}: the client was closed"))
+        self._fail_unsent(ProducerClosed("the client was closed before the request was sent"))
         self.client.close()
 
     # Details
 
     def _on_event(self) -> None:
         self._loop.on_event()
+
+    def _fail_unsent(self, error: ProducerError) -> None:
+        unsent, self._unsent = self._unsent, []
+        for one in unsent:
+            one.answer.errback(error)
 
     def _try_to_send(self, unsent: _Unsent, now_ms: int) -> int:
         """Send or give up; answers how long to wait otherwise."""
