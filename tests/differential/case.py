@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 RELEASES = ("3.7.2", "4.3.1")
 """The releases whose answers are recorded."""
 
+BROKERS = (1, 3)
+"""The sizes of the clusters that cases ask for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -23,6 +26,7 @@ class Case:
 
     name: str
     run: Callable[[Probe], None]
+    brokers: int = 1
     releases: tuple[str, ...] = RELEASES
     accepted: dict[str, str] = field(default_factory=dict)
 
@@ -31,14 +35,14 @@ _CASES: dict[str, Case] = {}
 
 
 def case(
-    *, releases: tuple[str, ...] = RELEASES, accepted: dict[str, str] | None = None
+    *, brokers: int = 1, releases: tuple[str, ...] = RELEASES, accepted: dict[str, str] | None = None
 ) -> Callable[[Callable[[Probe], None]], Callable[[Probe], None]]:
     """Register a function as a case under its own name, with the API's name of its module before it."""
 
     def register(run: Callable[[Probe], None]) -> Callable[[Probe], None]:
         name = f"{run.__module__.rsplit('.', 1)[1]}-{run.__name__}".replace("_", "-")
         assert name not in _CASES, f"two cases are named {name}"
-        _CASES[name] = Case(name=name, run=run, releases=releases, accepted=accepted or {})
+        _CASES[name] = Case(name=name, run=run, brokers=brokers, releases=releases, accepted=accepted or {})
         return run
 
     return register

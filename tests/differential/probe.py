@@ -1,4 +1,4 @@
-"""What a case holds: connections to one broker, and a transcript of what it was asked and what it answered.
+"""What a case holds: connections to a cluster, mostly to its first broker, and a transcript.
 
 A case is a function of a Probe. Everything that it asks is written down, with volatile values replaced (`normalise`),
 so that the transcripts of two brokers can be compared, and a real broker's can be kept.
@@ -88,8 +88,9 @@ class Probe:
     """One case's view of one broker. `name` makes topic names that no other case uses."""
 
     def __init__(self, bootstrap: str, *, release: str, name: str) -> None:
-        host, port = bootstrap.split(",", maxsplit=1)[0].rsplit(":", 1)
-        self.address = (host, int(port))
+        pairs = [server.rsplit(":", 1) for server in bootstrap.split(",")]
+        self.addresses = {number: (host, int(port)) for number, (host, port) in enumerate(pairs, 1)}
+        self.address = self.addresses[1]
         self.release = release
         self.name = name
         self.transcript: list[dict[str, Any]] = []
@@ -98,9 +99,9 @@ class Probe:
         self._others: list[Connection] = []
         self._correlation_id = 0
 
-    def connect(self) -> Connection:
-        """A connection of its own, closed at the end of the case."""
-        connection = Connection(self.address)
+    def connect(self, broker: int = 1) -> Connection:
+        """A connection of its own to a broker, closed at the end of the case."""
+        connection = Connection(self.addresses[broker])
         self._others.append(connection)
         return connection
 
@@ -125,13 +126,15 @@ class Probe:
             found = metadata.topics[0]
             if len(found.partitions) == partitions and all(p.leader_id >= 0 for p in found.partitions):
                 self.normaliser.know_topic(name, found.topic_id)
-                if self._leads(name, partitions):
+                if self._leads(name, [each.partition_index for each in found.partitions if each.leader_id == 1]):
                     return metadata
             assert time.monotonic() < deadline, f"{name} has no leaders after {ANSWER_SECONDS} s: {metadata}"
 
-    def _leads(self, name: str, partitions: int) -> bool:
+    def _leads(self, name: str, partitions: list[int]) -> bool:
         """Whether the broker has become the leader: its metadata may tell so before its log is there."""
-        wanted = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
+        if not partitions:
+            return True
+        wanted = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in partitions]
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=wanted)])
         answer = self.quiet(request, 1)
         assert isinstance(answer, ListOffsetsResponse), answer
@@ -147,9 +150,9 @@ class Probe:
         assert isinstance(metadata, MetadataResponse)
         return metadata.topics[0].partitions
 
-    def quiet(self, request: Message, version: int) -> Message | str:
+    def quiet(self, request: Message, version: int, *, on: Connection | None = None) -> Message | str:
         """Ask without writing it down: for preparations."""
-        return self._exchange(request, version, self._main(), ANSWER_SECONDS)
+        return self._exchange(request, version, on or self._main(), ANSWER_SECONDS)
 
     def ask(
         self,

@@ -6,8 +6,9 @@ import argparse
 import sys
 import time
 import traceback
+from typing import Any
 
-from tests.differential.case import RELEASES, all_cases, run_case
+from tests.differential.case import BROKERS, RELEASES, Case, all_cases, run_case
 from tests.differential.recordings import record, recorded
 from tests.interop.real_kafka import real_kafka
 
@@ -29,24 +30,36 @@ def main() -> int:
     ]
     failed: list[str] = []
     for release in arguments.release or RELEASES:
-        kept = {name: answers for name, answers in recorded(release).items() if name in all_cases()}
-        with real_kafka(release, settings=SETTINGS) as kafka:
-            for each in cases:
-                if release not in each.releases:
-                    continue
-                started = time.monotonic()
-                try:
-                    kept[each.name] = run_case(each, kafka.bootstrap_servers, release)
-                except Exception:  # noqa: BLE001 - the other cases are recorded all the same
-                    failed.append(f"{each.name} on {release}")
-                    traceback.print_exc()
-                if time.monotonic() - started > SLOW_SECONDS:
-                    print(f"{each.name} took {time.monotonic() - started:.1f} s", file=sys.stderr)
+        kept = {
+            name: answers
+            for name, answers in recorded(release).items()
+            if name in all_cases() and release in all_cases()[name].releases
+        }
+        for brokers in BROKERS:
+            asked = [each for each in cases if release in each.releases and each.brokers == brokers]
+            if asked:
+                with real_kafka(release, brokers=brokers, settings=SETTINGS) as kafka:
+                    failed += _run(asked, kafka.bootstrap_servers, release, kept)
         record(release, kept)
         print(f"{release}: {len(cases)} cases run, {len(kept)} kept", file=sys.stderr)
     for name in failed:
         print(f"not recorded: {name}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def _run(cases: list[Case], bootstrap: str, release: str, kept: dict[str, Any]) -> list[str]:
+    """Run cases one by one, keep their answers; tell which failed."""
+    failed: list[str] = []
+    for each in cases:
+        started = time.monotonic()
+        try:
+            kept[each.name] = run_case(each, bootstrap, release)
+        except Exception:  # noqa: BLE001 - the other cases are recorded all the same
+            failed.append(f"{each.name} on {release}")
+            traceback.print_exc()
+        if time.monotonic() - started > SLOW_SECONDS:
+            print(f"{each.name} took {time.monotonic() - started:.1f} s", file=sys.stderr)
+    return failed
 
 
 if __name__ == "__main__":

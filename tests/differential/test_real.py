@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.differential.case import RELEASES, all_cases, run_case
+from tests.differential.case import BROKERS, RELEASES, Case, all_cases, run_case
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.interop.kafka_release import ToolMissingError
@@ -18,18 +18,31 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.interop
 
 
-@pytest.fixture(scope="module", params=RELEASES)
-def real(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
+ASKED = [
+    ((release, brokers), each)
+    for release in RELEASES
+    for brokers in BROKERS
+    for each in all_cases().values()
+    if release in each.releases and each.brokers == brokers
+]
+
+
+@pytest.fixture(scope="module")
+def real(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The bootstrap servers of one shape of cluster at a time: a machine holds few JVMs."""
+    release, brokers = request.param
     try:
-        with real_kafka(request.param, settings=SETTINGS) as kafka:
-            yield request.param, kafka.bootstrap_servers
+        with real_kafka(release, brokers=brokers, settings=SETTINGS) as kafka:
+            yield kafka.bootstrap_servers
     except ToolMissingError as missing:
         pytest.skip(str(missing))
 
 
-@pytest.mark.parametrize("name", list(all_cases()))
-def test_the_real_broker_answers_as_it_was_recorded(real: tuple[str, str], name: str) -> None:
-    release, bootstrap = real
-    each = all_cases()[name]
-    if release in each.releases:
-        assert run_case(each, bootstrap, release) == recorded(release)[name]
+@pytest.mark.parametrize(
+    ("real", "release", "each"),
+    [(shape, shape[0], each) for shape, each in ASKED],
+    indirect=["real"],
+    ids=[f"{release}-{each.name}" for (release, _), each in ASKED],
+)
+def test_the_real_broker_answers_as_it_was_recorded(real: str, release: str, each: Case) -> None:
+    assert run_case(each, real, release) == recorded(release)[each.name]

@@ -35,6 +35,13 @@ def version_4_shows_features_of_minimum_0(probe: Probe) -> None:
 
 
 @case()
+def the_order_of_the_list(probe: Probe) -> None:
+    for version in (0, 3):
+        answer: Any = probe.quiet(named(), version)
+        probe.write(keys=[each.api_key for each in answer.api_keys if each.api_key in API_KEYS])
+
+
+@case()
 def software_names(probe: Probe) -> None:
     names = ["", "-", ".", "a", "a b", "-a", "a-", ".a", "a.", "a.b-c", "a_b", "a/b", "A1", "1", "ä", "a" * 300, "a\n"]
     for name in names:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.differential.case import case
+from tests.differential.cases.find_coordinator import GROUP, TRANSACTION, await_coordinator
 from tests.differential.requests import all_versions
 
 if TYPE_CHECKING:
@@ -168,6 +169,24 @@ def broker_loggers_of_others(probe: Probe) -> None:
     for name in ("", "2", "x"):
         probe.ask(describe((BROKER_LOGGER, name)), 4, note=name)
     probe.ask(describe((BROKER_LOGGER, "1", ["no.such.logger"])), 4)
+
+
+@case()
+def client_metrics_and_groups(probe: Probe) -> None:
+    for resource_type in (16, 32):
+        for name in ("", "x", "a b"):
+            for version in (1, 4):
+                probe.ask(describe((resource_type, name)), version, note=f"{resource_type} {name}")
+        probe.ask(describe((resource_type, "x"), synonyms=True, documentation=True), 4, note=str(resource_type))
+        probe.ask(describe((resource_type, "x", ["no.such.key"])), 4, note=str(resource_type))
+
+
+@case()
+def an_internal_topic(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    await_coordinator(probe, TRANSACTION)
+    for name in ("__consumer_offsets", "__transaction_state"):
+        probe.ask(describe((TOPIC, name), synonyms=True), 4)
 
 
 @case()

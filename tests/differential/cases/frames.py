@@ -11,14 +11,12 @@ from protocol_specs.messages.metadata import MetadataRequest
 from protocol_specs.registry import API_KEYS, request_type
 from tests.differential.case import case
 from tests.differential.cases.api_versions import ours
+from tests.differential.cases.init_producer_id import await_ids
 from tests.differential.probe import SILENCE_SECONDS
 from tests.differential.requests import batch, produce
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
-
-EMPTY_METADATA = b"\0\0\0\0"
-"""A body of Metadata v1 that asks for no topic: its answer holds nothing volatile but the broker and cluster id."""
 
 
 def header(api_key: int, version: int, correlation_id: int = 7, client: bytes = b"\0\5probe") -> bytes:
@@ -26,7 +24,7 @@ def header(api_key: int, version: int, correlation_id: int = 7, client: bytes = 
     return struct.pack(">hhi", api_key, version, correlation_id) + client
 
 
-def init_producer(version: int = 0) -> bytes:
+def small(version: int = 1) -> bytes:
     """A FindCoordinator of an unknown key type: its answer is short and always the same."""
     return header(10, version) + (b"\0\1g" + (b"\x09" if version else b""))
 
@@ -35,7 +33,7 @@ def init_producer(version: int = 0) -> bytes:
 def sizes(probe: Probe) -> None:
     for size in (-1, -2, -2_147_483_648, 104_857_601, 2_147_483_647):
         probe.raw(struct.pack(">i", size), note=f"size {size}", sized=False)
-        probe.raw(struct.pack(">i", size) + init_producer(1), note=f"size {size} and a frame", sized=False)
+        probe.raw(struct.pack(">i", size) + small(), note=f"size {size} and a frame", sized=False)
 
 
 @case()
@@ -52,14 +50,14 @@ def a_size_that_never_comes(probe: Probe) -> None:
 
 @case()
 def a_frame_that_never_ends(probe: Probe) -> None:
-    frame = struct.pack(">i", 100) + init_producer(1)
+    frame = struct.pack(">i", 100) + small()
     probe.raw(frame, note="fewer bytes than the size says", sized=False, seconds=SILENCE_SECONDS)
 
 
 @case()
 def frames_in_pieces(probe: Probe) -> None:
     connection = probe.connect()
-    data = struct.pack(">i", len(init_producer(1))) + init_producer(1)
+    data = struct.pack(">i", len(small())) + small()
     for byte in data:
         connection.send(bytes([byte]))
     answer = connection.receive(5)
@@ -72,11 +70,11 @@ def frames_back_to_back(probe: Probe) -> None:
     connection = probe.connect()
     topic = probe.topic()
     frames = [
-        struct.pack(">i", len(init_producer(1))) + init_producer(1),
+        struct.pack(">i", len(small())) + small(),
         encode_request(produce(topic, batch(b"a")), 9, correlation_id=8, client_id=None),
         encode_request(produce(topic, b""), 9, correlation_id=9, client_id=None),
         encode_request(produce(topic, batch(b"a"), acks=0), 9, correlation_id=10, client_id=None),
-        struct.pack(">i", len(init_producer(1))) + init_producer(1),
+        struct.pack(">i", len(small())) + small(),
     ]
     connection.send(b"".join(frames))
     for _ in range(4):
@@ -87,7 +85,7 @@ def frames_back_to_back(probe: Probe) -> None:
 @case()
 def requests_before_a_bad_one_are_answered(probe: Probe) -> None:
     connection = probe.connect()
-    good = struct.pack(">i", len(init_producer(1))) + init_producer(1)
+    good = struct.pack(">i", len(small())) + small()
     bad = struct.pack(">i", 8) + struct.pack(">hhi", 999, 0, 3)
     connection.send(good + good + bad + good)
     for _ in range(3):
@@ -281,6 +279,7 @@ def strings_that_are_not_utf8(probe: Probe) -> None:
 
 @case()
 def negative_lengths(probe: Probe) -> None:
+    await_ids(probe)
     for api_key, version, body, note in (
         (10, 0, b"\xff\xff", "a string of -1"),
         (10, 0, b"\xff\xfe", "a string of -2"),
@@ -326,7 +325,7 @@ def a_half_closed_connection_is_answered(probe: Probe) -> None:
     import socket
 
     with socket.create_connection(probe.address, 5) as raw:
-        raw.sendall(struct.pack(">i", len(init_producer(1))) + init_producer(1))
+        raw.sendall(struct.pack(">i", len(small())) + small())
         raw.shutdown(socket.SHUT_WR)
         raw.settimeout(5)
         data = b""
@@ -341,6 +340,7 @@ def a_half_closed_connection_is_answered(probe: Probe) -> None:
 @case()
 def lengths_of_all_ones(probe: Probe) -> None:
     """An unsigned varint of 2**32-1 is -1 to Java, and one less is -2: what may be null is null then."""
+    await_ids(probe)
     ones = b"\xff\xff\xff\xff\x0f"
     for api_key, version, body, note in (
         (10, 3, ones + b"g\x09\0", "a string"),
@@ -352,7 +352,7 @@ def lengths_of_all_ones(probe: Probe) -> None:
         (0, 9, ones + b"\0\1\0\0\x13\x88\1\0", "a transactional id"),
         (0, 9, b"\0\0\1\0\0\x13\x88" + ones + b"\0", "topics"),
         (32, 4, b"\2\2\2t" + ones + b"\0\0\0\0", "nullable keys"),
-        (19, 5, b"\2\2t" + b"\0\0\0\1\0\1\1\2\2k" + ones + b"\0\0\0\0\0\1\1\0", "a nullable config value"),
+        (19, 5, b"\2\2t" + b"\0\0\0\1\0\1\1\2\2k" + ones + b"\0\0\0\0\x13\x88\1\0", "a nullable config value"),
         (1, 12, b"\xff\xff\xff\xff" + bytes(16) + b"\0\0\0\0\xff" + ones, "topics of a fetch"),
     ):
         only = sorted if api_key == 3 else None
@@ -362,6 +362,7 @@ def lengths_of_all_ones(probe: Probe) -> None:
 @case()
 def lengths_with_the_highest_bit(probe: Probe) -> None:
     """An unsigned varint from 2**31 on is negative to Java."""
+    await_ids(probe)
     for varint, note in (
         (b"\x80\x80\x80\x80\x08", "2**31"),
         (b"\x81\x80\x80\x80\x08", "2**31 + 1"),

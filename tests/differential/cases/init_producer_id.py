@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
-from tests.differential.case import case
+from tests.differential.case import RELEASES, case
 from tests.differential.cases.find_coordinator import TRANSACTION, await_coordinator
+from tests.differential.probe import ANSWER_SECONDS
 from tests.differential.requests import all_versions
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
+
+
+LATER = dict.fromkeys(RELEASES, "transactional ids need the transaction coordinator, which comes with a later issue")
 
 
 def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields: int) -> InitProducerIdRequest:
@@ -18,14 +23,27 @@ def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields
     return InitProducerIdRequest(transactional_id=transactional_id, transaction_timeout_ms=timeout_ms, **fields)
 
 
+def await_ids(probe: Probe) -> None:
+    """Ask until the broker has its first block of ids."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        answer: Any = probe.quiet(init(), 4)
+        if answer.error_code == 0:
+            return
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.02)
+
+
 @case()
 def every_version(probe: Probe) -> None:
+    await_ids(probe)
     for version in all_versions(InitProducerIdRequest):
         probe.ask(init(), version)
 
 
 @case()
 def ids_follow_each_other(probe: Probe) -> None:
+    await_ids(probe)
     first: Any = probe.quiet(init(), 4)
     for step in (1, 2, 3):
         following: Any = probe.quiet(init(), 4)
@@ -35,6 +53,7 @@ def ids_follow_each_other(probe: Probe) -> None:
 
 @case()
 def a_timeout_does_not_matter_without_a_transactional_id(probe: Probe) -> None:
+    await_ids(probe)
     for timeout_ms in (0, -1, 2_147_483_647, -2_147_483_648):
         probe.ask(init(timeout_ms=timeout_ms), 4)
         probe.ask(init(timeout_ms=timeout_ms), 0)
@@ -42,6 +61,7 @@ def a_timeout_does_not_matter_without_a_transactional_id(probe: Probe) -> None:
 
 @case()
 def a_given_id_without_a_transactional_id(probe: Probe) -> None:
+    await_ids(probe)
     for producer_id, epoch in ((5, 0), (5, 3), (0, 0), (5, -1), (-1, 5), (-2, -2), (5, 32_767), (9_000_000_000, 1)):
         for version in (3, 4):
             probe.ask(init(producer_id=producer_id, producer_epoch=epoch), version, note=f"{producer_id} {epoch}")
@@ -49,6 +69,7 @@ def a_given_id_without_a_transactional_id(probe: Probe) -> None:
 
 @case()
 def a_given_id_is_not_given_again(probe: Probe) -> None:
+    await_ids(probe)
     first: Any = probe.quiet(init(), 4)
     second: Any = probe.quiet(init(producer_id=first.producer_id, producer_epoch=0), 4)
     probe.write(another=second.producer_id != first.producer_id, epoch=second.producer_epoch)
@@ -68,8 +89,35 @@ def an_id_and_an_epoch_that_do_not_belong_together(probe: Probe) -> None:
         probe.ask(init(probe.name, producer_id=producer_id, producer_epoch=epoch), 4, note=f"{producer_id} {epoch}")
 
 
+@case(accepted=LATER)
+def transactional_ids(probe: Probe) -> None:
+    await_coordinator(probe, TRANSACTION)
+    for version in range(6):
+        probe.ask(init(probe.name), version)
+    probe.ask(init(probe.name, 61_000), 4, note="another timeout")
+
+
+@case()
+def timeouts_of_transactional_ids(probe: Probe) -> None:
+    await_coordinator(probe, TRANSACTION)
+    for timeout_ms in (0, -1, 900_001, 2_147_483_647):
+        for version in (0, 4):
+            probe.ask(init(probe.name, timeout_ms), version, note=str(timeout_ms))
+
+
+@case(accepted=LATER)
+def ids_given_with_a_transactional_id(probe: Probe) -> None:
+    await_coordinator(probe, TRANSACTION)
+    probe.ask(init(probe.name, producer_id=5, producer_epoch=0), 4, note="a new transactional id")
+    first: Any = probe.quiet(init(probe.name), 4)
+    for step, epoch in ((0, 0), (1, 0), (0, 5), (0, 1)):
+        request = init(probe.name, producer_id=first.producer_id + step, producer_epoch=epoch)
+        probe.ask(request, 4, note=f"{step} {epoch}")
+
+
 @case()
 def bodies_that_are_wrong(probe: Probe) -> None:
+    await_ids(probe)
     for version, body, note in (
         (0, b"", "empty"),
         (0, b"\xff\xff", "no timeout"),

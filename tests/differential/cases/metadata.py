@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
 from tests.differential.case import case
+from tests.differential.cases.find_coordinator import GROUP, await_coordinator
 from tests.differential.probe import ANSWER_SECONDS
 from tests.differential.requests import all_versions, batch, fill, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.differential.probe import Probe
+from tests.differential.probe import Probe
 
 NO_SUCH_ID = b"no such topic id"
 
@@ -79,6 +80,13 @@ def many_topics_in_one_request(probe: Probe) -> None:
     names = [probe.topic("a"), probe.topic("b")]
     probe.ask(metadata(f"{probe.name}-x", names[1], "a b", names[0], f"{probe.name}-y"), 12)
     probe.ask(metadata(names[0], f"{probe.name}-x", names[1]), 1)
+
+
+@case()
+def internal_topics(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    for version in (0, 1, 9, 12):
+        probe.ask(metadata("__consumer_offsets"), version)
 
 
 @case()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from protocol_specs.framing import encode_request
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
 from tests.differential.case import case
+from tests.differential.cases.find_coordinator import GROUP, await_coordinator
 from tests.differential.requests import batch, idempotent, message_set, produce, produce_all, read_back
 
 if TYPE_CHECKING:
@@ -92,6 +94,22 @@ def unknown_topic_and_partition(probe: Probe) -> None:
     probe.ask(produce("__cluster_metadata", batch(b"a")), 9)
 
 
+@case()
+def internal_topics(probe: Probe) -> None:
+    await_coordinator(probe, GROUP)
+    for name in ("__consumer_offsets", "__transaction_state"):
+        for partition in (0, 99):
+            probe.ask(produce(name, batch(b"a"), partition=partition), 9)
+
+
+@case()
+def internal_topics_of_an_admin_client(probe: Probe) -> None:
+    """The client id of Kafka's own admin tools may write where others may not."""
+    await_coordinator(probe, GROUP)
+    frame = encode_request(produce("__consumer_offsets", batch(b"a")), 9, correlation_id=1, client_id="__admin_client")
+    probe.raw(frame, note="__admin_client", sized=False)
+
+
 @case(releases=("4.3.1",))
 def topic_ids(probe: Probe) -> None:
     topic = probe.topic()
@@ -148,8 +166,6 @@ def acks_0_then_1_on_a_connection(probe: Probe) -> None:
     connection = probe.connect()
     for number in range(3):
         probe.quiet(produce(topic, batch(b"%d" % number)), 9)
-    from protocol_specs.framing import encode_request
-
     for number in range(3):
         frame = encode_request(produce(topic, batch(b"%d" % number), acks=0), 9, correlation_id=7, client_id="p")
         connection.send(frame)
