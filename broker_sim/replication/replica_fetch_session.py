@@ -117,14 +117,14 @@ class ReplicaFetchSession:
         return self._parked is not None
 
     def fetch(self, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
-        """Take the follower's next Fetch; one that is still parked is answered first."""
+        """Take the follower's next Fetch; it overtakes one that is still parked, which is answered then."""
         if request.session_epoch != self._next_epoch or (
             request.session_epoch and request.session_id != self.session_id
         ):
             return FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH, session_id=self.session_id)
         self._next_epoch += 1
-        if self._parked is not None:
-            self.complete()
+        overtaken, self._parked = self._parked, None
+        answer = self._response() if overtaken is not None else FetchResponse()
         touched = {**dict.fromkeys(self._sent), **self._joining}
         self._sent = []
         self._joining = {}
@@ -150,6 +150,9 @@ class ReplicaFetchSession:
             self._host.wake_session(self)
         else:
             self._keep_beat()
+        if overtaken is not None:
+            # Last of all: over a link without delay the follower's next Fetch comes out of this very call.
+            overtaken.callback(answer)
         return parked
 
     def _look(self, topic_partition: TopicPartition) -> None:

@@ -46,7 +46,7 @@ def run_virtually(scenario: Scenario, seed: int, progress: LoadProgress | None =
 class VirtualRun:
     """The world of one run."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
+    def __init__(self, scenario: Scenario, seed: int, *, link_delay_ms: float = LINK_DELAY_MS) -> None:
         self.scenario = scenario
         self.seed = seed
         self.world = World(seed)
@@ -61,7 +61,7 @@ class VirtualRun:
             host=_broker_host,
             broker_reactor=lambda broker_id: self.world.network.host(_broker_host(broker_id)),
             digest=self.world.digest,
-            link_delay_ms=LINK_DELAY_MS,
+            link_delay_ms=link_delay_ms,
         )
         self.cluster.start()
         self.cluster.faults.expect(records=scenario.load.records)
