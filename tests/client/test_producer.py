@@ -281,7 +281,7 @@ def test_a_process_that_ends_with_unsent_records_is_warned() -> None:
         info = PartitionInfo(topic="t", partition=0, leader=1, leader_epoch=0, replicas=(1,), in_sync_replicas=(1,),
                              offline_replicas=())
         topics = {"t": TopicMetadata(name="t", topic_id=None, partitions=(info,))}
-        producer._core.metadata._cluster = Cluster(nodes={1: Node(1, "127.0.0.1", 1)}, topics=topics)
+        producer._core.metadata.cluster = Cluster(nodes={1: Node(1, "127.0.0.1", 1)}, topics=topics)
         producer.send("t", b"1"), producer.send("t", b"2")
     """
     ended = subprocess.run(

@@ -62,7 +62,6 @@ class Metadata:
         "_backoff_ms",
         "_bootstrap",
         "_closed",
-        "_cluster",
         "_equivalent_responses",
         "_expire_ms",
         "_fatal",
@@ -80,6 +79,7 @@ class Metadata:
         "_update_version",
         "_waiters",
         "allow_auto_topic_creation",
+        "cluster",
     )
 
     def __init__(
@@ -100,7 +100,7 @@ class Metadata:
         self._idle_ms = idle_ms
         self._bootstrap = tuple(bootstrap)
         self._lock = Lock()
-        self._cluster = Cluster.bootstrap(self._bootstrap)
+        self.cluster = Cluster.bootstrap(self._bootstrap)  # the newest snapshot, for any thread to read
         self._update_version = 1  # the bootstrap cluster is the first version
         self._request_version = 0
         self._last_refresh_ms = 0
@@ -118,11 +118,6 @@ class Metadata:
         self._closed = False
 
     # What callers ask; from any thread.
-
-    @property
-    def cluster(self) -> Cluster:
-        """The newest snapshot."""
-        return self._cluster
 
     @property
     def update_version(self) -> int:
@@ -232,7 +227,7 @@ class Metadata:
                 for topic in response.topics
                 if topic.error_code and topic.name is not None
             }
-            self._cluster = self._snapshot_of(response, version, pending.partial, now_ms)
+            self.cluster = self._snapshot_of(response, version, pending.partial, now_ms)
             self._forget_epochs_of_dropped_topics()
             self._draw_backoff()
             for topic in response.topics:
@@ -261,17 +256,17 @@ class Metadata:
         with self._lock:
             self._needs_full_update = True
             self._update_version += 1
-            self._cluster = Cluster.bootstrap(self._bootstrap)
+            self.cluster = Cluster.bootstrap(self._bootstrap)
 
     def update_leaders(
         self, leaders: Mapping[TopicPartition, LeaderIdAndEpoch], nodes: Sequence[Node]
     ) -> tuple[TopicPartition, ...]:
         """Take newer leaders from a response (KIP-951); answers the partitions that changed."""
         with self._lock:
-            merged = {**self._cluster.nodes, **{node.id: node for node in nodes}}
+            merged = {**self.cluster.nodes, **{node.id: node for node in nodes}}
             updated = []
             for key, leader in leaders.items():
-                known = self._cluster.partition(key)
+                known = self.cluster.partition(key)
                 if known is None or leader.leader_id not in merged:
                     continue
                 if leader.leader_epoch <= max(known.leader_epoch, self._last_seen_epochs.get(key, -1)):
@@ -279,7 +274,7 @@ class Metadata:
                 self._last_seen_epochs[key] = leader.leader_epoch
                 updated.append(replace(known, leader=leader.leader_id, leader_epoch=leader.leader_epoch))
             if updated:
-                self._cluster = self._cluster.with_leaders(merged, updated)
+                self.cluster = self.cluster.with_leaders(merged, updated)
             return tuple(TopicPartition(one.topic, one.partition) for one in updated)
 
     def close(self) -> None:
@@ -345,12 +340,12 @@ class Metadata:
         )
         if not partial:
             return newer
-        return self._cluster.merged_with(newer, keep=lambda name: name not in answered and self._retain(name, now_ms))
+        return self.cluster.merged_with(newer, keep=lambda name: name not in answered and self._retain(name, now_ms))
 
     def _topic_of(self, topic: MetadataResponseTopic, version: int) -> TopicMetadata:
         assert topic.name is not None
         topic_id = topic.topic_id if topic.topic_id != ZERO_UUID else None
-        recreated = topic_id is not None and topic_id != self._cluster.topic_id(topic.name)
+        recreated = topic_id is not None and topic_id != self.cluster.topic_id(topic.name)
         partitions = []
         for partition in sorted(topic.partitions, key=lambda one: one.partition_index):
             partitions.append(self._newest_of(topic.name, partition, version, recreated=recreated))
@@ -379,7 +374,7 @@ class Metadata:
             return told
         seen = self._last_seen_epochs.get(key)
         if seen is not None and not recreated and epoch < seen:
-            known = self._cluster.partition(key)
+            known = self.cluster.partition(key)
             return known if known is not None else told
         if seen is None or recreated or epoch > seen:
             self._equivalent_responses = 0

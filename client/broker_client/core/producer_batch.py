@@ -85,8 +85,8 @@ class ProducerBatch:
         "_bytes",
         "_closed_for_appends",
         "_estimator",
+        "_growth",
         "_has_callbacks",
-        "_ratio",
         "_reopened",
         "_surely_fits_bytes",
         "_write_limit_bytes",
@@ -94,10 +94,12 @@ class ProducerBatch:
         "attempts_when_leader_changed",
         "created_ms",
         "drained_ms",
+        "estimated_size_in_bytes",
         "futures",
         "granted_bytes",
         "in_flight",
         "in_retry",
+        "is_full",
         "last_append_ms",
         "last_attempt_ms",
         "leader_epoch",
@@ -138,16 +140,19 @@ class ProducerBatch:
         self.maybe_written = False
         self.record_count = 0
         self.max_record_size = 0
+        # What the batch takes on the wire: exact without a codec, a careful guess with one until it is built.
+        self.estimated_size_in_bytes = RECORD_BATCH_OVERHEAD
+        self.is_full = False
         self.futures: list[FutureRecordMetadata] = []
         self.result = ProduceRequestResult(topic_partition)
         self.state = BatchState.OPEN
         self._builder = RecordBatchBuilder(codec=compression.codec, level=compression.level)
         self._estimator = estimator
-        self._ratio = estimator.estimation(topic_partition.topic, compression.codec)
         self._write_limit_bytes = write_limit_bytes
+        ratio = estimator.estimation(topic_partition.topic, compression.codec)
+        self._growth = ratio * COMPRESSION_RATE_ESTIMATION_FACTOR if compression.codec else 1.0
         # Up to this uncompressed size no exact look is needed.
-        growth = self._ratio * COMPRESSION_RATE_ESTIMATION_FACTOR if compression.codec else 1.0
-        self._surely_fits_bytes = int(write_limit_bytes / max(growth, 1.0))
+        self._surely_fits_bytes = int(write_limit_bytes / max(self._growth, 1.0))
         self._base_timestamp_ms = NO_TIMESTAMP
         self._closed_for_appends = False
         self._has_callbacks = False
@@ -182,6 +187,7 @@ class ProducerBatch:
         size = builder.append(timestamp_ms, key, value, headers)
         self.max_record_size = max(self.max_record_size, size)
         self.last_append_ms = now_ms
+        self._count_bytes()
         if adopt is None:
             future = FutureRecordMetadata(self.result, count, timestamp_ms, key_size, value_size, on_delivery)
         else:
@@ -193,28 +199,9 @@ class ProducerBatch:
         self.record_count = count + 1
         return future
 
-    @property
-    def estimated_size_in_bytes(self) -> int:
-        """What the batch takes on the wire: exact without a codec, a careful guess with one."""
-        built = self._bytes
-        if built is not None:
-            return len(built)
-        builder = self._builder
-        if builder.codec is CompressionCodec.NONE:
-            return builder.size_in_bytes
-        uncompressed = builder.size_in_bytes - RECORD_BATCH_OVERHEAD
-        return RECORD_BATCH_OVERHEAD + int(uncompressed * self._ratio * COMPRESSION_RATE_ESTIMATION_FACTOR)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing will be added any more."""
-        return self._closed_for_appends or (
-            self.record_count > 0 and self._write_limit_bytes <= self.estimated_size_in_bytes
-        )
-
     def close_for_record_appends(self) -> None:
         """A next record goes to the next batch."""
-        self._closed_for_appends = True
+        self._closed_for_appends = self.is_full = True
 
     # Draining
 
@@ -283,11 +270,12 @@ class ProducerBatch:
 
     def close(self) -> bytes:
         """Compress, seal and answer the bytes; the costly part, outside of every lock. Again after a reset."""
-        self._closed_for_appends = True
+        self._closed_for_appends = self.is_full = True
         self._reopened = False
         built = self._bytes
         if built is None:
             built = self._bytes = self._builder.build()
+            self.estimated_size_in_bytes = len(built)
             self._estimator.update(self.topic_partition.topic, self._builder.codec, self.compression_ratio)
         return built
 
@@ -368,7 +356,7 @@ class ProducerBatch:
         if self.is_done:
             return False
         self.state = state
-        self._closed_for_appends = True
+        self.close_for_record_appends()
         result = self.result
         result.set(base_offset, log_append_time_ms, error_of_record)
         if self._has_callbacks:
@@ -428,12 +416,21 @@ class ProducerBatch:
             self._base_timestamp_ms = timestamp_ms
         size = self._builder.append(timestamp_ms, key, value, headers)
         self.max_record_size = max(self.max_record_size, size)
+        self._count_bytes()
         future.chain(self.result, self.record_count)
         if future.on_delivery is not None:
             self._has_callbacks = True
         self.futures.append(future)
         self.record_count += 1
         return True
+
+    def _count_bytes(self) -> None:
+        size = self._builder.size_in_bytes
+        if self._growth != 1.0:
+            size = RECORD_BATCH_OVERHEAD + int((size - RECORD_BATCH_OVERHEAD) * self._growth)
+        self.estimated_size_in_bytes = size
+        if size >= self._write_limit_bytes:
+            self.is_full = True
 
     def _has_room_for(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers) -> bool:
         """Exactly, with the record uncompressed: Kafka's batches end at the same record."""

@@ -180,6 +180,8 @@ class ProducerCore:
                 if partition < 0:
                     raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
                 return WaitFor.METADATA
+            if timestamp_ms is not None and timestamp_ms < 0:
+                raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")  # noqa: TRY301
             if headers or (len(key) if key else 0) + (len(value) if value else 0) > self._surely_small:
                 self._check_size(key, value, headers)
         except ProducerError:

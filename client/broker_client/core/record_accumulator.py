@@ -131,10 +131,13 @@ class RecordAccumulator:
                 if self.closed:
                     self._give_back(granted_bytes)
                     raise ProducerClosed("the producer was closed while a send was in progress")
-                if sticky is not None and self._partition_changed(info, queue, sticky, cluster):
-                    continue
                 batches = queue.batches
                 last = batches[-1] if batches else None
+                if sticky is not None and (
+                    info.partitioner.is_changed(sticky)
+                    or ((last is None or last.is_full) and self._switched_late(info, sticky, cluster))
+                ):
+                    continue  # another caller was faster, or a switch that waited for a full batch is due
                 if last is not None:
                     before = last.estimated_size_in_bytes if sticky is not None else 0
                     future = last.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
@@ -149,8 +152,11 @@ class RecordAccumulator:
                 if made is None:
                     return None
                 granted_bytes = 0
-                future = made.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
-                assert future is not None, "a new batch takes its first record"
+                try:
+                    future = made.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
+                except BaseException:
+                    self.deallocate(made)
+                    raise
                 batches.append(made)
                 full = True  # at least one batch was made: the Sender has to know its time
                 if sticky is not None:
@@ -373,17 +379,11 @@ class RecordAccumulator:
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
 
-    def _partition_changed(
-        self, info: TopicInfo, queue: PartitionQueue, sticky: StickyPartition, cluster: Cluster
-    ) -> bool:
-        """Whether another caller switched, or a switch that waited for full batches is due now."""
-        partitioner = info.partitioner
-        if partitioner.is_changed(sticky):
-            return True
-        if not queue.batches or queue.batches[-1].is_full:
-            partitioner.update(sticky, 0, cluster, enable_switch=True)
-            return partitioner.is_changed(sticky)
-        return False
+    @staticmethod
+    def _switched_late(info: TopicInfo, sticky: StickyPartition, cluster: Cluster) -> bool:
+        """Make the switch that waited for the queue's last batch to be full, if one did."""
+        info.partitioner.update(sticky, 0, cluster, enable_switch=True)
+        return info.partitioner.is_changed(sticky)
 
     def _topic_ready(
         self, info: TopicInfo, cluster: Cluster, now_ms: int, result: ReadyCheckResult, *, at_once: bool
