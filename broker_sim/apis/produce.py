@@ -26,6 +26,11 @@ from broker_sim.apis.produce_validation import (
     whole_request_error,
 )
 from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
+from broker_sim.controller.topic_names import (
+    GROUP_METADATA_TOPIC_NAME,
+    SHARE_GROUP_STATE_TOPIC_NAME,
+    TRANSACTION_STATE_TOPIC_NAME,
+)
 from broker_sim.replication.requests import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -50,6 +55,8 @@ __all__ = ["Produce", "error_response", "handle"]
 
 CURRENT_LEADER_LOWEST: Final = 10
 TOPIC_IDS_LOWEST: Final = 13
+INTERNAL_TOPICS: Final = (GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME)
+ADMIN_CLIENT_ID: Final = "__admin_client"
 COORDINATOR_UNAVAILABLE: Final = (
     "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
 )
@@ -73,7 +80,7 @@ class Produce:
         self.unknown_ids: list[tuple[bytes, int]] = []
         self.topic_ids: dict[str, bytes] = {}
         self.unusual = False
-        """Whether some record set is not plainly one v2 batch."""
+        """Whether some record set is not plainly one v2 batch, or some topic is not everybody's."""
 
     def sort(self) -> None:
         """Sort the request's partitions into those to append and those refused here."""
@@ -92,6 +99,8 @@ class Produce:
                     continue
                 name = topic_image.name
                 self.topic_ids[name] = topic.topic_id
+            if name in INTERNAL_TOPICS and self.context.client_id != ADMIN_CLIENT_ID:
+                self.unusual = True
             count = 0 if topic_image is None else len(topic_image.partitions)
             for partition in topic.partition_data:
                 key = TopicPartition(name, partition.index)
@@ -143,6 +152,10 @@ class Produce:
         if self.request.acks not in _VALID_ACKS:
             error = ErrorCode.INVALID_REQUIRED_ACKS
             return [PartitionAppend(topic_partition=key, error_code=error) for key in entries]
+        if self.unusual:
+            self._refuse_internal_topics()
+            if not entries:
+                return []
         return self.context.broker.replica_manager.append_records(
             request_id=self.context.request_id,
             timeout_ms=self.request.timeout_ms,
@@ -150,6 +163,17 @@ class Produce:
             entries=list(entries.items()),
             on_local_append=on_local_append,
         )
+
+    def _refuse_internal_topics(self) -> None:
+        """Only an admin client writes to internal topics from outside. Mirrors ReplicaManager.appendToLocalLog."""
+        if self.context.client_id == ADMIN_CLIENT_ID:
+            return
+        for key in list(self.entries):
+            if key.topic in INTERNAL_TOPICS:
+                del self.entries[key]
+                self.refused.insert(
+                    0, PartitionAppend(topic_partition=key, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)
+                )
 
     def answer(self, results: list[PartitionAppend]) -> Message | NoAnswer:
         """Shape the response, or for acks=0 decide whether the connection goes on."""

@@ -172,3 +172,13 @@ def test_nothing_to_append_is_answered_with_nothing(bench: Callable[..., Any]) -
     api = bench(topics=[TOPIC])
     assert api.ask(ProduceRequest(acks=7, timeout_ms=1), 9).responses == []
     assert raw_answer(api, ProduceRequest(acks=0, timeout_ms=1)) is NO_RESPONSE
+
+
+@pytest.mark.parametrize(("client_id", "error"), [("test", ErrorCode.INVALID_TOPIC_EXCEPTION), ("__admin_client", 0)])
+def test_only_an_admin_client_writes_to_internal_topics(bench: Callable[..., Any], client_id: str, error: int) -> None:
+    api = bench(topics=[TopicSpec(name="__consumer_offsets")])
+    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
+    request = produce((0, batch()), topic="__consumer_offsets", acks=1)
+    context = RequestContext(api.cluster.brokers[1], connection, 0, 9, client_id=client_id, request=request)
+    [(_, told_error, _)] = told(context.broker.apis.handle(request, context))
+    assert told_error == error
