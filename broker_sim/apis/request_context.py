@@ -81,7 +81,6 @@ class RequestContext:
         api_version: int,
         correlation_id: int = 0,
         client_id: str | None = None,
-        *,
         request: Any = None,
         request_id: int = -1,
         received_us: int = 0,

@@ -19,6 +19,7 @@ from broker_sim.network import fault_stage
 from broker_sim.network.routes import Route, route_of
 from protocol_specs.errors import MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
+from protocol_specs.message import Message
 from protocol_specs.registry import api_name
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.socket_server import SocketServer
-    from protocol_specs.message import Message
 
 __all__ = ["Processor"]
 
@@ -138,17 +138,19 @@ class Processor:
                 channel.client_id_bytes = name
                 channel.client_id = str(name, "utf-8", "replace")
             client_id = channel.client_id
-        context = self._context(channel, frame, route, correlation_id, client_id)
-        if self._broker.faults.active:
+        broker = self._broker
+        if broker.faults.active:
+            context = self._context(channel, frame, route, correlation_id, client_id)
             channel.mute_for_request()
             fault_stage.before_parse(self, context, frame, position + route.tagged)
             return
         try:
-            context.request = route.decode(frame, position + route.tagged)[0]
+            request = route.decode(frame, position + route.tagged)[0]
         except ProtocolError as error:
             self.refuse(channel, str(error))
             return
-        if self._broker.journal.full:
+        context = self._context(channel, frame, route, correlation_id, client_id, request)
+        if broker.journal.full:
             self._record_request(context)
         channel.mute_for_request()
         self._request_channel.send_request(context, self)
@@ -177,7 +179,13 @@ class Processor:
             self.parse(context, frame, position)
 
     def _context(
-        self, channel: KafkaChannel, frame: bytes, route: Route, correlation_id: int, client_id: str | None
+        self,
+        channel: KafkaChannel,
+        frame: bytes,
+        route: Route,
+        correlation_id: int,
+        client_id: str | None,
+        request: Message | None = None,
     ) -> RequestContext:
         server = self.server
         server.last_request_id += 1
@@ -189,10 +197,11 @@ class Processor:
             route.version,
             correlation_id,
             client_id,
-            request_id=server.last_request_id,
-            received_us=server.turn_us,
-            size_bytes=len(frame),
-            channel=channel,
+            request,
+            server.last_request_id,
+            server.turn_us,
+            len(frame),
+            channel,
         )
 
     def parse(self, context: RequestContext, frame: bytes, position: int) -> None:
@@ -218,7 +227,9 @@ class Processor:
 
     def answer(self, context: RequestContext, result: HandlerResult) -> None:
         """Take what a handler returned: now or, for a Deferred, when it fires."""
-        if isinstance(result, Deferred):
+        if isinstance(result, Message) and not self._broker.faults.active:
+            self.send_message(context, result)
+        elif isinstance(result, Deferred):
             context.local_done_us = self._broker.journal.now_us()
             result.addCallback(self._answer_later, context)
             result.addErrback(self._failed, context)
@@ -229,15 +240,17 @@ class Processor:
 
     def send_response(self, context: RequestContext, result: Message | NoAnswer) -> None:
         """Write the response; the channel reads on when it is gone."""
+        if isinstance(result, NoAnswer):
+            self._no_answer(context, result)
+        else:
+            self.send_message(context, result)
+
+    def send_message(self, context: RequestContext, response: Message) -> None:
+        """Write a response message."""
         channel = context.channel
         assert channel is not None
-        if isinstance(result, NoAnswer):
-            self._no_answer(channel, context, result)
-            return
-        frame = self.encode(context, result)
-        if frame is None:
-            return
-        if self._broker.faults.active and fault_stage.mid_response(context, frame):
+        frame = self.encode(context, response)
+        if frame is None or (self._broker.faults.active and fault_stage.mid_response(context, frame)):
             return
         if channel.send(frame):
             channel.response_sent()
@@ -287,7 +300,9 @@ class Processor:
         assert context.channel is not None
         self.refuse(context.channel, f"no answer to {context!r}")
 
-    def _no_answer(self, channel: KafkaChannel, context: RequestContext, result: NoAnswer) -> None:
+    def _no_answer(self, context: RequestContext, result: NoAnswer) -> None:
+        channel = context.channel
+        assert channel is not None
         if result is NoAnswer.NO_RESPONSE:
             channel.response_sent()
         elif result is NoAnswer.CLOSE_CONNECTION:
