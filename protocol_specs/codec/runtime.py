@@ -43,6 +43,49 @@ def uvarint_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
             raise CodecFault("varint is too long")
 
 
+def length_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
+    """Finish a compact length, which is a varint of length + 1: 0 is null, and so is every negative number."""
+    value, position = uvarint_tail(data, position, first)
+    return max(0, value), position
+
+
+def unknown_tag(
+    data: Buffer,
+    position: int,
+    tag: int,
+    size: int,
+    of_other_versions: tuple[int, ...],
+    unknown: list[tuple[int, bytes]],
+) -> int:
+    """Append a tagged field that the version does not know to `unknown`; answer the position after it."""
+    if tag in of_other_versions:
+        raise CodecFault("tag of another version")
+    stop = position + size
+    if size < 0 or stop > len(data):
+        raise CodecFault("short")
+    unknown.append((tag & 0xFFFFFFFF, bytes(data[position:stop])))
+    return stop
+
+
+def unknown_tags(
+    data: Buffer, position: int, of_other_versions: tuple[int, ...]
+) -> tuple[list[tuple[int, bytes]], int]:
+    """Read the tag section of a struct that knows none: the tags, and the position after them."""
+    count, position = uvarint(data, position)
+    unknown: list[tuple[int, bytes]] = []
+    for _ in range(count):
+        tag, position = uvarint(data, position)
+        size, position = uvarint(data, position)
+        position = unknown_tag(data, position, tag, size, of_other_versions, unknown)
+    return unknown, position
+
+
+def uvarint(data: Buffer, position: int) -> tuple[int, int]:
+    """Read a varint: (value, position after it)."""
+    first = data[position]
+    return (first, position + 1) if first < 0x80 else uvarint_tail(data, position + 1, first)
+
+
 def uvarint_bytes(value: int) -> bytes:
     """The encoding of an unsigned varint of at most 32 bits; a negative number takes 5 bytes."""
     if 0 <= value < 0x4000:

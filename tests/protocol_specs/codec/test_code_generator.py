@@ -120,6 +120,12 @@ def test_what_a_broker_accepts_is_accepted() -> None:
         (ProduceRequest(topic_data=[TopicProduceData(name=None)]), 3, "topic_data[0].name", "never null"),  # type: ignore[arg-type]
         (ProduceRequest(topic_data=[TopicProduceData(name="a" * 40_000)]), 9, "topic_data[0].name", "at most 32767"),
         (ProduceRequest(topic_data=[TopicProduceData(name="\ud800")]), 9, "topic_data[0].name", "not UTF-8"),
+        (
+            ProduceRequest(topic_data=[TopicProduceData(topic_id=b"id")]),
+            13,
+            "topic_data[0].topic_id",
+            "2 bytes: a uuid",
+        ),
         (ProduceRequest(topic_data=7), 9, "topic_data", "7 is no list"),  # type: ignore[arg-type]
         (ProduceRequest(topic_data=["x"]), 9, "topic_data[0]", "'x' is no TopicProduceData"),  # type: ignore[list-item]
         (MetadataRequest(topics=None), 0, "topics", "never null"),
