@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.core.client_core import ANY_NODE
 from broker_client.core.sender_loop import now_ms_of
-from broker_client.errors import BrokerError, ProducerTimeout, error_of
+from broker_client.errors import BrokerError, ConnectionFailed, ProducerTimeout, error_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_topics import (
     CreatableReplicaAssignment,
@@ -29,10 +29,11 @@ from protocol_specs.messages.describe_configs import (
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from broker_client.core.client_core import ClientCore
     from broker_client.records import PartitionInfo
+    from protocol_specs.message import Message
 
 __all__ = ["AdminCore", "ConfigEntry", "NewTopic"]
 
@@ -90,10 +91,9 @@ class AdminCore:
         deadline_ms = now_ms_of(self._core.reactor) + timeout_ms
         while remaining:
             asked = remaining
-            response: CreateTopicsResponse = await self._core.request(
+            response: CreateTopicsResponse = await self._ask_controller(
                 CreateTopicsRequest,
                 lambda _, asked=asked: CreateTopicsRequest(topics=asked, timeout_ms=timeout_ms),  # type: ignore[misc]
-                node_id=await self._controller(),
                 timeout_ms=timeout_ms,
             )
             failed = {result.name: result for result in response.topics if result.error_code}
@@ -113,9 +113,7 @@ class AdminCore:
                 return DeleteTopicsRequest(topic_names=list(names), timeout_ms=timeout_ms)
             return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names], timeout_ms=timeout_ms)
 
-        response: DeleteTopicsResponse = await self._core.request(
-            DeleteTopicsRequest, build, node_id=await self._controller(), timeout_ms=timeout_ms
-        )
+        response: DeleteTopicsResponse = await self._ask_controller(DeleteTopicsRequest, build, timeout_ms=timeout_ms)
         for result in response.responses:
             if result.error_code:
                 raise error_of(ErrorCode(result.error_code), _named(result.name, result.error_message))
@@ -172,10 +170,20 @@ class AdminCore:
             for config in result.configs
         }
 
-    async def _controller(self) -> int | None:
-        """The node that metadata calls the controller; with KRaft any broker, which passes the request on."""
-        cluster = await self._core.cluster_with(())
-        return cluster.controller_id if cluster.controller_id in cluster.nodes else ANY_NODE
+    async def _ask_controller(self, kind: type[Message], build: Callable[[int], Message], *, timeout_ms: int) -> Any:
+        """Ask the node that metadata calls the controller; with KRaft that is any broker, which passes it on."""
+        deadline_ms = now_ms_of(self._core.reactor) + timeout_ms
+        while True:
+            cluster = await self._core.cluster_with(())
+            controller = cluster.controller_id if cluster.controller_id in cluster.nodes else ANY_NODE
+            left_ms = max(deadline_ms - now_ms_of(self._core.reactor), 0)
+            try:
+                return await self._core.request(kind, build, node_id=controller, timeout_ms=left_ms)
+            except ConnectionFailed:
+                if now_ms_of(self._core.reactor) >= deadline_ms:
+                    raise
+            await sleep(self._core.reactor, RETRY_BACKOFF_MS)
+            await self._core.cluster_with((), refresh=True)
 
 
 def _named(name: str | None, message: str | None) -> str:

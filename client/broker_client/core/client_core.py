@@ -208,6 +208,12 @@ class ClientCore:
             self.metadata.request_update()
             return min(left_ms, REFRESH_BACKOFF_MS)
         if not self.client.ready(node, now_ms):
+            if unsent.node_id is not None and self.client.connection_states.is_disconnected(node.id):
+                # Its node is down: whoever asked may know another by now.
+                self._unsent.remove(unsent)
+                reason = self.client.connection_states.last_error(node.id) or "disconnected"
+                unsent.answer.errback(ConnectionFailed(f"{unsent.kind.NAME} to node {node.id}: {reason}"))
+                return NEVER_MS
             return min(left_ms, self.client.poll_delay_ms(node.id, now_ms))
         self._unsent.remove(unsent)
         self._send(unsent, node.id, now_ms)
