@@ -15,8 +15,7 @@ from broker_sim.network.fault_stage import CLOSED_BY_RULE, fault_point
 
 if TYPE_CHECKING:
     from broker_sim.apis.kafka_apis import ApiHandler
-    from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.message import Message
+    from broker_sim.apis.request_context import RequestContext, Response
 
 __all__ = ["handle"]
 
@@ -24,7 +23,7 @@ FETCH: Final = 1
 TOPIC_IDS_LOWEST: Final = 13
 
 
-async def handle(handler: ApiHandler, request: Any, context: RequestContext) -> Message | NoAnswer:
+async def handle(handler: ApiHandler, request: Any, context: RequestContext) -> Response | NoAnswer:
     """Ask the rules, wait as they say, and call the handler unless they forbid it."""
     drop = False
     context.hold_handler()

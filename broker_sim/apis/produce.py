@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis import produce_faults
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
 from broker_sim.apis.produce_validation import (
     is_plain_batch,
     is_transactional,
@@ -47,7 +48,7 @@ from protocol_specs.uuids import ZERO_UUID, to_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
+    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext, Response
     from protocol_specs.message import Buffer, Message
     from protocol_specs.messages.produce import ProduceRequest
 
@@ -175,8 +176,22 @@ class Produce:
                     0, PartitionAppend(topic_partition=key, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)
                 )
 
-    def answer(self, results: list[PartitionAppend]) -> Message | NoAnswer:
+    def answer(self, results: list[PartitionAppend]) -> Response | NoAnswer:
         """Shape the response, or for acks=0 decide whether the connection goes on."""
+        if len(results) == 1 and not self.unusual and self.context.channel is not None:
+            [result] = results
+            version = self.context.api_version
+            if not result.error_code and not self.refused and self.request.acks and version >= LOWEST_VERSION:
+                topic, index = result.topic_partition
+                return produced(
+                    version,
+                    topic,
+                    self.topic_ids.get(topic, ZERO_UUID),
+                    index,
+                    result.base_offset,
+                    result.log_append_time_ms,
+                    result.log_start_offset,
+                )
         if self.refused:
             merged = {result.topic_partition: result for result in results}
             merged.update((refused.topic_partition, refused) for refused in self.refused)
@@ -254,7 +269,7 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
         return Deferred.fromCoroutine(produce_faults.append(produce))
     results = produce.append()
     if isinstance(results, Deferred):
-        answered: Deferred[Message | NoAnswer] = results.addCallback(produce.answer)
+        answered: Deferred[Response | NoAnswer] = results.addCallback(produce.answer)
         return answered
     return produce.answer(results)
 

@@ -18,10 +18,9 @@ from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_sim.apis.produce import Produce
-    from broker_sim.apis.request_context import NoAnswer
+    from broker_sim.apis.request_context import NoAnswer, Response
     from broker_sim.faults.interception import Interception
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.message import Message
 
 __all__ = ["append"]
 
@@ -49,7 +48,7 @@ class _Fate:
         return interception.error_code if outcome is Outcome.ERROR else ErrorCode.NONE
 
 
-async def append(produce: Produce) -> Message | NoAnswer:
+async def append(produce: Produce) -> Response | NoAnswer:
     """Append, replicate and answer, as far as the rules let it."""
     context = produce.context
     fate = _Fate()

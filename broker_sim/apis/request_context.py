@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.prepared_response import PreparedResponse
 from protocol_specs.message import Message
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ __all__ = [
     "HandlerResult",
     "NoAnswer",
     "RequestContext",
+    "Response",
 ]
 
 DEFAULT_LISTENER: Final = "PLAINTEXT"
@@ -47,7 +49,10 @@ NO_RESPONSE: Final = NoAnswer.NO_RESPONSE
 CLOSE_CONNECTION: Final = NoAnswer.CLOSE_CONNECTION
 NEVER_ANSWERED: Final = NoAnswer.NEVER_ANSWERED
 
-HandlerResult: TypeAlias = Message | NoAnswer | Deferred[Message] | Deferred[Message | NoAnswer]
+Response: TypeAlias = Message | PreparedResponse
+HandlerResult: TypeAlias = (
+    Response | NoAnswer | Deferred[Message] | Deferred[Message | NoAnswer] | Deferred[Response | NoAnswer]
+)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,9 +18,8 @@ from protocol_specs.registry import request_type
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.apis.request_context import RequestContext, Response
     from broker_sim.network.processor import Processor
-    from protocol_specs.message import Message
 
 __all__ = ["before_parse", "before_response", "fault_point", "mid_response"]
 
@@ -67,7 +66,7 @@ def before_parse(processor: Processor, context: RequestContext, frame: bytes, po
     _ask(context, Phase.BEFORE_PARSE, go_on)
 
 
-def before_response(processor: Processor, context: RequestContext, response: Message) -> None:
+def before_response(processor: Processor, context: RequestContext, response: Response) -> None:
     """Phase BEFORE_RESPONSE: the response is whole, nothing of it is sent."""
 
     def go_on(interception: Interception) -> None:

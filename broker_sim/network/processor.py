@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from broker_sim.apis.prepared_response import PreparedResponse
 from broker_sim.apis.request_context import NoAnswer, RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.network import fault_stage
@@ -25,7 +26,7 @@ from protocol_specs.registry import api_name
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.apis.request_context import HandlerResult
+    from broker_sim.apis.request_context import HandlerResult, Response
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.socket_server import SocketServer
 
@@ -33,6 +34,7 @@ __all__ = ["Processor"]
 
 API_VERSIONS: Final = 18
 
+_RESPONSES: Final = (Message, PreparedResponse)
 _HEADER: Final = struct.Struct(">Iih")
 """API key and version in one, correlation id, length of the client id."""
 
@@ -227,7 +229,7 @@ class Processor:
 
     def answer(self, context: RequestContext, result: HandlerResult) -> None:
         """Take what a handler returned: now or, for a Deferred, when it fires."""
-        if isinstance(result, Message) and not self._broker.faults.active:
+        if isinstance(result, _RESPONSES) and not self._broker.faults.active:
             self.send_message(context, result)
         elif isinstance(result, Deferred):
             context.local_done_us = self._broker.journal.now_us()
@@ -238,14 +240,14 @@ class Processor:
         else:
             self.send_response(context, result)
 
-    def send_response(self, context: RequestContext, result: Message | NoAnswer) -> None:
+    def send_response(self, context: RequestContext, result: Response | NoAnswer) -> None:
         """Write the response; the channel reads on when it is gone."""
         if isinstance(result, NoAnswer):
             self._no_answer(context, result)
         else:
             self.send_message(context, result)
 
-    def send_message(self, context: RequestContext, response: Message) -> None:
+    def send_message(self, context: RequestContext, response: Response) -> None:
         """Write a response message."""
         channel = context.channel
         assert channel is not None
@@ -257,8 +259,10 @@ class Processor:
         if self._broker.journal.full:
             self._record_response(context, len(frame))
 
-    def encode(self, context: RequestContext, response: Message) -> bytes | None:
+    def encode(self, context: RequestContext, response: Response) -> bytes | None:
         """The response's frame; None, and the connection closed, when it does not fit the version: our mistake."""
+        if isinstance(response, PreparedResponse):
+            return response.frame(context.correlation_id)
         try:
             return encode_response(response, context.api_version, correlation_id=context.correlation_id)
         except MessageEncodeError as error:
@@ -289,7 +293,7 @@ class Processor:
             else:
                 channel.close(reason)
 
-    def _answer_later(self, result: Message | NoAnswer, context: RequestContext) -> None:
+    def _answer_later(self, result: Response | NoAnswer, context: RequestContext) -> None:
         context.remote_done_us = self._broker.journal.now_us()
         if context.channel is not None:
             context.channel.last_active_us = context.remote_done_us
