@@ -167,8 +167,8 @@ class ClientCore:
             self._fail_unsent(fatal)
         for unsent in list(self._unsent):
             wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
-        changed = self.client.poll(now_ms)
-        return 0 if changed else min(wait_ms, self.client.next_poll_ms)
+        again = self.client.poll(now_ms)
+        return 0 if again or self.client.answered else min(wait_ms, self.client.next_poll_ms)
 
     def close(self) -> None:
         """Fail what waits and close every connection."""

@@ -100,6 +100,8 @@ class NetworkClient:
             random=random,
         )
         self.next_poll_ms = NEVER_MS
+        self.answered = 0
+        self._answered_internally = False
         self._random = random
         self._in_flight = InFlightRequests(config.max_in_flight_requests_per_connection)
         self._updater = MetadataUpdater(
@@ -196,19 +198,22 @@ class NetworkClient:
     # One turn
 
     def poll(self, now_ms: int) -> bool:
-        """Do what can be done now without waiting; answers whether anything ended or changed.
+        """Do what can be done now without waiting; answers whether another turn should follow at once.
 
-        `next_poll_ms` then says how long until time alone makes a poll worthwhile. A wrong or unreadable answer raises
-        after everything else has been done.
+        Requests that were answered are not a reason for one by themselves: their number stands in `answered`, and who
+        sent them knows. `next_poll_ms` then says how long until time alone makes a poll worthwhile. A wrong or
+        unreadable answer raises after everything else has been done.
         """
         if self._aborted_sends:
             ended, self._aborted_sends = self._aborted_sends, []
             self._complete(ended)
+            self.answered = len(ended)
             return True
         metadata_wait_ms = self._updater.maybe_update(now_ms)
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []
+        self._answered_internally = False
         broken: ProducerError | None = None
         for node_id in selector.completed_sends:
             self._handle_completed_send(node_id, now_ms)
@@ -226,15 +231,15 @@ class NetworkClient:
         self._handle_timed_out_connections(now_ms)
         self._handle_timed_out_requests(now_ms)
         self._handle_rebootstrap(now_ms)
-        changed = bool(
+        again = bool(
             more
-            or self._ended
+            or self._answered_internally
             or selector.disconnected
             or selector.connected
-            or selector.completed_receives
             or selector.awaited_write_completed
         )
         ended, self._ended = self._ended, []
+        self.answered = len(ended)
         self._complete(ended)
         self.next_poll_ms = min(
             metadata_wait_ms,
@@ -244,7 +249,7 @@ class NetworkClient:
         )
         if broken is not None:
             raise broken
-        return changed or bool(self._aborted_sends)
+        return again or bool(self._aborted_sends)
 
     def close(self) -> None:
         """Close every connection; requests in flight end as disconnected, without a word to their senders."""
@@ -395,6 +400,7 @@ class NetworkClient:
             name = request.request.NAME
             raise ProducerError(f"correlation id {correlation_id} is not {name}'s, {request.correlation_id}")
         self._maybe_throttle(request, response, now_ms)
+        self._answered_internally = self._answered_internally or request.is_internal
         if not request.is_internal:
             self._end(request, Delivery.ANSWERED, now_ms, response)
         elif isinstance(response, MetadataResponse):

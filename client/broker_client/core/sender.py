@@ -104,8 +104,8 @@ class Sender:
         """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
         wait_ms = self._prepare_producer_id(now_ms)
         wait_ms = self._send_producer_data(now_ms) if wait_ms is None else min(wait_ms, self._expire_batches(now_ms))
-        changed = self.client.poll(now_ms)
-        return 0 if changed else min(wait_ms, self.client.next_poll_ms)
+        again = self.client.poll(now_ms) or (self.client.answered > 0 and self._has_more_to_do(now_ms))
+        return 0 if again else min(wait_ms, self.client.next_poll_ms)
 
     @property
     def has_work(self) -> bool:
@@ -116,6 +116,14 @@ class Sender:
         """Fail everything that has not ended: the producer is closed by force."""
         self.accumulator.abort_batches(ProducerClosed("the producer was closed before the record was acknowledged"))
         self._in_flight_batches.clear()
+
+    def _has_more_to_do(self, now_ms: int) -> bool:
+        """Whether answers left something that a turn could do now: batches to send, or metadata to ask for."""
+        return (
+            self.accumulator.has_undrained
+            or self.metadata.time_to_next_update_ms(now_ms) == 0
+            or (self.transactions is not None and self.transactions.has_request_due)
+        )
 
     # Idempotence
 
@@ -193,7 +201,7 @@ class Sender:
             if of_node:
                 self._send_produce_request(node_id, of_node, cluster, now_ms)
                 sent = True
-        return 0 if sent else max(wait_ms, 0)
+        return 0 if sent and self.accumulator.has_undrained else max(wait_ms, 0)
 
     def _track(self, batches: Mapping[int, list[ProducerBatch]]) -> None:
         for of_node in batches.values():
