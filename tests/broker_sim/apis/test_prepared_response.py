@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +9,9 @@ from broker_sim.apis import prepared_response
 from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
 from protocol_specs.framing import encode_response
 from protocol_specs.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+
+if TYPE_CHECKING:
+    import pytest
 
 NUMBER = st.integers(-(2**63), 2**63 - 1)
 
