@@ -126,6 +126,9 @@ class BrokerLifecycle:
             if timer is not None and timer.active():
                 timer.cancel()
         self._timer = self._shutdown_deadline = None
+        shutdown, self._shutdown = self._shutdown, None
+        if shutdown is not None:
+            shutdown.callback(None)  # whoever awaits the shutdown sees that the process is gone
 
     # Communication -------------------------------------------------------------------------------------------
 

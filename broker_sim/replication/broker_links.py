@@ -147,9 +147,11 @@ class Link:
     def _deliver_due(self) -> None:
         self._timer = None
         due = self._reactor.seconds() + 5e-7
-        while self._queue and not self.held and self._queue[0][0] <= due:
-            self._queue.popleft()[2]()
-        self._schedule()
+        try:
+            while self._queue and not self.held and self._queue[0][0] <= due:
+                self._queue.popleft()[2]()
+        finally:
+            self._schedule()
 
 
 class _Call:

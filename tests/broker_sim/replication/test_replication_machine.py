@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import struct
 from typing import Any
 
@@ -235,6 +236,9 @@ class ReplicationMachine(RuleBasedStateMachine):
         self.who_leads_has_every_acknowledged_record()
         self.replicas_agree_below_their_high_watermarks()
         self.cluster.close()
+        # A failed Deferred that nobody looks at is reported when it is collected.
+        self.world.reactor.callLater(0, gc.collect)
+        self.world.run_for(ms=1)
 
 
 class ReplicationMachine37(ReplicationMachine):
