@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
@@ -55,7 +54,9 @@ def api_key(name: str) -> int:
     for key, (known, _) in _MODULES.items():
         if known.lower() == name.lower():
             return key
-    raise UnknownApi(repr(name), tuple(difflib.get_close_matches(name, [known for known, _ in _MODULES.values()])))
+    from difflib import get_close_matches
+
+    raise UnknownApi(repr(name), tuple(get_close_matches(name, [known for known, _ in _MODULES.values()])))
 
 
 def _entry(api_key: int) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -12,12 +11,17 @@ if TYPE_CHECKING:
 _UNBOUNDED: Final = 32767
 
 
-@dataclass(frozen=True, slots=True)
 class VersionRange:
-    """Versions from `lowest` to `highest`, both included; an open one ends at Kafka's largest, 32767."""
+    """Versions from `lowest` to `highest`, both included; an open one ends at Kafka's largest, 32767.
 
-    lowest: int
-    highest: int
+    A value: not changed after it was made. Written out, because importing dataclasses takes longer than all messages.
+    """
+
+    __slots__ = ("highest", "lowest")
+
+    def __init__(self, lowest: int, highest: int) -> None:
+        self.lowest = lowest
+        self.highest = highest
 
     @classmethod
     @lru_cache(maxsize=512)
@@ -32,6 +36,17 @@ class VersionRange:
             return cls(int(low), int(high) if separator else int(low))
         except ValueError:
             raise ValueError(f"version range {text!r}: expected '3+', '0-12', '7' or 'none'") from None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, VersionRange):
+            return NotImplemented
+        return (self.lowest, self.highest) == (other.lowest, other.highest)
+
+    def __hash__(self) -> int:
+        return hash((self.lowest, self.highest))
+
+    def __repr__(self) -> str:
+        return f"VersionRange({self.lowest}, {self.highest})"
 
     def __contains__(self, version: int) -> bool:
         return self.lowest <= version <= self.highest
