@@ -25,7 +25,8 @@ class AppendOrigin(Enum):
     REPLICATION = auto()
 
 
-@dataclass(slots=True, kw_only=True)
+# Positional, because one is made for every batch that passes.
+@dataclass(slots=True)
 class LogAppendInfo:
     """Where the records went. For a duplicate: where they went the first time, with their own timestamp."""
 

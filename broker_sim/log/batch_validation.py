@@ -17,6 +17,7 @@ from protocol_specs.errors import DecompressionLimitExceeded, MalformedVarint, R
 from protocol_specs.records.batch_peek import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_CODEC_MASK,
+    CONTROL_FLAG_MASK,
     HEADER_SIZE_UP_TO_MAGIC,
     LOG_OVERHEAD,
     MAGIC_OFFSET,
@@ -24,6 +25,7 @@ from protocol_specs.records.batch_peek import (
     MIN_BATCH_LENGTH,
     RECORD_BATCH_OVERHEAD,
     TIMESTAMP_TYPE_MASK,
+    TRANSACTIONAL_FLAG_MASK,
     TimestampType,
     peek_header,
 )
@@ -51,6 +53,10 @@ DECOMPRESSED_BATCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
 _PREFIX: Final = struct.Struct(">qii")
 """Base offset, batch length, leader epoch: all that lies before the magic."""
 
+# What is asked of each batch: an enum's members are looked up slowly.
+_CLIENT: Final = AppendOrigin.CLIENT
+_LAST_CODEC: Final = CompressionCodec.ZSTD
+
 _SHOWN_RECORD_ERRORS: Final = 3
 _LAST_OFFSET_DELTA_END: Final = 27
 _INT64_HALF: Final = 1 << 63
@@ -66,34 +72,37 @@ def validate_and_assign_offset(
     offset: int,
     leader_epoch: int,
     now_ms: int,
-    origin: AppendOrigin = AppendOrigin.CLIENT,
+    origin: AppendOrigin = _CLIENT,
 ) -> StoredBatch:
     """The batch as the log stores it, its first record at `offset`; RecordsRefused by Kafka's rules, in their order."""
+    if not isinstance(records, memoryview):
+        records = memoryview(records)
     header = _analyze(records, topic_partition, config, origin)
-    size = header.size_in_bytes
+    size = LOG_OVERHEAD + header.batch_length
     if size != len(records):
         # Bytes after the last whole batch are dropped without a word, as trimInvalidBytes does.
-        records = memoryview(records)[:size]
-    if origin is AppendOrigin.CLIENT:
+        records = records[:size]
+    if origin is _CLIENT:
         _validate_batch(header, topic_partition)
-    codec = header.codec
-    target = codec if config.compression_type == "producer" else target_codec(config, codec)
+    attributes = header.attributes
     try:
-        if target is codec or (header.is_control and not header.is_compressed):
+        if config.compression_type == "producer" or _keeps_its_codec(header, config):
             max_timestamp = _check_records(records, header, topic_partition, config, now_ms)
-            stamped_by_broker = header.attributes & TIMESTAMP_TYPE_MASK
+            stamped_by_broker = attributes & TIMESTAMP_TYPE_MASK
             if max_timestamp == header.max_timestamp and bool(stamped_by_broker) == bool(config.timestamp_type):
                 # What changes lies before the checksum: one copy, and nothing to compute.
                 prefix = _PREFIX.pack(offset, header.batch_length, leader_epoch)
-                data = b"".join((prefix, memoryview(records)[MAGIC_OFFSET:]))
+                data = b"".join((prefix, records[MAGIC_OFFSET:]))
             else:
                 data = with_offset_and_epoch(
                     records, offset, leader_epoch, max_timestamp=max_timestamp, timestamp_type=config.timestamp_type
                 )
         else:
             checked = _checked_records(records, header, topic_partition, config, now_ms)
+            target = target_codec(config, header.codec)
             data = _rebuild(checked, header, target, config, offset, leader_epoch, now_ms)
             header = peek_header(data)
+            attributes = header.attributes
             max_timestamp = header.max_timestamp
             _check_size(len(data), config, topic_partition)
     except DecompressionLimitExceeded as error:
@@ -104,43 +113,43 @@ def validate_and_assign_offset(
     except RecordBatchError as error:
         raise RecordsRefused(error.error_code, str(error)) from None
     return StoredBatch(
-        data=data,
-        base_offset=offset,
-        last_offset=offset + header.last_offset_delta,
-        leader_epoch=leader_epoch,
-        max_timestamp=max_timestamp,
-        size=len(data),
-        records_count=header.records_count,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-        is_control=header.is_control,
-        is_transactional=header.is_transactional,
+        data,
+        offset,
+        offset + header.last_offset_delta,
+        leader_epoch,
+        max_timestamp,
+        len(data),
+        header.records_count,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        attributes & CONTROL_FLAG_MASK != 0,
+        attributes & TRANSACTIONAL_FLAG_MASK != 0,
     )
 
 
 def _analyze(
-    records: bytes | memoryview, topic_partition: TopicPartition, config: TopicConfig, origin: AppendOrigin
+    records: memoryview, topic_partition: TopicPartition, config: TopicConfig, origin: AppendOrigin
 ) -> BatchHeader:
     """The frame, base offset, size, checksum and codec of the only batch. Mirrors analyzeAndValidateRecords."""
     try:
         header = peek_header(records)
     except RecordBatchError as error:
         raise _bad_frame(records, str(error)) from None
-    size = header.size_in_bytes
+    size = LOG_OVERHEAD + header.batch_length
     if not RECORD_BATCH_OVERHEAD <= size <= len(records):
         raise _bad_frame(records, f"batch of {size} bytes in a record set of {len(records)}")
-    if origin is AppendOrigin.CLIENT and header.base_offset != 0:
+    if header.base_offset != 0 and origin is _CLIENT:
         reason = (
             f"The baseOffset of the record batch in the append to {topic_partition} should be 0, "
             f"but it is {header.base_offset}"
         )
         raise RecordsRefused(ErrorCode.INVALID_RECORD, reason)
     _check_size(size, config, topic_partition)
-    if crc32c(memoryview(records)[ATTRIBUTES_OFFSET:size]) != header.crc:
+    if crc32c(records[ATTRIBUTES_OFFSET:size]) != header.crc:
         reason = f"Record is corrupt (stored crc = {header.crc}) in topic partition {topic_partition}."
         raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, reason, log_start_offset_known=False)
-    if header.attributes & COMPRESSION_CODEC_MASK > CompressionCodec.ZSTD:
+    if header.attributes & COMPRESSION_CODEC_MASK > _LAST_CODEC:
         reason = f"Unknown compression type id: {header.attributes & COMPRESSION_CODEC_MASK}"
         raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
     return header
@@ -190,7 +199,7 @@ def _validate_batch(header: BatchHeader, topic_partition: TopicPartition) -> Non
             f"Inconsistent batch offset range [{header.base_offset}, {header.last_offset}] and count of records "
             f"{header.records_count} in topic partition {topic_partition}"
         )
-    elif header.is_control:
+    elif header.attributes & CONTROL_FLAG_MASK:
         reason = f"Clients are not allowed to write control records in topic partition {topic_partition}"
     elif header.producer_id >= 0 and header.base_sequence < 0:
         reason = (
@@ -202,6 +211,11 @@ def _validate_batch(header: BatchHeader, topic_partition: TopicPartition) -> Non
     raise RecordsRefused(ErrorCode.INVALID_RECORD, reason)
 
 
+def _keeps_its_codec(header: BatchHeader, config: TopicConfig) -> bool:
+    codec = header.codec
+    return target_codec(config, codec) is codec or (header.is_control and not header.is_compressed)
+
+
 def target_codec(config: TopicConfig, source: CompressionCodec) -> CompressionCodec:
     """The codec that the topic stores: its own, or the producer's. Mirrors BrokerCompressionType.targetCompression."""
     name = config.compression_type
@@ -211,7 +225,7 @@ def target_codec(config: TopicConfig, source: CompressionCodec) -> CompressionCo
 
 
 def _check_records(
-    records: bytes | memoryview,
+    records: memoryview,
     header: BatchHeader,
     topic_partition: TopicPartition,
     config: TopicConfig,
@@ -220,16 +234,14 @@ def _check_records(
     """Walk the records of a batch that is stored as it is, and answer its max timestamp as the broker writes it."""
     compressed = header.attributes & COMPRESSION_CODEC_MASK
     if compressed:
-        section: bytes | memoryview = _decompressed(records, header)
-        walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
+        walk = walk_records(_decompressed(records, header), header.records_count, reading=RecordReading.PARTIAL)
     else:
-        section = memoryview(records)[RECORD_BATCH_OVERHEAD:]
-        walk = walk_records(section, header.records_count)
+        walk = walk_records(records[RECORD_BATCH_OVERHEAD:], header.records_count)
     if header.attributes & TIMESTAMP_TYPE_MASK:
         newest = oldest = header.max_timestamp
     else:
-        newest = walk.max_timestamp(header.base_timestamp)
-        oldest = walk.min_timestamp(header.base_timestamp)
+        newest = header.base_timestamp + walk.max_timestamp_delta
+        oldest = header.base_timestamp + walk.min_timestamp_delta
     if (config.compact and walk.first_null_key_index >= 0) or _suspicious(oldest, newest, header, config, now_ms):
         _refuse_bad_records(read_records(records), header, topic_partition, config, now_ms)
     if compressed and walk.first_wrong_offset_index >= 0:
@@ -238,10 +250,12 @@ def _check_records(
         raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, reason)
     if config.timestamp_type:
         return now_ms
-    return max(NO_TIMESTAMP, newest)
+    if newest < NO_TIMESTAMP:
+        return NO_TIMESTAMP
+    return newest
 
 
-def _decompressed(records: bytes | memoryview, header: BatchHeader) -> bytes:
+def _decompressed(records: memoryview, header: BatchHeader) -> bytes:
     if len(records) == RECORD_BATCH_OVERHEAD and header.codec is CompressionCodec.ZSTD:
         # The one codec whose stream, in Java, takes nothing at all for an empty input.
         return b""
@@ -249,7 +263,7 @@ def _decompressed(records: bytes | memoryview, header: BatchHeader) -> bytes:
 
 
 def _checked_records(
-    records: bytes | memoryview,
+    records: memoryview,
     header: BatchHeader,
     topic_partition: TopicPartition,
     config: TopicConfig,
@@ -258,7 +272,7 @@ def _checked_records(
     """Read and check the records of a batch that is compressed anew."""
     if not header.is_compressed:
         # The walk tells a record length that never ends from other malformed records.
-        walk_records(memoryview(records)[RECORD_BATCH_OVERHEAD:], header.records_count)
+        walk_records(records[RECORD_BATCH_OVERHEAD:], header.records_count)
     found = read_records(records, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
     _refuse_bad_records(found, header, topic_partition, config, now_ms)
     return found

@@ -48,7 +48,8 @@ class LogSegment:
         self.batches.append(batch)
         self.last_offsets.append(batch.last_offset)
         self.size += batch.size
-        self.max_timestamp = max(self.max_timestamp, batch.max_timestamp)
+        if batch.max_timestamp > self.max_timestamp:  # noqa: PLR1730 - a call would cost more than the comparison
+            self.max_timestamp = batch.max_timestamp
 
     def index_of(self, offset: int) -> int:
         """The index of the first batch that ends at or after an offset; the number of batches if none does."""

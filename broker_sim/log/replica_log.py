@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 UNBOUNDED: Final = 2**63 - 1
+_CLIENT: Final = AppendOrigin.CLIENT
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,7 +136,7 @@ class ReplicaLog:
         *,
         leader_epoch: int,
         now_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
+        origin: AppendOrigin = _CLIENT,
     ) -> LogAppendInfo:
         """Validate one record batch, give it its offset and leader epoch, append it; RecordsRefused otherwise.
 
@@ -169,20 +170,20 @@ class ReplicaLog:
         segment.append(batch)
         self.log_end_offset = batch.last_offset + 1
         return LogAppendInfo(
-            first_offset=batch.base_offset,
-            last_offset=batch.last_offset,
-            log_append_time_ms=now_ms if config.timestamp_type else -1,
-            log_start_offset=self.log_start_offset,
-            records_count=batch.records_count,
-            duplicate=False,
-            max_timestamp=batch.max_timestamp,
-            batches=(batch,),
+            offset,
+            batch.last_offset,
+            now_ms if config.timestamp_type else -1,
+            self.log_start_offset,
+            batch.records_count,
+            False,
+            batch.max_timestamp,
+            (batch,),
         )
 
     def _check_producer(self, batch: StoredBatch, origin: AppendOrigin, now_ms: int) -> LogAppendInfo | None:
         producers = self.producers
         producers.remove_expired(now_ms)
-        if origin is not AppendOrigin.CLIENT:
+        if origin is not _CLIENT:
             return None
         known = producers.find_duplicate(
             batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.last_sequence

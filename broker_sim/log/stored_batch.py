@@ -15,7 +15,8 @@ SEQUENCE_MODULUS: Final = 1 << 31
 """Sequences run from 0 to 2^31 - 1 and then start again."""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+# Positional, because one is made for every batch that passes.
+@dataclass(slots=True, eq=False)
 class StoredBatch:
     """One v2 batch whose bytes hold their final offset and leader epoch; never changed after it is made."""
 

@@ -40,7 +40,13 @@ class RecordReading(Enum):
     """Compressed records that are kept as they are (readPartiallyFrom): the length is read and ignored."""
 
 
-@dataclass(slots=True, kw_only=True)
+# What the loop asks for each batch: an enum's members are looked up slowly.
+_BUFFER: Final = RecordReading.BUFFER
+_PARTIAL: Final = RecordReading.PARTIAL
+
+
+# Positional, because one is made for every batch that passes.
+@dataclass(slots=True)
 class RecordsWalk:
     """What the walk saw. Deltas are those of the records; indexes count from 0, NOT_FOUND where there is none."""
 
@@ -63,9 +69,7 @@ class RecordsWalk:
         return self.min_timestamp(base_timestamp) < _INT64_MIN or self.max_timestamp(base_timestamp) > _INT64_MAX
 
 
-def walk_records(
-    section: bytes | memoryview, count: int, *, reading: RecordReading = RecordReading.BUFFER
-) -> RecordsWalk:
+def walk_records(section: bytes | memoryview, count: int, *, reading: RecordReading = _BUFFER) -> RecordsWalk:
     """Walk `count` records of a decompressed section; an offset delta is right when it is the record's index.
 
     Raises InvalidRecord (Kafka's 87) for the first malformed record, for bytes after the last one and for a negative
@@ -74,15 +78,9 @@ def walk_records(
     if count < 0:
         raise InvalidRecord(0, 0, f"record count {count} is negative")
     if count == 0:
-        return RecordsWalk(
-            records_count=0,
-            min_timestamp_delta=0,
-            max_timestamp_delta=0,
-            first_wrong_offset_index=NOT_FOUND,
-            first_null_key_index=NOT_FOUND,
-        )
+        return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
-    if reading is not RecordReading.PARTIAL:
+    if reading is not _PARTIAL:
         return _Walk(data, count, reading).finish()
     try:
         # Records that the strict reader takes are the same to the partial one.
@@ -106,22 +104,17 @@ class _Walk:
         self.first_wrong_offset = NOT_FOUND
 
     def finish(self) -> RecordsWalk:
-        end = self._read_slowly() if self.reading is RecordReading.PARTIAL else self._loop()
+        end = self._read_slowly() if self.reading is _PARTIAL else self._loop()
         if end != len(self.data):
             raise InvalidRecord(self.count, end, f"{len(self.data) - end} bytes after the last record")
-        return RecordsWalk(
-            records_count=self.count,
-            min_timestamp_delta=self.low,
-            max_timestamp_delta=self.high,
-            first_wrong_offset_index=self.first_wrong_offset,
-            first_null_key_index=self.first_null_key,
-        )
+        return RecordsWalk(self.count, self.low, self.high, self.first_wrong_offset, self.first_null_key)
 
     def _loop(self) -> int:
         data, count, low, high = self.data, self.count, self.low, self.high
         index = position = stop = length = timestamp = offset = key = 0
         null_key = 1
-        next_try, pause = 1, _WORTH_RECORDS
+        # A short batch has nothing to skip.
+        next_try, pause = 1 if count > _WORTH_RECORDS else count + 1, _WORTH_RECORDS
         while index < count:
             start = position
             try:
@@ -198,8 +191,10 @@ class _Walk:
         return index, position, index + 1, _WORTH_RECORDS
 
     def _widen(self, low: int, high: int) -> None:
-        self.low = min(self.low, low)
-        self.high = max(self.high, high)
+        if low < self.low:  # noqa: PLR1730
+            self.low = low
+        if high > self.high:  # noqa: PLR1730
+            self.high = high
 
     def _note(self, index: int, offset: int, key: int) -> None:
         if offset != index << 1 and self.first_wrong_offset < 0:
@@ -218,12 +213,12 @@ class _Walk:
     def _read_record(self, start: int, index: int) -> tuple[int, int, int, int, bool]:
         """Read any record: its end, timestamp delta, raw offset delta, 1 for a null key, whether it has no headers."""
         data = self.data
-        partial = self.reading is RecordReading.PARTIAL
+        partial = self.reading is _PARTIAL
         position = start
         try:
             length, position = decode_varint(data, start)
         except MalformedVarint as error:
-            if self.reading is RecordReading.BUFFER and len(data) - start >= MAX_VARINT_BYTES:
+            if self.reading is _BUFFER and len(data) - start >= MAX_VARINT_BYTES:
                 raise
             raise InvalidRecord(index, start, error.reason) from None
         body = position
