@@ -177,6 +177,23 @@ def test_the_local_append_is_told_before_anybody_replicates(replicas: Make) -> N
     assert ends == [(0, 0)]
 
 
+@pytest.mark.parametrize("detail", list(Detail))
+def test_a_broker_that_dies_right_after_its_append_replicates_and_answers_nothing(
+    replicas: Make, detail: Detail
+) -> None:
+    cluster = replicas(detail=detail)
+    answers: list[Any] = []
+    cluster.cluster.broker(1).replica_manager.append_records(
+        request_id=1,
+        timeout_ms=1_000,
+        required_acks=-1,
+        entries=[(cluster.topic, cluster.batch(1))],
+        on_local_append=lambda _: cluster.cluster.kill(1),
+    ).addCallback(answers.extend)
+    cluster.run(ms=20_000)
+    assert (cluster.values(1), cluster.values(2), answers) == ([1], [], [])
+
+
 def test_the_journal_says_what_was_appended_and_what_was_known_when_it_was_answered(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(1, 2, 3)
