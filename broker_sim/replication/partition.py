@@ -44,6 +44,7 @@ _NOT_RETRIED: Final = frozenset(
     }
 )
 """The proposal stays pending: newer metadata is on its way and will replace it."""
+_NONE: Final = ErrorCode.NONE
 
 
 class PartitionHost(Protocol):
@@ -122,7 +123,11 @@ class Partition:
     @property
     def under_min_isr(self) -> bool:
         """Whether the committed ISR is too small for acks=all, and for the high watermark to move (KIP-966)."""
-        return len(self.isr_state.isr) < self.effective_min_isr
+        return self._too_few(len(self.isr_state.isr))
+
+    def _too_few(self, replicas: int) -> bool:
+        """Whether so many are fewer than `effective_min_isr`, without a call of min for every batch."""
+        return replicas < self.log.config.min_insync_replicas and replicas <= len(self.followers)
 
     # Roles -------------------------------------------------------------------------------------------------
 
@@ -235,13 +240,13 @@ class Partition:
 
     def enough_replicas_reached(self, required_offset: int) -> ErrorCode | None:
         """What a Produce with acks=all is told, None while it has to wait. Mirrors checkEnoughReplicasReachOffset."""
-        if not self.is_leader:
+        if self.leader_id != self._host.broker_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
             return None
-        if self.effective_min_isr <= len(self.isr_state.maximal_isr):
-            return ErrorCode.NONE
-        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        if self._too_few(len(self.isr_state.maximal_isr)):
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return _NONE
 
     def append_as_follower(self, batches: list[StoredBatch], leader_high_watermark: int) -> None:
         """Take over the leader's batches and its high watermark, as far as the own log goes."""
@@ -291,7 +296,8 @@ class Partition:
             )
         for session in self.sessions.values():
             session.high_watermark_moved(self.topic_partition)
-        self._complete_produces()
+        if self._delayed_produces:
+            self._complete_produces()
         if self.delayed_fetches:
             self.check_fetches()
         return True

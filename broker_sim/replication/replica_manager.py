@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 VALID_ACKS: Final = (-1, 0, 1)
+_NONE: Final = ErrorCode.NONE
 
 
 class _Waiting(Protocol):
@@ -126,6 +127,9 @@ class ReplicaManager:
             if topic_id is not None and topic_id != partition.topic_id:
                 return ErrorCode.INCONSISTENT_TOPIC_ID
             return partition
+        return self._lack_of(topic_partition)
+
+    def _lack_of(self, topic_partition: TopicPartition) -> ErrorCode:
         if self.image.partition(*topic_partition) is not None:
             # Another broker hosts it, or this one will soon: the client's metadata is stale, or ours.
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -164,7 +168,10 @@ class ReplicaManager:
             ]
         self._appending = True
         try:
-            results = [self._append(*entry, required_acks, request_id) for entry in entries]
+            results = [
+                self._append(topic_partition, records, required_acks, request_id)
+                for topic_partition, records in entries
+            ]
         finally:
             self._appending = False
         if on_local_append is not None:
@@ -185,9 +192,9 @@ class ReplicaManager:
         required_acks: int,
         request_id: int,
     ) -> PartitionAppend:
-        partition = self.get_partition(topic_partition)
-        if isinstance(partition, ErrorCode):
-            return PartitionAppend(topic_partition=topic_partition, error_code=partition)
+        partition = self.partitions.get(topic_partition)
+        if partition is None:
+            return PartitionAppend(topic_partition=topic_partition, error_code=self._lack_of(topic_partition))
         if records is None:
             return PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
         try:
@@ -203,12 +210,15 @@ class ReplicaManager:
         if self.journal.full:
             self._note_append(partition, info, records, request_id)
         return PartitionAppend(
-            topic_partition=topic_partition,
-            base_offset=info.first_offset,
-            last_offset=info.last_offset,
-            log_append_time_ms=info.log_append_time_ms,
-            log_start_offset=info.log_start_offset,
-            duplicate=info.duplicate,
+            topic_partition,
+            _NONE,
+            info.first_offset,
+            info.last_offset,
+            info.log_append_time_ms,
+            info.log_start_offset,
+            (),
+            None,
+            info.duplicate,
         )
 
     def _await_replicas(
@@ -219,9 +229,9 @@ class ReplicaManager:
             if result.error_code:
                 error: ErrorCode | None = result.error_code
             else:
-                partition = self.get_partition(result.topic_partition)
-                if isinstance(partition, ErrorCode):
-                    error = result.error_code = partition
+                partition = self.partitions.get(result.topic_partition)
+                if partition is None:
+                    error = result.error_code = self._lack_of(result.topic_partition)
                 else:
                     error = partition.enough_replicas_reached(result.last_offset + 1)
                     if error is None:

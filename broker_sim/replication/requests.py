@@ -34,7 +34,8 @@ class FetchIsolation(IntEnum):
     TXN_COMMITTED = 2
 
 
-@dataclass(slots=True, kw_only=True)
+# Positional, because one is made for every batch that passes.
+@dataclass(slots=True)
 class PartitionAppend:
     """What became of one partition of a Produce. With REQUEST_TIMED_OUT the base offset is the real one."""
 
