@@ -177,7 +177,7 @@ def _act(value: object) -> Act:
 
 def _bare(act: Callable[[], Act]) -> Callable[[object, tuple[str, ...]], Act]:
     def parse(parameter: object, path: tuple[str, ...]) -> Act:
-        if parameter not in {None, True}:
+        if parameter is not None and parameter is not True:
             raise RuleError(path, f"takes no value, not {_shown(parameter)}")
         return act()
 

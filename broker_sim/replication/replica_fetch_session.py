@@ -283,7 +283,6 @@ class ReplicaFetchSession:
         replica.append_as_follower(batches, high_watermark)
         asked.sent_high_watermark = high_watermark
         if batches:
-            fetcher.handed_over(topic_partition)
             asked.fetch_offset = replica.log.log_end_offset
             asked.last_fetched_epoch = batches[-1].leader_epoch
             partition.follower_fetched(

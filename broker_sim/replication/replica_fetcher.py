@@ -50,13 +50,12 @@ class FetcherHost(Protocol):
 class _FetchState:
     """One partition that is being fetched in one leader epoch."""
 
-    __slots__ = ("asked_offset", "delay", "ignored_up_to", "leader_epoch", "partition", "resetting")
+    __slots__ = ("delay", "ignored_up_to", "leader_epoch", "partition", "resetting")
 
     def __init__(self, partition: Partition, ignored_up_to: int) -> None:
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
         self.ignored_up_to = ignored_up_to
-        self.asked_offset = -1
         self.delay: IDelayedCall | None = None
         self.resetting = False
 
@@ -97,11 +96,6 @@ class ReplicaFetcher:
         if state is None or state.delay is not None or state.resetting or topic_partition not in self._in_session:
             return None
         return state.partition
-
-    def handed_over(self, topic_partition: TopicPartition) -> None:
-        """The leader has appended to the replica directly: the next bytes follow from there."""
-        state = self._states[topic_partition]
-        state.asked_offset = state.partition.log.log_end_offset
 
     def add(self, partition: Partition) -> None:
         """Fetch the partition from its log's end, in its current leader epoch."""
@@ -175,10 +169,8 @@ class ReplicaFetcher:
     def _fetch_topics(self, max_bytes: int) -> list[FetchTopic]:
         topics: dict[str, FetchTopic] = {}
         for topic_partition in self._changed:
-            state = self._states[topic_partition]
-            partition = state.partition
+            partition = self._states[topic_partition].partition
             log = partition.log
-            state.asked_offset = log.log_end_offset
             epoch = log.epochs.latest_epoch
             topic = topics.get(topic_partition.topic)
             if topic is None:
@@ -267,9 +259,10 @@ class ReplicaFetcher:
             return
         batches = _batches(data)
         if batches:
-            if state.asked_offset != log.log_end_offset:
-                return  # asked for before the log's end has moved, and answered twice
+            # The answer to a Fetch that was overtaken may repeat bytes, or leave some out: the next one asks again.
             self._changed[topic_partition] = None
+            if batches[0].base_offset != log.log_end_offset:
+                return
         partition.append_as_follower(batches, data.high_watermark)
 
     def _partition_error(self, topic_partition: TopicPartition, state: _FetchState, error: ErrorCode) -> None:

@@ -65,6 +65,7 @@ def test_every_act_has_a_written_form() -> None:
         ({"act": "hold", "select": {"nth": 0}}, ("select", "nth"), "at least 1"),
         ({"act": "hold", "times": 0}, ("times",), "at least 1"),
         ({"act": {"hold": 3}}, ("act", "hold"), "takes no value"),
+        ({"act": {"hold": {}}}, ("act", "hold"), "takes no value"),
         ({"name": "x"}, ("act",), "missing"),
         (["hold"], (), "expected a mapping"),
     ],
