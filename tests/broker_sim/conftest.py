@@ -103,9 +103,8 @@ class Replicas:
         """What a broker's log holds, in order."""
         log = self.cluster.log_of(broker, *self.topic)
         assert log is not None
-        return [
-            struct.unpack(">q", record.value or b"")[0] for batch in log.batches() for record in read_records(batch.data)
-        ]
+        records = [record for batch in log.batches() for record in read_records(batch.data)]
+        return [struct.unpack(">q", record.value or b"")[0] for record in records]
 
     def partition(self, broker: int) -> Partition:
         return self.cluster.broker(broker).replica_manager.partitions[self.topic]
