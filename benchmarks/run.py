@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import broker_vs_librdkafka_mock, replication_factor, start_times
+from benchmarks import broker_vs_librdkafka_mock, codec, replication_factor, start_times
 from benchmarks.result import table
 
 
@@ -21,6 +21,7 @@ def main() -> None:
         *start_times.run(starts=2 * options.pairs + 1),
         *replication_factor.run(options.pairs),
         *broker_vs_librdkafka_mock.run(options.pairs),
+        *codec.run(rounds=12 * options.pairs + 1),
     ]
     print(table(results))
 
