@@ -63,9 +63,7 @@ def test_counts_by_kind_and_api_include_what_the_limit_dropped() -> None:
         1,
         0,
     )
-    assert (
-        journal.count(kind="RequestReceived") == journal.count(kind=RequestReceived) == journal.count() == 6
-    )
+    assert journal.count(kind="RequestReceived") == journal.count(kind=RequestReceived) == journal.count() == 6
     assert journal.dropped == 4
     assert [event.time_us for event in journal.events] == [4, 5]
 
