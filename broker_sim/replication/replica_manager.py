@@ -166,12 +166,11 @@ class ReplicaManager:
                 PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.INVALID_REQUIRED_ACKS)
                 for topic_partition, _ in entries
             ]
+        results: list[PartitionAppend] = []
         self._appending = True
         try:
-            results = [
-                self._append(topic_partition, records, required_acks, request_id)
-                for topic_partition, records in entries
-            ]
+            for topic_partition, records in entries:
+                results.append(self._append(topic_partition, records, required_acks, request_id))
         finally:
             self._appending = False
         if on_local_append is not None:
