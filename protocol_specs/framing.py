@@ -18,6 +18,7 @@ from protocol_specs.messages.headers import (
     response_header_version,
 )
 from protocol_specs.registry import request_type
+from protocol_specs.utf8 import REPLACE
 
 if TYPE_CHECKING:
     from protocol_specs.message import Buffer, Message
@@ -113,7 +114,7 @@ def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
             return _decode_unusual_header(frame)
         if length >= 0:
             position += length
-            client_id = str(frame[10:position], "utf-8", "replace")
+            client_id = str(frame[10:position], "utf-8", REPLACE)
         if header_version == 2:
             if frame[position]:
                 return _decode_unusual_header(frame)

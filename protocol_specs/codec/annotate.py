@@ -11,8 +11,10 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs.codec.runtime import INT32_MAX
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String
+from protocol_specs.utf8 import REPLACE
 
 if TYPE_CHECKING:
     from protocol_specs.message import Buffer, Field, Message, Struct
@@ -136,7 +138,7 @@ class _Walk:
             raise self.fail(path, start, f"length {length}: a string has at most 32767 bytes")
         raw = bytes(self.data[self.position : self.position + length])
         self.position += length
-        self.note(path, start, field_type.name, str(raw, "utf-8", "replace") if field_type is String else raw)
+        self.note(path, start, field_type.name, str(raw, "utf-8", REPLACE) if field_type is String else raw)
 
     def array(self, field_type: Array, path: str, *, nullable: bool, flexible: bool) -> None:
         start = self.position
@@ -151,7 +153,7 @@ class _Walk:
         count = self.uvarint(path)
         self.note(path, start, "tag count", count)
         known = {f.tag: f for f in cls.FIELDS if f.tag is not None}
-        for _ in range(count):
+        for _ in range(count if count <= INT32_MAX else 0):
             start = self.position
             tag = self.uvarint(path) & 0xFFFFFFFF
             size = self.uvarint(path)

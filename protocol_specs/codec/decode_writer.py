@@ -10,9 +10,10 @@ import struct as struct_module
 from itertools import repeat
 from typing import TYPE_CHECKING
 
-from protocol_specs.codec.runtime import FAULTS, length_tail, unknown_tag, unknown_tags, uvarint_tail
+from protocol_specs.codec.runtime import FAULTS, INT32_MAX, length_tail, unknown_tag, unknown_tags, uvarint_tail
 from protocol_specs.codec.source_writer import ELEMENT, SHORT_ARRAY, STRING_LIMIT, SourceWriter, identifier
 from protocol_specs.fields import Array, FixedType, SizedType, String
+from protocol_specs.utf8 import REPLACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +170,7 @@ class DecodeWriter(SourceWriter):
         elif self.strict:
             self.line(f"{target} = data[pos:{stop}].decode()")
         else:
-            self.line(f"{target} = str(data[pos:{stop}], 'utf-8', 'replace')")
+            self.line(f"{target} = str(data[pos:{stop}], 'utf-8', '{REPLACE}')")
         self.line(f"pos = {stop}")
         self.depth -= deeper
 
@@ -274,7 +275,7 @@ class DecodeWriter(SourceWriter):
         unknown, count, tag, size = (self.fresh(prefix) for prefix in ("u", "c", "t", "z"))
         self.line(f"{target}.unknown_tags = {unknown} = []")
         self.varint(count)
-        self.line(f"for _ in range({count}):")
+        self.line(f"for _ in range({count} if {count} <= {INT32_MAX} else 0):")
         self.depth += 1
         self.varint(tag)
         self.varint(size)

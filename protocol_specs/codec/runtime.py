@@ -18,6 +18,8 @@ class CodecFault(Exception):
 FAULTS: Final = (CodecFault, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
 """What generated code may raise: struct.error and IndexError for short bytes, the others for values of a wrong kind."""
 
+INT32_MAX: Final = 0x7FFFFFFF
+
 UVARINT: Final[tuple[bytes, ...]] = tuple(
     bytes([n]) if n < 0x80 else bytes([n & 0x7F | 0x80, n >> 7]) for n in range(0x4000)
 )
@@ -73,7 +75,8 @@ def unknown_tags(
     """Read the tag section of a struct that knows none: the tags, and the position after them."""
     count, position = uvarint(data, position)
     unknown: list[tuple[int, bytes]] = []
-    for _ in range(count):
+    # 2**31 is a length of 2**31 - 1 after Java took one off, but no count: negative, so that no tag is read.
+    for _ in range(count if count <= INT32_MAX else 0):
         tag, position = uvarint(data, position)
         size, position = uvarint(data, position)
         position = unknown_tag(data, position, tag, size, of_other_versions, unknown)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import construct
 
+from protocol_specs.codec.runtime import INT32_MAX
 from protocol_specs.fields import Array, FieldType, FixedType, Records, SizedType, String
 from protocol_specs.message import Field, Message, Struct
+from protocol_specs.utf8 import REPLACE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -84,7 +86,7 @@ class _Sized(construct.Construct):  # type: ignore[misc]
         if self.text and length > 32767:
             raise construct.CheckError("a string has at most 32767 bytes", path=path)
         data: bytes = construct.stream_read(stream, length, path)
-        return str(data, "utf-8", "replace") if self.text else data
+        return str(data, "utf-8", REPLACE) if self.text else data
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
         if obj is None:
@@ -156,7 +158,8 @@ class _Tags(construct.Construct):  # type: ignore[misc]
 
     def _parse(self, stream: Any, context: Any, path: str) -> dict[str | int, Any]:
         found: dict[str | int, Any] = {}
-        for _ in range(Uvarint._parsereport(stream, context, path)):  # noqa: SLF001
+        count = Uvarint._parsereport(stream, context, path)  # noqa: SLF001
+        for _ in range(count if count <= INT32_MAX else 0):
             tag = Uvarint._parsereport(stream, context, path) & 0xFFFFFFFF  # noqa: SLF001
             size = Uvarint._parsereport(stream, context, path)  # noqa: SLF001
             if tag in self.of_other_versions:

@@ -135,6 +135,8 @@ def _gunzip(data: bytes | memoryview, limit_bytes: int) -> bytes:
 def _unzstd(data: bytes | memoryview, limit_bytes: int) -> bytes:
     import cramjam
 
+    if not data:
+        return b""  # ZstdInputStream takes the end of the input for the end of the frames
     size = min(limit_bytes, max(_ZSTD_FIRST_BYTES, _ZSTD_FIRST_RATIO * len(data)))
     while True:
         scratch = bytearray(size)

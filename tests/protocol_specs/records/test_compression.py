@@ -147,8 +147,14 @@ def test_truncated_data_is_refused(codec: CompressionCodec) -> None:
     for cut in range(len(packed)):
         if codec is CompressionCodec.SNAPPY and len(XERIAL_HEADER) <= cut < len(XERIAL_HEADER) + 4:
             continue  # an incomplete block size is the end of the stream to SnappyInputStream
+        if codec is CompressionCodec.ZSTD and cut == 0:
+            continue  # no byte at all is the end of the stream to ZstdInputStream
         with pytest.raises(CorruptCompressedData):
             decompress(codec, packed[:cut], limit_bytes=LIMIT)
+
+
+def test_no_bytes_are_the_end_of_a_zstd_stream() -> None:
+    assert decompress(CompressionCodec.ZSTD, b"", limit_bytes=LIMIT) == b""
 
 
 @given(st.sampled_from(COMPRESSED), st.data())
