@@ -3,7 +3,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol_specs import registry
@@ -26,6 +26,7 @@ def framed(*frames: bytes) -> bytes:
     return b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
 
 
+@settings(deadline=None)
 @given(frames=st.lists(st.binary(max_size=40), max_size=8), cuts=st.lists(st.integers(1, 30), min_size=1, max_size=40))
 def test_frames_come_out_whole_and_in_order_however_the_bytes_are_cut(frames: list[bytes], cuts: list[int]) -> None:
     data, collector, found, place = framed(*frames), reader(), [], 0
@@ -110,6 +111,7 @@ def test_an_unknown_api_key_is_named() -> None:
         registry.api_key("Produse")
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=60))
 def test_any_bytes_as_a_header_are_a_header_or_an_error_of_ours(data: bytes) -> None:
     try:

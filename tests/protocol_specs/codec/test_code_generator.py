@@ -5,7 +5,7 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol_specs import registry
@@ -64,6 +64,7 @@ def test_every_cut_of_a_message_is_an_error_with_a_place(version: int) -> None:
         assert raised.value.path
 
 
+@settings(deadline=None)
 @given(data=st.binary(max_size=80), which=st.integers(0, len(MESSAGES) - 1))
 def test_any_bytes_are_a_message_or_a_decode_error_and_annotate_agrees(data: bytes, which: int) -> None:
     cls, version = MESSAGES[which]
@@ -78,6 +79,7 @@ def test_any_bytes_are_a_message_or_a_decode_error_and_annotate_agrees(data: byt
     assert end == (spans[-1].stop if spans else 0)
 
 
+@settings(deadline=None)
 @given(which=st.integers(0, len(MESSAGES) - 1), at=st.integers(0, 10_000), byte=st.integers(0, 255))
 def test_a_changed_byte_never_brings_another_exception(which: int, at: int, byte: int) -> None:
     cls, version = MESSAGES[which]
