@@ -12,7 +12,11 @@ from tests.differential.case import BROKERS, RELEASES, Case, all_cases, run_case
 from tests.differential.recordings import record, recorded
 from tests.interop.real_kafka import real_kafka
 
-SETTINGS = {"offsets.topic.num.partitions": "3", "transaction.state.log.num.partitions": "3"}
+SETTINGS = {
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "transaction.state.log.min.isr": "1",
+}
 """The broker configurations of both sides."""
 
 SLOW_SECONDS = 2.0

@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, Any
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from tests.differential.case import case
 from tests.differential.probe import ANSWER_SECONDS
-from tests.differential.requests import all_versions
+from tests.differential.requests import all_versions, metadata
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 
 
 def await_coordinator(probe: Probe, key_type: int) -> None:
-    """Ask until the internal topic is there."""
+    """Ask until the internal topic is there; learn its id."""
     deadline = time.monotonic() + ANSWER_SECONDS
     while True:
         answer: Any = probe.quiet(FindCoordinatorRequest(key="any", key_type=key_type), 3)
         if answer.error_code == 0:
+            name = INTERNAL_TOPICS[key_type]
+            described: Any = probe.quiet(metadata(name), 12)
+            probe.normaliser.know_topic(name, described.topics[0].topic_id)
             return
         assert time.monotonic() < deadline, answer
         time.sleep(0.02)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from tests.differential.case import RELEASES, case
 from tests.differential.cases.find_coordinator import TRANSACTION, await_coordinator
@@ -89,9 +90,24 @@ def an_id_and_an_epoch_that_do_not_belong_together(probe: Probe) -> None:
         probe.ask(init(probe.name, producer_id=producer_id, producer_epoch=epoch), 4, note=f"{producer_id} {epoch}")
 
 
+def await_transactions(probe: Probe) -> None:
+    """Ask for several ids until the coordinators of all partitions have loaded."""
+    await_ids(probe)
+    await_coordinator(probe, TRANSACTION)
+    loading = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
+    deadline = time.monotonic() + ANSWER_SECONDS
+    for number in range(10):
+        while True:
+            answer: Any = probe.quiet(init(f"{probe.name}-{number}"), 4)
+            if answer.error_code not in loading:
+                break
+            assert time.monotonic() < deadline, answer
+            time.sleep(0.02)
+
+
 @case(accepted=LATER)
 def transactional_ids(probe: Probe) -> None:
-    await_coordinator(probe, TRANSACTION)
+    await_transactions(probe)
     for version in range(6):
         probe.ask(init(probe.name), version)
     probe.ask(init(probe.name, 61_000), 4, note="another timeout")
@@ -107,7 +123,7 @@ def timeouts_of_transactional_ids(probe: Probe) -> None:
 
 @case(accepted=LATER)
 def ids_given_with_a_transactional_id(probe: Probe) -> None:
-    await_coordinator(probe, TRANSACTION)
+    await_transactions(probe)
     probe.ask(init(probe.name, producer_id=5, producer_epoch=0), 4, note="a new transactional id")
     first: Any = probe.quiet(init(probe.name), 4)
     for step, epoch in ((0, 0), (1, 0), (0, 5), (0, 1)):
