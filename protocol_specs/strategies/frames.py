@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from protocol_specs import registry
 from protocol_specs.messages.headers import RequestHeader, request_header_version
 from protocol_specs.strategies.messages import message
-from protocol_specs.strategies.near_misses import broken
+from protocol_specs.strategies.near_misses import broken, shown
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -41,6 +41,9 @@ class Frame(NamedTuple):
     data: bytes
     rule: str
     refused: bool
+
+    def __repr__(self) -> str:
+        return f"Frame({shown(self.data)}, {self.rule!r}, refused={self.refused})"
 
 
 def frames(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from protocol_specs.message import Message
 
+_SHOWN_BYTES_MAX: Final = 2000
+
 
 class NearlyValid(NamedTuple):
     """Bytes, the one rule that they break, and whether a reader of this version must refuse them."""
@@ -28,6 +30,14 @@ class NearlyValid(NamedTuple):
     data: bytes
     rule: str
     refused: bool
+
+    def __repr__(self) -> str:
+        return f"NearlyValid({shown(self.data)}, {self.rule!r}, refused={self.refused})"
+
+
+def shown(data: bytes) -> str:
+    """Bytes for a report: Hypothesis warns of representations of 30 KB and more."""
+    return repr(data) if len(data) <= _SHOWN_BYTES_MAX else f"{data[:_SHOWN_BYTES_MAX]!r}... ({len(data)} bytes)"
 
 
 @st.composite
