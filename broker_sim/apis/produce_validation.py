@@ -26,6 +26,7 @@ HEADER_SIZE_UP_TO_MAGIC: Final = 17
 RECORD_OVERHEAD_V0: Final = 14
 RECORD_BATCH_OVERHEAD: Final = 61
 END_OF_PRODUCER_ID: Final = 51
+NO_PRODUCER_ID: Final = -1
 MAGIC_V2: Final = 2
 INT32_MAX: Final = 2**31 - 1
 ZSTD: Final = 4
@@ -36,6 +37,7 @@ BATCHES_LOWEST_PRODUCE: Final = 3
 
 _SIZE_MAGIC_ATTRIBUTES: Final = struct.Struct(">i4xb4xh")
 _SIZE: Final = struct.Struct(">i")
+_PRODUCER_ID: Final = struct.Struct(">q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +120,12 @@ def producer_ids_readable(record_sets: Iterable[memoryview | bytes]) -> bool:
 
 
 def is_transactional(records: memoryview | bytes | None) -> bool:
-    """Whether the first batch belongs to a transaction."""
+    """Whether the first batch belongs to some producer's transaction; without a producer id nobody verifies it."""
     first = None if records is None else _batch_at(records, 0)
-    return isinstance(first, _Batch) and first.magic == MAGIC_V2 and bool(first.attributes & TRANSACTIONAL)
+    if records is None or not isinstance(first, _Batch) or first.magic != MAGIC_V2 or first.size < END_OF_PRODUCER_ID:
+        return False
+    (producer_id,) = _PRODUCER_ID.unpack_from(records, END_OF_PRODUCER_ID - _PRODUCER_ID.size)
+    return bool(first.attributes & TRANSACTIONAL) and producer_id > NO_PRODUCER_ID
 
 
 def _batch_at(records: memoryview | bytes, position: int) -> _Batch | _Corrupt | None:

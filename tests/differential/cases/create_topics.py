@@ -97,6 +97,13 @@ def more_partitions_than_an_array_holds(probe: Probe) -> None:
 
 
 @case()
+def many_partitions_in_one_request(probe: Probe) -> None:
+    topics = [new(f"{probe.name}-{number}", 6_000) for number in range(2)]
+    ask_create(probe, 7, *topics, validate_only=True)
+    ask_create(probe, 7, *topics, new(f"{probe.name}-small"))
+
+
+@case()
 def replication_factors(probe: Probe) -> None:
     for factor in (0, -2, 2, 3, 32_767, -32_768):
         ask_create(probe, 7, new(f"{probe.name}-x", 1, factor), note=str(factor))

@@ -6,11 +6,12 @@ import struct
 import time
 from typing import TYPE_CHECKING
 
+from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from protocol_specs.messages.fetch import FetchRequest, FetchTopic, ReplicaState
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
 from tests.differential.case import case
-from tests.differential.requests import batch, fetch, fill, produce, wanted
+from tests.differential.requests import batch, fetch, fill, metadata, produce, wanted
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -357,6 +358,22 @@ def bodies_that_are_wrong(probe: Probe) -> None:
         (12, head + b"\0\0\0\0\xff\xff\xff\xff\1\1\1\1\x09\1x", "an unknown tag"),
     ):
         probe.raw_body(1, version, body, note=note)
+
+
+@case()
+def a_topic_made_again(probe: Probe) -> None:
+    topic = probe.topic()
+    old_id = probe.topic_id(topic)
+    fill(probe, topic, batch(b"old"))
+    probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
+    probe.normaliser.know_topic(f"{topic} of old", old_id)
+    assert probe.topic() == topic
+    new_id = probe.topic_id(topic)
+    for each in (old_id, new_id):
+        probe.ask(fetch(topic, wanted(), topic_id=each), 13)
+        probe.ask(metadata(ids=[each]), 12)
+    probe.ask(fetch(topic, wanted()), 12)
+    probe.ask(fetch(topic, wanted(1)), 12)
 
 
 @case()

@@ -13,7 +13,7 @@ from tests.differential.case import case
 from tests.differential.cases.api_versions import ours
 from tests.differential.cases.init_producer_id import await_ids
 from tests.differential.probe import SILENCE_SECONDS
-from tests.differential.requests import batch, produce
+from tests.differential.requests import batch, fetch, produce, wanted
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -80,6 +80,30 @@ def frames_back_to_back(probe: Probe) -> None:
     for _ in range(4):
         answer = connection.receive(5)
         probe.write(answer=answer if isinstance(answer, str) else answer[:4].hex())
+
+
+@case()
+def a_request_that_waits_holds_back_those_behind_it(probe: Probe) -> None:
+    topic = probe.topic()
+    connection = probe.connect()
+    waiting = fetch(topic, wanted(), max_wait_ms=300, min_bytes=1)
+    connection.send(encode_request(waiting, 12, correlation_id=1, client_id=None))
+    connection.send(encode_request(MetadataRequest(topics=[]), 4, correlation_id=2, client_id=None))
+    connection.send(encode_request(produce(topic, batch(b"a")), 9, correlation_id=3, client_id=None))
+    for _ in range(3):
+        answer = connection.receive(5)
+        probe.write(answer=answer if isinstance(answer, str) else answer[:4].hex())
+
+
+@case()
+def a_waiting_fetch_is_woken_by_another_connection(probe: Probe) -> None:
+    topic = probe.topic()
+    connection = probe.connect()
+    waiting = fetch(topic, wanted(), max_wait_ms=9_000, min_bytes=1)
+    connection.send(encode_request(waiting, 4, correlation_id=1, client_id=None))
+    probe.ask(produce(topic, batch(b"a")), 9)
+    answer = connection.receive(5)
+    probe.write(answer=answer if isinstance(answer, str) else answer.hex())
 
 
 @case()

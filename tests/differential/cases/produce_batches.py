@@ -13,6 +13,28 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 
+RECORD_BODIES = (
+    (b"\0\0\0\1\1\0", "null key and value"),
+    (b"\0\0\0\0\0\0", "empty key and value"),
+    (b"\0\0\0\3\1\0", "key of -2 bytes"),
+    (b"\0\0\0\1\3\0", "value of -2 bytes"),
+    (b"\0\0\0\x7e\1\0", "key of 63 bytes"),
+    (b"\0\0\0\1\x7e\0", "value of 63 bytes"),
+    (b"\0\0\0\1\1\1", "-1 headers"),
+    (b"\0\0\0\1\1\2", "a header that is not there"),
+    (b"\0\0\0\1\1\2\1\1", "a header with a null key"),
+    (b"\0\0\0\1\1\2\2a\1", "a header with a null value"),
+    (b"\0\0\0\1\1\2\2a\3", "a header with a value of -2 bytes"),
+    (b"\0\0\0\1\1\2\4\xc3\x28\1", "a header whose key is not UTF-8"),
+    (b"\0\0\0\1\1\x7e", "63 headers that are not there"),
+    (b"\xff\0\0\1\1\0", "attributes of 255"),
+    (b"\0\0\0\1\1\0more", "bytes after the record"),
+    (b"\0\0\0\1\1", "no count of headers"),
+    (b"\0\0\0", "no key"),
+)
+"""What stands in a record behind its length: good ones and bad ones."""
+
+
 def send(probe: Probe, topic: str, records: bytes, note: str, version: int = 9) -> None:
     """Produce and write down the answer."""
     probe.ask(produce(topic, records), version, note=note)
@@ -208,30 +230,8 @@ def records_that_are_malformed(probe: Probe) -> None:
 @case()
 def fields_of_a_record(probe: Probe) -> None:
     topic = probe.topic()
-
-    def made(body: bytes) -> bytes:
-        return sealed(encode_varint(len(body)) + body, count=1)
-
-    for body, note in (
-        (b"\0\0\0\1\1\0", "null key and value"),
-        (b"\0\0\0\0\0\0", "empty key and value"),
-        (b"\0\0\0\3\1\0", "key of -2 bytes"),
-        (b"\0\0\0\1\3\0", "value of -2 bytes"),
-        (b"\0\0\0\x7e\1\0", "key of 63 bytes"),
-        (b"\0\0\0\1\x7e\0", "value of 63 bytes"),
-        (b"\0\0\0\1\1\1", "-1 headers"),
-        (b"\0\0\0\1\1\2", "a header that is not there"),
-        (b"\0\0\0\1\1\2\1\1", "a header with a null key"),
-        (b"\0\0\0\1\1\2\2a\1", "a header with a null value"),
-        (b"\0\0\0\1\1\2\2a\3", "a header with a value of -2 bytes"),
-        (b"\0\0\0\1\1\2\4\xc3\x28\1", "a header whose key is not UTF-8"),
-        (b"\0\0\0\1\1\x7e", "63 headers that are not there"),
-        (b"\xff\0\0\1\1\0", "attributes of 255"),
-        (b"\0\0\0\1\1\0more", "bytes after the record"),
-        (b"\0\0\0\1\1", "no count of headers"),
-        (b"\0\0\0", "no key"),
-    ):
-        send(probe, topic, made(body), note)
+    for body, note in RECORD_BODIES:
+        send(probe, topic, sealed(encode_varint(len(body)) + body, count=1), note)
     read_back(probe, topic)
 
 
