@@ -99,6 +99,8 @@ def test_a_transaction_without_its_id_is_not_authorised() -> None:
     assert whole_request_error(request(batch(), transactional, transactional_id="t")) is None
     assert is_transactional(transactional)
     assert not is_transactional(batch())
+    # Only producers with an id are verified: Kafka takes this one as a plain batch.
+    assert not is_transactional(batch(is_transactional=True))
 
 
 def test_a_batch_too_short_for_a_producer_id_is_found() -> None:
