@@ -10,6 +10,7 @@ import contextlib
 import socket
 import struct
 import time
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs import releases
@@ -33,16 +34,30 @@ from protocol_specs.registry import request_type, response_type
 from tests.differential.normalise import Normaliser
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from protocol_specs.message import Message
 
 ANSWER_SECONDS = 10.0
+ASK_AGAIN_SECONDS = 0.02
 SILENCE_SECONDS = 1.0
 CLOSED = "connection closed"
 SILENT = "no answer"
 
-__all__ = ["CLOSED", "SILENT", "Connection", "Probe"]
+__all__ = ["CLOSED", "SILENT", "Connection", "Probe", "attempts"]
+
+
+def attempts(awaited: str) -> Iterator[None]:
+    """One turn each time something may be asked again, until the loop is left; an error when that takes too long.
+
+    A real broker tells nobody when it is ready: who has to know asks again, with a pause that it can use.
+    """
+    deadline = time.monotonic() + ANSWER_SECONDS
+    pause = Event()
+    while time.monotonic() < deadline:
+        yield
+        pause.wait(ASK_AGAIN_SECONDS)
+    raise AssertionError(f"{awaited}: not within {ANSWER_SECONDS} s")
 
 
 class Connection:

@@ -59,7 +59,7 @@ def test_a_share_is_sent_when_it_is_due_by_a_client_with_a_name_of_its_own():
 def test_a_record_that_the_client_refuses_has_failed():
     _, rows = share_of(LoadSpec(topic="t", records=5))
     assert [(row["index"], row["error"]) for row in rows if row["type"] == "fail"] == [
-        (2, "BufferExhausted: no memory for the record within 60000 ms; max.block.ms allows longer")
+        (2, "BufferExhausted: no memory for the record within 60000 ms; raise max.block.ms to allow more")
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
@@ -19,7 +18,7 @@ from tests.differential.cases.describe_configs import BROKER, describe
 from tests.differential.cases.find_coordinator import GROUP, await_coordinator
 from tests.differential.cases.init_producer_id import init
 from tests.differential.cases.offset_for_leader_epoch import end_of
-from tests.differential.probe import ANSWER_SECONDS
+from tests.differential.probe import attempts
 from tests.differential.requests import (
     TIME_MS,
     all_versions,
@@ -57,8 +56,7 @@ def placed(probe: Probe, suffix: str, *replicas: list[int], **config: str) -> tu
 def _await_leaders(probe: Probe, broker: int, name: str, replicas: tuple[list[int], ...]) -> None:
     """Wait until a broker knows the leaders, and is the leader where it should be, with every replica in sync."""
     connection = probe.connect(broker)
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while True:
+    for _ in attempts(f"the leaders at broker {broker}"):
         answer: Any = probe.quiet(metadata(name), 12, on=connection)
         known = {each.partition_index: (each.leader_id, each.isr_nodes) for each in answer.topics[0].partitions}
         if known == {index: (ids[0], ids) for index, ids in enumerate(replicas)}:
@@ -72,8 +70,6 @@ def _await_leaders(probe: Probe, broker: int, name: str, replicas: tuple[list[in
             answered: list[Any] = [each.topics[0] for each in offsets] + [each.responses[0] for each in followed]
             if all(each.partitions[0].error_code == 0 for each in answered):
                 return
-        assert time.monotonic() < deadline, (broker, known)
-        time.sleep(0.02)
 
 
 def without_controller(answer: Any) -> Any:
@@ -285,14 +281,11 @@ def find_coordinator_is_the_same_on_every_broker(probe: Probe) -> None:
         nodes = set()
         for broker in ALL:
             connection = probe.connect(broker)
-            deadline = time.monotonic() + ANSWER_SECONDS
-            while True:
+            for _ in attempts("a coordinator"):
                 request = FindCoordinatorRequest(key=key, coordinator_keys=[key])
                 answer: Any = probe.quiet(request, 4, on=connection)
                 if answer.coordinators[0].error_code == 0:
                     break
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
             nodes.add(answer.coordinators[0].node_id)
         probe.write(key=key, coordinators=len(nodes))
 
@@ -302,13 +295,10 @@ def init_producer_id_takes_a_block_for_each_broker(probe: Probe) -> None:
     blocks = set()
     for broker in ALL:
         connection = probe.connect(broker)
-        deadline = time.monotonic() + ANSWER_SECONDS
-        while True:
+        for _ in attempts("a block of producer ids"):
             answer: Any = probe.quiet(init(), 4, on=connection)
             if answer.error_code == 0:
                 break
-            assert time.monotonic() < deadline, answer
-            time.sleep(0.02)
         blocks.add(answer.producer_id // 1_000)
     probe.write(blocks=len(blocks))
 

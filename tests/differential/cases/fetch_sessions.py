@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.fetch import ForgottenTopic
 from tests.differential.case import case
-from tests.differential.requests import batch, fetch, fill, wanted
+from tests.differential.probe import attempts
+from tests.differential.requests import batch, fetch, fill, metadata, wanted
 
 if TYPE_CHECKING:
     from protocol_specs.messages.fetch import FetchPartition
@@ -216,16 +217,11 @@ def a_topic_that_goes_away(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted())
     probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
-    import time
-
-    from tests.differential.requests import metadata
-
-    while True:
+    for _ in attempts("a deleted topic"):
         answer: Any = probe.quiet(metadata(topic), 12)
-        if answer.topics[0].error_code:
+        unknown: Any = probe.quiet(fetch(topic, wanted()), 12)
+        if answer.topics[0].error_code and unknown.responses[0].partitions[0].error_code:
             break
-        time.sleep(0.02)
-    time.sleep(0.2)
     probe.ask(fetch(None, session_id=session, session_epoch=1), 12)
     probe.ask(fetch(None, session_id=session, session_epoch=2), 12)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from tests.differential.case import case
-from tests.differential.probe import ANSWER_SECONDS
+from tests.differential.probe import attempts
 from tests.differential.requests import all_versions, metadata
 
 if TYPE_CHECKING:
@@ -19,16 +18,13 @@ INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_s
 
 def await_coordinator(probe: Probe, key_type: int) -> None:
     """Ask until the internal topic is there; learn its id."""
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while True:
+    for _ in attempts("a coordinator"):
         answer: Any = probe.quiet(FindCoordinatorRequest(key="any", key_type=key_type), 3)
         if answer.error_code == 0:
             name = INTERNAL_TOPICS[key_type]
             described: Any = probe.quiet(metadata(name), 12)
             probe.normaliser.know_topic(name, described.topics[0].topic_id)
             return
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.02)
 
 
 @case()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from tests.differential.case import RELEASES, case
 from tests.differential.cases.find_coordinator import TRANSACTION, await_coordinator
-from tests.differential.probe import ANSWER_SECONDS
+from tests.differential.probe import attempts
 from tests.differential.requests import all_versions
 
 if TYPE_CHECKING:
@@ -26,13 +25,10 @@ def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields
 
 def await_ids(probe: Probe) -> None:
     """Ask until the broker has its first block of ids."""
-    deadline = time.monotonic() + ANSWER_SECONDS
-    while True:
+    for _ in attempts("a first block of producer ids"):
         answer: Any = probe.quiet(init(), 4)
         if answer.error_code == 0:
             return
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.02)
 
 
 @case()
@@ -95,14 +91,11 @@ def await_transactions(probe: Probe) -> None:
     await_ids(probe)
     await_coordinator(probe, TRANSACTION)
     loading = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
-    deadline = time.monotonic() + ANSWER_SECONDS
     for number in range(10):
-        while True:
+        for _ in attempts("a loaded transaction coordinator"):
             answer: Any = probe.quiet(init(f"{probe.name}-{number}"), 4)
             if answer.error_code not in loading:
                 break
-            assert time.monotonic() < deadline, answer
-            time.sleep(0.02)
 
 
 @case(accepted=LATER)
