@@ -69,7 +69,7 @@ _VALID_ACKS: Final = (-1, 0, 1)
 class Produce:
     """One request on its way: what may be appended, and what is answered already."""
 
-    __slots__ = ("context", "entries", "refused", "request", "topic_ids", "unknown_ids", "unusual")
+    __slots__ = ("context", "entries", "refused", "request", "stumbles", "topic_ids", "unknown_ids", "unusual")
 
     def __init__(self, request: ProduceRequest, context: RequestContext) -> None:
         self.request = request
@@ -80,6 +80,8 @@ class Produce:
         """Partitions that are answered without an append, in Kafka's order: these win over results."""
         self.unknown_ids: list[tuple[bytes, int]] = []
         self.topic_ids: dict[str, bytes] = {}
+        self.stumbles = False
+        """Whether some record set fails the whole request."""
         self.unusual = False
         """Whether some record set is not plainly one v2 batch, or some topic is not everybody's."""
 
@@ -114,6 +116,8 @@ class Produce:
                 if not 0 <= partition.index < count:
                     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     self.refused.append(PartitionAppend(topic_partition=key, error_code=error))
+                elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
+                    self.stumbles = True
                 elif error:
                     invalid.append(PartitionAppend(topic_partition=key, error_code=error))
                 else:
@@ -126,6 +130,8 @@ class Produce:
         refusal = whole_request_error(request)
         if refusal is not None:
             return error_response(request, context, refusal.error_code, refusal.message)
+        if self.stumbles:
+            return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
         if context.broker.config.behaviour.null_produce_records_hang:
             # Since 4.0 the producer ids of all record sets are read before any is appended.
             record_sets = [records for records in self.entries.values() if records is not None]

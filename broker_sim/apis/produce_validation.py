@@ -62,7 +62,7 @@ class _Corrupt:
 
 
 def is_plain_batch(records: memoryview | bytes | None) -> bool:
-    """Whether this is one v2 batch, neither transactional nor zstd: nothing here can be wrong with it."""
+    """Whether this is one v2 batch, neither transactional nor zstd or beyond: nothing here can be wrong with it."""
     if records is None:
         return False
     length = len(records)
@@ -73,12 +73,16 @@ def is_plain_batch(records: memoryview | bytes | None) -> bool:
         size + LOG_OVERHEAD == length
         and magic == MAGIC_V2
         and not attributes & TRANSACTIONAL
-        and attributes & CODEC_MASK != ZSTD
+        and attributes & CODEC_MASK < ZSTD
     )
 
 
 def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCode:
-    """The error of one partition's record set. Null passes: it fails later, or never answers."""
+    """The error of one partition's record set. Null passes: it fails later, or never answers.
+
+    UNKNOWN_SERVER_ERROR is no error of the partition: looking for zstd, Kafka stumbles over a codec that it does not
+    know, and with it over the whole request.
+    """
     if records is None or version < BATCHES_LOWEST_PRODUCE:
         return ErrorCode.NONE
     first = _batch_at(records, 0)
@@ -86,8 +90,9 @@ def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCo
         return ErrorCode.CORRUPT_MESSAGE
     if first is None or first.magic != MAGIC_V2:
         return ErrorCode.INVALID_RECORD
-    if version < ZSTD_LOWEST_PRODUCE and first.attributes & CODEC_MASK == ZSTD:
-        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if version < ZSTD_LOWEST_PRODUCE and first.attributes & CODEC_MASK >= ZSTD:
+        known = first.attributes & CODEC_MASK == ZSTD
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE if known else ErrorCode.UNKNOWN_SERVER_ERROR
     second = _batch_at(records, first.size)
     if isinstance(second, _Corrupt):
         return ErrorCode.CORRUPT_MESSAGE

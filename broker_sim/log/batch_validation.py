@@ -11,6 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin, RecordError, RecordsRefused
+from broker_sim.log.partial_records import read_partially
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import DecompressionLimitExceeded, MalformedVarint, RecordBatchError
@@ -23,6 +24,8 @@ from protocol_specs.records.batch_peek import (
     MAGIC_OFFSET,
     MAGIC_V2,
     MIN_BATCH_LENGTH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
     RECORD_BATCH_OVERHEAD,
     TIMESTAMP_TYPE_MASK,
     TRANSACTIONAL_FLAG_MASK,
@@ -234,8 +237,10 @@ def _check_records(
     """Walk the records of a batch that is stored as it is, and answer its max timestamp as the broker writes it."""
     compressed = header.attributes & COMPRESSION_CODEC_MASK
     if compressed:
-        walk = walk_records(_decompressed(records, header), header.records_count, reading=RecordReading.PARTIAL)
+        section = records_section(records, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
+        walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
     else:
+        section = b""
         walk = walk_records(records[RECORD_BATCH_OVERHEAD:], header.records_count)
     if header.attributes & TIMESTAMP_TYPE_MASK:
         newest = oldest = header.max_timestamp
@@ -243,7 +248,8 @@ def _check_records(
         newest = header.base_timestamp + walk.max_timestamp_delta
         oldest = header.base_timestamp + walk.min_timestamp_delta
     if (config.compact and walk.first_null_key_index >= 0) or _suspicious(oldest, newest, header, config, now_ms):
-        _refuse_bad_records(read_records(records), header, topic_partition, config, now_ms)
+        found = read_partially(section, header) if compressed else read_records(records)
+        _refuse_bad_records(found, header, topic_partition, config, now_ms)
     if compressed and walk.first_wrong_offset_index >= 0:
         # Kafka would write the batch anew, but has skipped the keys and values that it needs for that.
         reason = f"record {walk.first_wrong_offset_index} of the compressed batch has a wrong offset delta"
@@ -253,13 +259,6 @@ def _check_records(
     if newest < NO_TIMESTAMP:
         return NO_TIMESTAMP
     return newest
-
-
-def _decompressed(records: memoryview, header: BatchHeader) -> bytes:
-    if len(records) == RECORD_BATCH_OVERHEAD and header.codec is CompressionCodec.ZSTD:
-        # The one codec whose stream, in Java, takes nothing at all for an empty input.
-        return b""
-    return records_section(records, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
 
 
 def _checked_records(
@@ -288,6 +287,7 @@ def _rebuild(
     now_ms: int,
 ) -> bytes:
     """Write the records into a new batch. Mirrors LogValidator.buildRecordsAndAssignOffsets."""
+    _check_producer_state(header)
     builder = RecordBatchBuilder(
         codec=codec,
         level=_level(codec, config),
@@ -306,6 +306,17 @@ def _rebuild(
             raise ValueError(msg)
         builder.append(record.timestamp, record.key, record.value, record.headers)
     return builder.build()
+
+
+def _check_producer_state(header: BatchHeader) -> None:
+    """What Kafka's builder of a batch does not write. Mirrors MemoryRecordsBuilder.validateProducerState."""
+    if header.producer_id == NO_PRODUCER_ID:
+        if header.is_transactional:
+            raise ValueError("Cannot write transactional messages without a valid producer ID")
+    elif header.producer_epoch == NO_PRODUCER_EPOCH:
+        raise ValueError("Invalid negative producer epoch")
+    elif header.base_sequence < 0:
+        raise ValueError("Invalid negative sequence number used")
 
 
 def _level(codec: CompressionCodec, config: TopicConfig) -> int | None:

@@ -62,6 +62,15 @@ def test_zstd_needs_version_7() -> None:
     assert partition_error(records, 7) is ErrorCode.NONE
 
 
+@pytest.mark.parametrize("codec", [5, 6, 7])
+def test_kafka_stumbles_over_a_codec_that_it_does_not_know_where_it_looks_for_zstd(codec: int) -> None:
+    records = bytearray(batch())
+    records[22] = codec
+    assert not is_plain_batch(bytes(records))
+    assert partition_error(bytes(records), 6) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert partition_error(bytes(records), 7) is ErrorCode.NONE
+
+
 def test_old_versions_are_not_looked_at() -> None:
     assert partition_error(b"", 2) is ErrorCode.NONE
 

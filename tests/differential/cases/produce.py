@@ -9,7 +9,7 @@ from protocol_specs.framing import encode_request
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
 from tests.differential.case import case
-from tests.differential.cases.find_coordinator import GROUP, await_coordinator
+from tests.differential.cases.find_coordinator import GROUP, TRANSACTION, await_coordinator
 from tests.differential.requests import batch, idempotent, message_set, produce, produce_all, read_back
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def unknown_topic_and_partition(probe: Probe) -> None:
 @case()
 def internal_topics(probe: Probe) -> None:
     await_coordinator(probe, GROUP)
+    await_coordinator(probe, TRANSACTION)
     for name in ("__consumer_offsets", "__transaction_state"):
         for partition in (0, 99):
             probe.ask(produce(name, batch(b"a"), partition=partition), 9)

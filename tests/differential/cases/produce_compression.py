@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from protocol_specs.records.compression import CompressionCodec, compress
 from tests.differential.case import case
-from tests.differential.requests import TIME_MS, batch, produce, read_back, record, sealed
+from tests.differential.requests import TIME_MS, batch, produce, produce_all, read_back, record, sealed
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -36,6 +36,54 @@ def unknown_codecs(probe: Probe) -> None:
     for codec in (5, 6, 7):
         for version in (3, 7, 8, 9):
             probe.ask(produce(topic, sealed(record(), count=1, attributes=codec)), version, note=str(codec))
+
+
+@case()
+def unknown_codecs_fail_others_before_version_7(probe: Probe) -> None:
+    topic = probe.topic(partitions=2)
+    for codec in (5, 7):
+        for version in (3, 6, 7, 9):
+            bad = sealed(record(), count=1, attributes=codec)
+            entries = ((topic, 0, batch(b"a")), (topic, 1, bad), (f"{probe.name}-none", 0, batch(b"b")))
+            probe.ask(produce_all(*entries), version, note=str(codec))
+            probe.ask(
+                produce(topic, sealed(record(), count=1, attributes=codec, base_offset=3)), version, note="offset 3"
+            )
+            probe.ask(produce(topic, bad, partition=7), version, note="an unknown partition")
+    read_back(probe, topic)
+
+
+@case()
+def producers_that_no_batch_is_built_for(probe: Probe) -> None:
+    """A batch that is compressed anew needs an epoch and a sequence; one that is kept does not."""
+    for target in ("gzip", "producer"):
+        topic = probe.topic(target, compression_type=target)
+        for producer_id, epoch, sequence in (
+            (5_100, -1, 0),
+            (5_101, 0, -1),
+            (-2, -1, 3),
+            (-2, 0, -5),
+            (-2, 0, 0),
+            (-1, 3, 3),
+        ):
+            fields = {"producer_id": producer_id, "producer_epoch": epoch, "base_sequence": sequence}
+            records = sealed(record(), count=1, **fields)
+            probe.ask(produce(topic, records), 9, note=f"{target} {producer_id} {epoch} {sequence}")
+        transactional = sealed(record(), count=1, attributes=0x10)
+        probe.ask(produce(topic, transactional, transactional_id="t"), 9, note=f"{target} transactional")
+        read_back(probe, topic)
+
+
+@case()
+def refused_records_whose_length_is_wrong(probe: Probe) -> None:
+    """The length before a record of a compressed batch is not believed, also where its time is refused."""
+    topic = probe.topic(message_timestamp_before_max_ms="1000")
+    compacted = probe.topic("compacted", cleanup_policy="compact")
+    for codec in CODECS:
+        for body in (record(3), record(0, key=None)):
+            records = packed(codec, b"\x7e" + body[1:], last_offset_delta=0)
+            probe.ask(produce(topic, records), 9, note=codec.name)
+            probe.ask(produce(compacted, records), 9, note=codec.name)
 
 
 @case()
