@@ -56,14 +56,15 @@ def last_of_batch_with_max_timestamp(segments: Sequence[LogSegment]) -> Timestam
     batch = _first_batch_with_max_timestamp(segments)
     if batch is None:
         return None
+    if batch.max_timestamp == NO_TIMESTAMP:
+        # No entry of the time index: the segment's first offset stands for it.
+        return TimestampAndOffset(NO_TIMESTAMP, batch.base_offset, batch.leader_epoch)
     return TimestampAndOffset(batch.max_timestamp, batch.last_offset, batch.leader_epoch)
 
 
 def _first_batch_with_max_timestamp(segments: Sequence[LogSegment]) -> StoredBatch | None:
     segment = max(segments, key=_max_timestamp)
-    if segment.max_timestamp == NO_TIMESTAMP:
-        return None
-    return next(batch for batch in segment.batches if batch.max_timestamp == segment.max_timestamp)
+    return next((batch for batch in segment.batches if batch.max_timestamp == segment.max_timestamp), None)
 
 
 def _max_timestamp(segment: LogSegment) -> int:

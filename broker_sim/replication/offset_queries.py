@@ -14,6 +14,7 @@ from broker_sim.replication.requests import (
     OffsetResult,
 )
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import RecordBatchError
 
 if TYPE_CHECKING:
     from broker_sim.replication.partition import Partition
@@ -42,7 +43,11 @@ def list_offset(partition: Partition, timestamp: int, isolation: FetchIsolation 
         return OffsetResult(offset=bound, leader_epoch=partition.leader_epoch)
     if timestamp == LATEST_TIERED_TIMESTAMP:
         return OffsetResult()
-    found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    try:
+        found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    except RecordBatchError as error:
+        # A compressed batch was kept whose records nobody can read: see log/partial_records.py.
+        return OffsetResult(error_code=error.error_code)
     if found is not None and found.offset < bound:
         return OffsetResult(timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch)
     if lagging:

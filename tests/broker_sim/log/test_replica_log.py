@@ -355,6 +355,16 @@ def test_max_timestamp_of_3_7_is_the_last_record_of_the_batch() -> None:
     assert log.max_timestamp_offset() == (300, 2, 0)
 
 
+@pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
+def test_without_any_timestamp_the_first_record_has_the_largest(release: str) -> None:
+    broker_config = BrokerConfig.parse({}, release=release)
+    config = TopicConfig.resolve({}, broker_config)
+    log = ReplicaLog(topic="orders", partition=0, config=config, broker_config=broker_config, now_ms=NOW_MS)
+    append(log, batch(2, timestamps=[-1, -1]))
+    append(log, batch(2, timestamps=[-1, -1]))
+    assert log.max_timestamp_offset() == (-1, 0, 0)
+
+
 def test_max_timestamp_of_a_log_append_time_topic_is_the_batchs_first_record() -> None:
     log = log_with(message_timestamp_type="LogAppendTime")
     append(log, batch(2))

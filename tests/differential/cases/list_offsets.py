@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from protocol_specs.messages.list_offsets import ListOffsetsRequest
-from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.compression import CompressionCodec, compress
 from tests.differential.case import case
-from tests.differential.requests import TIME_MS, all_versions, batch, fill, list_offsets, timed
+from tests.differential.requests import (
+    TIME_MS,
+    all_versions,
+    batch,
+    fill,
+    list_offsets,
+    produce,
+    record,
+    sealed,
+    timed,
+)
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -107,6 +117,30 @@ def records_without_a_time(probe: Probe) -> None:
     fill(probe, topic, timed(-1), timed(0, 5))
     for timestamp in (-3, 0, 1, 6):
         probe.ask(list_offsets(topic, timestamp), 7, note=str(timestamp))
+
+
+@case()
+def no_record_with_a_time(probe: Probe) -> None:
+    for codec in (CompressionCodec.NONE, CompressionCodec.GZIP):
+        topic = probe.topic(codec.type_name)
+        for _ in range(2):
+            fill(probe, topic, timed(-1, -1, codec=codec))
+            for timestamp in (-3, -1, -2, 0):
+                for version in (7, 8):
+                    probe.ask(list_offsets(topic, timestamp), version, note=f"{codec.name} {timestamp}")
+
+
+@case()
+def records_that_cannot_be_read_again(probe: Probe) -> None:
+    """A compressed batch is kept though the lengths before its records are wrong; looking for a time reads them."""
+    for codec in CompressionCodec:
+        if codec:
+            topic = probe.topic(codec.type_name)
+            for length in (b"\x7e", b"\x01", b"\x02", b"\xff\xff\xff\xff\xff\x01", b"\xff\xff\xff\xff\x0f"):
+                payload = compress(codec, length + record()[1:])
+                probe.ask(produce(topic, sealed(payload, count=1, attributes=int(codec))), 9, note=codec.name)
+                for timestamp in (-3, 0):
+                    probe.ask(list_offsets(topic, timestamp), 7, note=f"{codec.name} {length.hex()} {timestamp}")
 
 
 @case()
