@@ -284,8 +284,6 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: st
 
 def delete_topics(request: DeleteTopicsRequest, *, image: MetadataImage) -> TopicDeletion:
     """Answer a DeleteTopics that names topics by name or by id; Kafka shuffles its results, these are in order."""
-    if request.timeout_ms <= 0:
-        return TopicDeletion(response=refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT))
     results: list[DeletableTopicResult] = []
     names = list(request.topic_names)
     ids: list[bytes] = []
@@ -299,6 +297,9 @@ def delete_topics(request: DeleteTopicsRequest, *, image: MetadataImage) -> Topi
         else:
             results.append(_undeleted(topic.name, topic.topic_id, "You may not specify both topic name and topic id."))
     name_counts, id_counts = Counter(names), Counter(ids)
+    if request.timeout_ms <= 0 and 1 in {*name_counts.values(), *id_counts.values()}:
+        # What can be refused without a look at the metadata is never late.
+        return TopicDeletion(response=refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT))
     results += [_undeleted(name, ZERO_UUID, "Duplicate topic name.") for name, n in name_counts.items() if n > 1]
     results += [_undeleted(None, topic_id, "Duplicate topic id.") for topic_id, n in id_counts.items() if n > 1]
     doomed: dict[bytes, str] = {}

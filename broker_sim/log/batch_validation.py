@@ -63,6 +63,8 @@ _LAST_CODEC: Final = CompressionCodec.ZSTD
 _SHOWN_RECORD_ERRORS: Final = 3
 _LAST_OFFSET_DELTA_END: Final = 27
 _INT64_HALF: Final = 1 << 63
+_INT64_MIN: Final = -_INT64_HALF
+_INT64_MAX: Final = _INT64_HALF - 1
 _EARLIEST_SANE_TIMESTAMP: Final = -(1 << 62)
 """Below it, Java's subtraction from the broker's time overflows."""
 
@@ -247,9 +249,16 @@ def _check_records(
     else:
         newest = header.base_timestamp + walk.max_timestamp_delta
         oldest = header.base_timestamp + walk.min_timestamp_delta
-    if (config.compact and walk.first_null_key_index >= 0) or _suspicious(oldest, newest, header, config, now_ms):
+    wraps = newest > _INT64_MAX or oldest < _INT64_MIN
+    if (
+        wraps
+        or (config.compact and walk.first_null_key_index >= 0)
+        or _suspicious(oldest, newest, header, config, now_ms)
+    ):
         found = read_partially(section, header) if compressed else read_records(records)
         _refuse_bad_records(found, header, topic_partition, config, now_ms)
+        if wraps:
+            newest = max(record.timestamp for record in found)
     if compressed and walk.first_wrong_offset_index >= 0:
         # Kafka would write the batch anew, but has skipped the keys and values that it needs for that.
         reason = f"record {walk.first_wrong_offset_index} of the compressed batch has a wrong offset delta"

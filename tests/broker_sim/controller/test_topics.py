@@ -298,6 +298,11 @@ def test_deletion_without_time_is_timed_out() -> None:
     assert deletion(("one", ZERO_UUID), (None, ID_1), timeout_ms=0) == [("one", ZERO_UUID, 7), (None, ID_1, 7)]
 
 
+def test_deletion_that_needs_no_look_up_is_never_late() -> None:
+    assert deletion(("one", ID_1), timeout_ms=0) == [("one", ID_1, 42)]
+    assert deletion(("one", ZERO_UUID), ("one", ZERO_UUID), timeout_ms=0) == [("one", ZERO_UUID, 42)]
+
+
 def test_old_versions_name_topics_in_their_own_field() -> None:
     request = DeleteTopicsRequest(topic_names=["one", "nope"], timeout_ms=1000)
     answered = delete_topics(request, image=image("one"))

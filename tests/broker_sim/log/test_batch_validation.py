@@ -231,6 +231,14 @@ def test_timestamps_before_the_allowed_past_are_refused_but_none_is_allowed() ->
     assert validate(batch(timestamps=[-1, -1, -1]), message_timestamp_before_max_ms="4").max_timestamp == -1
 
 
+@pytest.mark.parametrize("codec", [CompressionCodec.NONE, CompressionCodec.GZIP])
+def test_timestamps_beyond_int64_wrap(codec: CompressionCodec) -> None:
+    unsealed = batch(timestamps=[NOW_MS, NOW_MS + 5, NOW_MS - 5], codec=codec)
+    records = sealed(unsealed, base_timestamp=2**63 - 1)
+    stored = validate(records, message_timestamp_after_max_ms=str(2**63 - 1))
+    assert stored.max_timestamp == 2**63 - 1
+
+
 @pytest.mark.parametrize("timestamp", [-(2**63), 2**63 - 1])
 def test_timestamps_that_overflow_javas_arithmetic_are_refused(timestamp: int) -> None:
     error = refusal(sealed(batch(), base_timestamp=timestamp))

@@ -113,6 +113,25 @@ def timeouts(probe: Probe) -> None:
 
 
 @case()
+def timeout_0_and_topics_that_are_refused_anyway(probe: Probe) -> None:
+    topic = probe.topic()
+    both, neither, twice = (topic, NO_SUCH_ID), (None, ZERO_UUID), (f"{probe.name}-none", ZERO_UUID)
+    for states, note in (
+        ([both], "both"),
+        ([neither], "neither"),
+        ([twice, twice], "twice"),
+        ([both, neither, twice, twice], "all refused"),
+        ([both, twice], "one is looked up"),
+        ([(None, NO_SUCH_ID)], "an unknown id"),
+        ([both, (None, NO_SUCH_ID)], "both, and an unknown id"),
+        ([], "none"),
+    ):
+        probe.ask(by_states(*states, timeout_ms=0), 6, note=note)
+    for version in (1, 5):
+        probe.ask(by_names(f"{probe.name}-none", f"{probe.name}-none", timeout_ms=0), version, note="twice")
+
+
+@case()
 def the_metadata_log(probe: Probe) -> None:
     probe.ask(by_names("__cluster_metadata"), 6)
     probe.ask(by_states((None, METADATA_TOPIC_UUID)), 6)

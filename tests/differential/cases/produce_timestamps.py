@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.compression import CompressionCodec, compress
 from tests.differential.case import case
 from tests.differential.requests import FAR_FUTURE_MS, TIME_MS, batch, produce, read_back, record, sealed, timed
 
@@ -36,6 +36,26 @@ def negative_times(probe: Probe) -> None:
     topic = probe.topic()
     for time_ms in (-1, -2, -1_000, 0, 1):
         probe.ask(produce(topic, timed(time_ms)), 9, note=str(time_ms))
+    read_back(probe, topic)
+
+
+@case()
+def times_beyond_int64(probe: Probe) -> None:
+    """Java's sum of base and delta wraps."""
+    topic = probe.topic(message_timestamp_after_max_ms="9223372036854775807")
+    for codec in (CompressionCodec.NONE, CompressionCodec.GZIP):
+        for base, deltas in (
+            (9_223_372_036_854_775_807, (0, 5)),
+            (9_223_372_036_854_775_807, (0, 0)),
+            (9_223_372_036_854_775_800, (5, 9)),
+            (-9_223_372_036_854_775_808, (-5, 0)),
+            (-9_223_372_036_854_775_808, (-5, -9)),
+            (5, (9_223_372_036_854_775_807, 0)),
+        ):
+            payload = b"".join(record(number, time_delta=delta) for number, delta in enumerate(deltas))
+            fields = {"base_timestamp": base, "max_timestamp": base, "attributes": int(codec)}
+            records = sealed(compress(codec, payload), count=2, **fields)
+            probe.ask(produce(topic, records), 9, note=f"{codec.name} {base} {deltas}")
     read_back(probe, topic)
 
 
