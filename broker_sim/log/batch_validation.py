@@ -256,7 +256,7 @@ def _check_records(
         or _suspicious(oldest, newest, header, config, now_ms)
     ):
         found = read_partially(section, header) if compressed else read_records(records)
-        _refuse_bad_records(found, header, topic_partition, config, now_ms)
+        _refuse_bad_records(found, header, topic_partition, config, now_ms, partial=bool(compressed))
         if wraps:
             newest = max(record.timestamp for record in found)
     if compressed and walk.first_wrong_offset_index >= 0:
@@ -282,7 +282,7 @@ def _checked_records(
         # The walk tells a record length that never ends from other malformed records.
         walk_records(records[RECORD_BATCH_OVERHEAD:], header.records_count)
     found = read_records(records, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
-    _refuse_bad_records(found, header, topic_partition, config, now_ms)
+    _refuse_bad_records(found, header, topic_partition, config, now_ms, partial=False)
     return found
 
 
@@ -354,6 +354,8 @@ def _refuse_bad_records(
     topic_partition: TopicPartition,
     config: TopicConfig,
     now_ms: int,
+    *,
+    partial: bool,
 ) -> None:
     """Raise for the records whose key or timestamp the topic refuses. Mirrors LogValidator.processRecordErrors."""
     errors: list[RecordError] = []
@@ -363,7 +365,7 @@ def _refuse_bad_records(
             text = f"Compacted topic cannot accept message without key in topic partition {topic_partition}"
             errors.append(RecordError(batch_index=index, message=text))
             continue
-        refusal = _refused_timestamp(record, header, config, now_ms)
+        refusal = _refused_timestamp(record, header, config, now_ms, partial=partial)
         if refusal is not None:
             bad_timestamp = True
             errors.append(RecordError(batch_index=index, message=refusal))
@@ -383,7 +385,9 @@ def _refuse_bad_records(
     raise RecordsRefused(ErrorCode.INVALID_RECORD, message, message=message, record_errors=errors)
 
 
-def _refused_timestamp(record: Record, header: BatchHeader, config: TopicConfig, now_ms: int) -> str | None:
+def _refused_timestamp(
+    record: Record, header: BatchHeader, config: TopicConfig, now_ms: int, *, partial: bool
+) -> str | None:
     """Why a record's timestamp is refused, None when it is not. Mirrors LogValidator.validateTimestamp."""
     before_ms, after_ms = config.message_timestamp_before_max_ms, config.message_timestamp_after_max_ms
     if config.timestamp_type is TimestampType.CREATE_TIME and record.timestamp != NO_TIMESTAMP:
@@ -395,7 +399,7 @@ def _refused_timestamp(record: Record, header: BatchHeader, config: TopicConfig,
             )
         return None
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        kind, none = ("PartialDefaultRecord", -1) if header.is_compressed else ("DefaultRecord", 0)
+        kind, none = ("PartialDefaultRecord", -1) if partial else ("DefaultRecord", 0)
         key_size = none if record.key is None else len(record.key)
         value_size = none if record.value is None else len(record.value)
         return (

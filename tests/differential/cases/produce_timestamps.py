@@ -117,8 +117,14 @@ def log_append_time_compressed(probe: Probe) -> None:
 @case()
 def append_time_in_a_topic_of_create_time(probe: Probe) -> None:
     topic = probe.topic()
-    records = sealed(record(0) + record(1), count=2, attributes=8)
+    payload = record(0) + record(1, key=None, value=None)
+    records = sealed(payload, count=2, attributes=8)
     for version in (3, 8, 9):
         probe.ask(produce(topic, records), version)
+    for target in ("producer", "lz4", "gzip"):
+        other = probe.topic(target, compression_type=target)
+        for codec in (CompressionCodec.NONE, CompressionCodec.GZIP):
+            stamped = sealed(compress(codec, payload), count=2, attributes=int(codec) | 8)
+            probe.ask(produce(other, stamped), 9, note=f"{codec.name} to {target}")
     probe.ask(produce(topic, batch(b"a")), 9)
     read_back(probe, topic)
