@@ -15,6 +15,8 @@ _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _JAVA_NOT_FINITE: Final = re.compile(r"[+-]?(NaN|Infinity)")
+_TRIMMED: Final = "".join(map(chr, range(0x21)))
+"""What Java's String.trim takes away."""
 _INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
 
 
@@ -51,10 +53,10 @@ def render_value(definition: ConfigDefinition, value: ConfigValue) -> str | None
 
 def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
     name, kind = definition.name, definition.type
-    trimmed = text.strip()
+    trimmed = text.strip(_TRIMMED)
     if kind is ConfigType.BOOLEAN:
         if trimmed.lower() not in {"true", "false"}:
-            raise ConfigValueError(name, trimmed, "Expected value to be either true or false")
+            raise ConfigValueError(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
     if kind in _INTEGER_BITS:
         return _integer(definition, trimmed)
@@ -70,7 +72,7 @@ def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
 def _integer(definition: ConfigDefinition, text: str) -> int:
     bits = _INTEGER_BITS[definition.type]
     digits = text[1:] if text[:1] in {"-", "+"} else text
-    if digits.isascii() and digits.isdigit():
+    if digits.isdecimal():  # of any script, as Character.digit reads them
         value = int(text)
         if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             return value
@@ -92,13 +94,14 @@ def _check_range(definition: ConfigDefinition, value: ConfigValue) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value in definition.also:
         return
     low, high = definition.minimum, definition.maximum
+    shown = _java_double(value) if isinstance(value, float) else value
     if definition.also and not (low is not None and high is not None and low <= value <= high):
         reason = f"Value must be between {low} and {high} or equal to {definition.also[0]}"
-        raise ConfigValueError(definition.name, value, reason)
+        raise ConfigValueError(definition.name, shown, reason)
     if definition.minimum is not None and value < definition.minimum:
-        raise ConfigValueError(definition.name, value, f"Value must be at least {definition.minimum}")
+        raise ConfigValueError(definition.name, shown, f"Value must be at least {definition.minimum}")
     if definition.maximum is not None and value > definition.maximum:
-        raise ConfigValueError(definition.name, value, f"Value must be no more than {definition.maximum}")
+        raise ConfigValueError(definition.name, shown, f"Value must be no more than {definition.maximum}")
 
 
 def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
@@ -112,10 +115,10 @@ def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
         if (value.lower() if definition.ignore_case else value) not in known:
             raise ConfigValueError(definition.name, value, f"String must be one of: {', '.join(definition.one_of)}")
     if definition.list_of and isinstance(value, list):
-        if definition.empty_items_refused and "" in value:
-            msg = f"Configuration '{definition.name}' values must not be empty."
-            raise ConfigError(msg)
         for item in value:
+            if definition.empty_items_refused and not item:
+                msg = f"Configuration '{definition.name}' values must not be empty."
+                raise ConfigError(msg)
             if item not in definition.list_of:
                 raise ConfigValueError(definition.name, item, f"String must be one of: {', '.join(definition.list_of)}")
 

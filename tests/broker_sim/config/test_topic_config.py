@@ -58,3 +58,34 @@ def test_empty_items_are_refused_in_the_words_of_the_release(release: str, text:
 def test_allowed_future_of_timestamps_depends_on_the_release(release: str, after_max_ms: int) -> None:
     config = TopicConfig.resolve({}, BrokerConfig.parse({}, release=release))
     assert config.message_timestamp_after_max_ms == after_max_ms
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "preallocate",
+            " 7 ",
+            "Invalid value  7  for configuration preallocate: Expected value to be either true or false",
+        ),
+        (
+            "min.cleanable.dirty.ratio",
+            "2147483647",
+            "Invalid value 2.147483647E9 for configuration min.cleanable.dirty.ratio: Value must be no more than 1",
+        ),
+        (
+            "cleanup.policy",
+            "none,",
+            "Invalid value none for configuration cleanup.policy: String must be one of: compact, delete",
+        ),
+    ],
+)
+def test_refusals_show_values_as_java_does(name: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        TopicConfig.resolve({name: value}, BrokerConfig.parse({}, release="4.3.1"))
+    assert str(caught.value) == message
+
+
+def test_digits_of_any_script_are_digits() -> None:
+    config = TopicConfig.resolve({"retention.ms": "\N{ARABIC-INDIC DIGIT THREE}"}, BrokerConfig.parse({}))
+    assert config["retention.ms"] == 3

@@ -101,6 +101,18 @@ def numbers_that_are_none(probe: Probe) -> None:
 
 
 @case()
+def values_as_java_reads_and_shows_them(probe: Probe) -> None:
+    for value in ("\N{ARABIC-INDIC DIGIT THREE}", "\N{NO-BREAK SPACE}5", "\t5\n", "\x005"):
+        refused(probe, retention_ms=value)
+    for value in ("2147483647", "1e300", "Infinity", "12345678.9", "2", "1.00001"):
+        refused(probe, min_cleanable_dirty_ratio=value)
+    for value in (" 7 ", "\t5", " TRUE\n"):
+        refused(probe, preallocate=value)
+    for value in ("none,", ",none", "delete,", "delete,,compact"):
+        refused(probe, cleanup_policy=value)
+
+
+@case()
 def numbers_out_of_range(probe: Probe) -> None:
     for name, values in {
         "segment_bytes": ("13", "14", "1000", "1048575", "1048576", "2147483647"),
