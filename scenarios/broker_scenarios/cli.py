@@ -23,6 +23,9 @@ EXIT_AS_EXPECTED: Final = 0
 EXIT_NOT_AS_EXPECTED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 
+_EXTRAS: Final = {"pyarrow": "arrow", "pyspark": "spark", "pandas": "spark"}
+"""Packages that some commands need, and the extra that brings each."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answer its exit code."""
@@ -35,6 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = options.run(options)
     except (ScenarioError, BrokerSimError, SimRuntimeError) as error:
         print(error, file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except ModuleNotFoundError as missing:
+        extra = _EXTRAS.get((missing.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        print(f"this needs {missing.name}: pip install broker-sim[{extra}]", file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
