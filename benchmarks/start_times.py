@@ -16,13 +16,16 @@ RUN_SECONDS_MAX = 60
 IN_PROCESS = """
 import statistics, time
 from broker_sim.cluster import Cluster
+from sim_runtime.random_streams import RandomStreams
+from sim_runtime.real_reactor import new_reactor
+reactor = new_reactor()
 figures = []
 for _ in range({starts}):
     started = time.perf_counter()
-    cluster = Cluster(3)
+    cluster = Cluster(reactor=reactor, streams=RandomStreams(0), brokers=3)
     cluster.start()
     figures.append(time.perf_counter() - started)
-    cluster.stop()
+    cluster.close()
 print(statistics.median(figures))
 """
 
