@@ -44,6 +44,9 @@ class Kind(enum.Enum):
     RESPONSE = "response"
     HEADER = "header"
     DATA = "data"
+    COORDINATOR_KEY = "coordinator_key"
+    COORDINATOR_VALUE = "coordinator_value"
+    METADATA = "metadata"
 
 
 class Field:
@@ -182,10 +185,12 @@ class Message(Struct):
     __slots__ = ()
 
     API_KEY: ClassVar[int] = -1
+    RECORD_TYPE: ClassVar[int] = -1
     NAME: ClassVar[str] = ""
     KIND: ClassVar[Kind] = Kind.DATA
     VERSIONS: ClassVar[VersionRange] = EMPTY
     FLEXIBLE: ClassVar[VersionRange] = EMPTY
+    UNSTABLE: ClassVar[VersionRange] = EMPTY
     _DECODERS: ClassVar[dict[int, DecodeFunction]]
     _ENCODERS: ClassVar[dict[int, EncodeFunction]]
 
@@ -243,15 +248,30 @@ def struct(cls: type[S]) -> type[S]:
 
 
 @dataclass_transform(kw_only_default=True, eq_default=True)
-def message(*, versions: str, flexible: str = "none", api_key: int = -1) -> Callable[[type[M]], type[M]]:
-    """Make a message of a declaration. Its kind is the end of its name: Request, Response, Header, else data."""
+def message(
+    *,
+    versions: str,
+    flexible: str = "none",
+    unstable: str = "none",
+    api_key: int = -1,
+    kind: Kind | None = None,
+    record_type: int = -1,
+) -> Callable[[type[M]], type[M]]:
+    """Make a message of a declaration.
+
+    `unstable` are versions that brokers answer only with `unstable.api.versions.enable`. `record_type` is the number
+    before a coordinator's or a metadata record. `kind`, when not given, is the end of the class name: Request,
+    Response, Header, else data.
+    """
 
     def decorate(cls: type[M]) -> type[M]:
         made = _slotted(cls)
         made.API_KEY = api_key
+        made.RECORD_TYPE = record_type
         made.VERSIONS = VersionRange.parse(versions)
         made.FLEXIBLE = VersionRange.parse(flexible)
-        made.KIND, made.NAME = _kind_and_name(made.__name__)
+        made.UNSTABLE = VersionRange.parse(unstable)
+        made.KIND, made.NAME = (kind, made.__name__) if kind else _kind_and_name(made.__name__)
         made._DECODERS = {}  # noqa: SLF001 - the decorator completes its own class
         made._ENCODERS = {}  # noqa: SLF001
         return made

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import strategies as st
 
 from protocol_specs import registry
-from protocol_specs.messages.headers import RequestHeader, ResponseHeader
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -16,13 +15,7 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
 
 MESSAGES: list[tuple[type[Message], int]] = [
-    (cls, version)
-    for cls in (
-        *(find(key) for key in registry.API_KEYS for find in (registry.request_type, registry.response_type)),
-        RequestHeader,
-        ResponseHeader,
-    )
-    for version in cls.VERSIONS
+    (cls, version) for cls in registry.every_message() for version in cls.VERSIONS
 ]
 
 for_every_message = pytest.mark.parametrize(

@@ -5,17 +5,20 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.apis.kafka_apis import API_FILES
 from protocol_specs.messages.api_versions import ApiVersionsRequest
-from protocol_specs.registry import API_KEYS
 from tests.differential.case import case
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
+SERVED = tuple(API_FILES)
+"""The API keys that the simulator serves."""
+
 
 def ours(answer: dict[str, Any]) -> dict[str, Any]:
     """The answer with the APIs that the simulator serves."""
-    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in API_KEYS]}
+    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in SERVED]}
 
 
 def named(name: str = "probe", version: str = "1.0") -> ApiVersionsRequest:
@@ -38,7 +41,7 @@ def version_4_shows_features_of_minimum_0(probe: Probe) -> None:
 def the_order_of_the_list(probe: Probe) -> None:
     for version in (0, 3):
         answer: Any = probe.quiet(named(), version)
-        probe.write(keys=[each.api_key for each in answer.api_keys if each.api_key in API_KEYS])
+        probe.write(keys=[each.api_key for each in answer.api_keys if each.api_key in SERVED])
 
 
 @case()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from protocol_specs.framing import encode_request
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.metadata import MetadataRequest
-from protocol_specs.registry import API_KEYS, request_type
+from protocol_specs.registry import request_type
 from tests.differential.case import case
-from tests.differential.cases.api_versions import ours
+from tests.differential.cases.api_versions import SERVED, ours
 from tests.differential.cases.init_producer_id import await_ids
 from tests.differential.probe import SILENCE_SECONDS
 from tests.differential.requests import batch, fetch, produce, wanted
@@ -133,7 +133,7 @@ def apis_of_brokers_and_controllers(probe: Probe) -> None:
 
 @case()
 def versions_above_the_highest(probe: Probe) -> None:
-    for api_key in API_KEYS:
+    for api_key in SERVED:
         if api_key != 18:
             highest = request_type(api_key).VERSIONS.highest
             for version in (highest + 1, highest + 2, 127, 32_767):
@@ -142,7 +142,7 @@ def versions_above_the_highest(probe: Probe) -> None:
 
 @case()
 def negative_versions(probe: Probe) -> None:
-    for api_key in API_KEYS:
+    for api_key in SERVED:
         if api_key != 18:
             for version in (-1, -2, -32_768):
                 probe.raw(header(api_key, version) + bytes(60), note=f"api key {api_key}, version {version}")
@@ -151,7 +151,7 @@ def negative_versions(probe: Probe) -> None:
 @case()
 def no_body(probe: Probe) -> None:
     """Every version of every API needs more than a header, but the old ones of ApiVersions."""
-    for api_key in API_KEYS:
+    for api_key in SERVED:
         versions = request_type(api_key).VERSIONS
         for version in range(versions.lowest, versions.highest + 1):
             if api_key != 18:
@@ -160,7 +160,7 @@ def no_body(probe: Probe) -> None:
 
 @case()
 def half_a_body(probe: Probe) -> None:
-    for api_key in API_KEYS:
+    for api_key in SERVED:
         if api_key == 18:
             continue
         versions = request_type(api_key).VERSIONS
@@ -170,7 +170,7 @@ def half_a_body(probe: Probe) -> None:
 
 @case()
 def bodies_of_ones(probe: Probe) -> None:
-    for api_key in API_KEYS:
+    for api_key in SERVED:
         if api_key == 18:
             continue
         versions = request_type(api_key).VERSIONS

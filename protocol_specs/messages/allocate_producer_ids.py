@@ -1,0 +1,27 @@
+"""AllocateProducerIds (api key 67): a broker asks the controller for a block of producer ids.
+
+Mirrors AllocateProducerIdsRequest and AllocateProducerIdsResponse; KIP-730.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Int16, Int32, Int64
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=67, versions="0", flexible="0+")
+class AllocateProducerIdsRequest(Message):
+    """The request: a broker asks the controller for a block of producer ids."""
+
+    broker_id: int = field(Int32, entity="brokerId")
+    broker_epoch: int = field(Int64, default=-1)
+
+
+@message(api_key=67, versions="0", flexible="0+")
+class AllocateProducerIdsResponse(Message):
+    """What the broker answers to AllocateProducerIdsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16)
+    producer_id_start: int = field(Int64, entity="producerId")
+    producer_id_len: int = field(Int32)

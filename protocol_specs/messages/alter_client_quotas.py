@@ -1,0 +1,59 @@
+"""AlterClientQuotas (api key 49): set or remove client quotas.
+
+Mirrors AlterClientQuotasRequest and AlterClientQuotasResponse; KIP-546.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Float64, Int16, Int32, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class EntityData(Struct):
+    """One element of entity."""
+
+    entity_type: str = field(String)
+    entity_name: str | None = field(String, nullable="0+")
+
+
+@struct
+class OpData(Struct):
+    """One element of ops."""
+
+    key: str = field(String)
+    value: float = field(Float64)
+    remove: bool = field(Bool)
+
+
+@struct
+class EntryData(Struct):
+    """One element of entries."""
+
+    entity: list[EntityData] = field(Array(EntityData))
+    ops: list[OpData] = field(Array(OpData))
+
+
+@message(api_key=49, versions="0-1", flexible="1+")
+class AlterClientQuotasRequest(Message):
+    """What a client asks: set or remove client quotas."""
+
+    entries: list[EntryData] = field(Array(EntryData))
+    validate_only: bool = field(Bool)
+
+
+@struct
+class ResponseEntryData(Struct):
+    """One element of entries."""
+
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+")
+    entity: list[EntityData] = field(Array(EntityData))
+
+
+@message(api_key=49, versions="0-1", flexible="1+")
+class AlterClientQuotasResponse(Message):
+    """What the broker answers to AlterClientQuotasRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    entries: list[ResponseEntryData] = field(Array(ResponseEntryData))

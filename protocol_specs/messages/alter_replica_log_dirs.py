@@ -1,0 +1,56 @@
+"""AlterReplicaLogDirs (api key 34): move replicas between the log directories of a broker.
+
+Mirrors AlterReplicaLogDirsRequest and AlterReplicaLogDirsResponse; KIP-113.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class AlterReplicaLogDirTopic(Struct):
+    """One element of topics."""
+
+    name: str = field(String, map_key=True, entity="topicName")
+    partitions: list[int] = field(Array(Int32))
+
+
+@struct
+class AlterReplicaLogDir(Struct):
+    """One element of dirs."""
+
+    path: str = field(String, map_key=True)
+    topics: list[AlterReplicaLogDirTopic] = field(Array(AlterReplicaLogDirTopic))
+
+
+@message(api_key=34, versions="0-2", flexible="2+")
+class AlterReplicaLogDirsRequest(Message):
+    """What a client asks: move replicas between the log directories of a broker."""
+
+    dirs: list[AlterReplicaLogDir] = field(Array(AlterReplicaLogDir))
+
+
+@struct
+class AlterReplicaLogDirPartitionResult(Struct):
+    """One element of partitions."""
+
+    partition_index: int = field(Int32)
+    error_code: int = field(Int16)
+
+
+@struct
+class AlterReplicaLogDirTopicResult(Struct):
+    """One element of results."""
+
+    topic_name: str = field(String, entity="topicName")
+    partitions: list[AlterReplicaLogDirPartitionResult] = field(Array(AlterReplicaLogDirPartitionResult))
+
+
+@message(api_key=34, versions="0-2", flexible="2+")
+class AlterReplicaLogDirsResponse(Message):
+    """What the broker answers to AlterReplicaLogDirsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    results: list[AlterReplicaLogDirTopicResult] = field(Array(AlterReplicaLogDirTopicResult))

@@ -1,0 +1,53 @@
+"""AlterUserScramCredentials (api key 51): set or delete SCRAM credentials of users.
+
+Mirrors AlterUserScramCredentialsRequest and AlterUserScramCredentialsResponse; KIP-554.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bytes, Int8, Int16, Int32, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class ScramCredentialDeletion(Struct):
+    """One element of deletions."""
+
+    name: str = field(String)
+    mechanism: int = field(Int8)
+
+
+@struct
+class ScramCredentialUpsertion(Struct):
+    """One element of upsertions."""
+
+    name: str = field(String)
+    mechanism: int = field(Int8)
+    iterations: int = field(Int32)
+    salt: bytes = field(Bytes)
+    salted_password: bytes = field(Bytes)
+
+
+@message(api_key=51, versions="0", flexible="0+")
+class AlterUserScramCredentialsRequest(Message):
+    """What a client asks: set or delete SCRAM credentials of users."""
+
+    deletions: list[ScramCredentialDeletion] = field(Array(ScramCredentialDeletion))
+    upsertions: list[ScramCredentialUpsertion] = field(Array(ScramCredentialUpsertion))
+
+
+@struct
+class AlterUserScramCredentialsResult(Struct):
+    """One element of results."""
+
+    user: str = field(String)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+")
+
+
+@message(api_key=51, versions="0", flexible="0+")
+class AlterUserScramCredentialsResponse(Message):
+    """What the broker answers to AlterUserScramCredentialsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    results: list[AlterUserScramCredentialsResult] = field(Array(AlterUserScramCredentialsResult))

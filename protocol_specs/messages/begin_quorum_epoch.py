@@ -1,0 +1,82 @@
+"""BeginQuorumEpoch (api key 53): a new leader of the metadata quorum tells the voters.
+
+Mirrors BeginQuorumEpochRequest and BeginQuorumEpochResponse; KIP-595, KIP-853.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, String, Uint16, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class PartitionData(Struct):
+    """One element of partitions."""
+
+    partition_index: int = field(Int32)
+    voter_directory_id: bytes = field(Uuid, versions="1+", ignorable=True)
+    leader_id: int = field(Int32, entity="brokerId")
+    leader_epoch: int = field(Int32)
+
+
+@struct
+class TopicData(Struct):
+    """One element of topics."""
+
+    topic_name: str = field(String, entity="topicName")
+    partitions: list[PartitionData] = field(Array(PartitionData))
+
+
+@struct
+class LeaderEndpoint(Struct):
+    """One element of leader_endpoints."""
+
+    name: str = field(String, versions="1+", map_key=True)
+    host: str = field(String, versions="1+")
+    port: int = field(Uint16, versions="1+")
+
+
+@message(api_key=53, versions="0-1", flexible="1+")
+class BeginQuorumEpochRequest(Message):
+    """The request: a new leader of the metadata quorum tells the voters."""
+
+    cluster_id: str | None = field(String, nullable="0+", default=None)
+    voter_id: int = field(Int32, versions="1+", default=-1, ignorable=True, entity="brokerId")
+    topics: list[TopicData] = field(Array(TopicData))
+    leader_endpoints: list[LeaderEndpoint] = field(Array(LeaderEndpoint), versions="1+", ignorable=True)
+
+
+@struct
+class ResponsePartitionData(Struct):
+    """One element of partitions."""
+
+    partition_index: int = field(Int32)
+    error_code: int = field(Int16)
+    leader_id: int = field(Int32, entity="brokerId")
+    leader_epoch: int = field(Int32)
+
+
+@struct
+class ResponseTopicData(Struct):
+    """One element of topics."""
+
+    topic_name: str = field(String, entity="topicName")
+    partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
+
+
+@struct
+class NodeEndpoint(Struct):
+    """One element of node_endpoints."""
+
+    node_id: int = field(Int32, versions="1+", map_key=True, entity="brokerId")
+    host: str = field(String, versions="1+")
+    port: int = field(Uint16, versions="1+")
+
+
+@message(api_key=53, versions="0-1", flexible="1+")
+class BeginQuorumEpochResponse(Message):
+    """What the broker answers to BeginQuorumEpochRequest."""
+
+    error_code: int = field(Int16)
+    topics: list[ResponseTopicData] = field(Array(ResponseTopicData))
+    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), versions="1+", tag=0, tagged="1+")

@@ -1,0 +1,53 @@
+"""ConsumerGroupHeartbeat (api key 68): a member of a consumer group says what it wants and learns its assignment.
+
+Mirrors ConsumerGroupHeartbeatRequest and ConsumerGroupHeartbeatResponse; KIP-848, KIP-1082.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, String, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class TopicPartitions(Struct):
+    """One element of topic_partitions."""
+
+    topic_id: bytes = field(Uuid)
+    partitions: list[int] = field(Array(Int32))
+
+
+@message(api_key=68, versions="0-1", flexible="0+")
+class ConsumerGroupHeartbeatRequest(Message):
+    """What a client asks: a member of a consumer group says what it wants and learns its assignment."""
+
+    group_id: str = field(String, entity="groupId")
+    member_id: str = field(String)
+    member_epoch: int = field(Int32)
+    instance_id: str | None = field(String, nullable="0+", default=None)
+    rack_id: str | None = field(String, nullable="0+", default=None)
+    rebalance_timeout_ms: int = field(Int32, default=-1)
+    subscribed_topic_names: list[str] | None = field(Array(String), nullable="0+", default=None, entity="topicName")
+    subscribed_topic_regex: str | None = field(String, versions="1+", nullable="1+", default=None)
+    server_assignor: str | None = field(String, nullable="0+", default=None)
+    topic_partitions: list[TopicPartitions] | None = field(Array(TopicPartitions), nullable="0+", default=None)
+
+
+@struct
+class Assignment(Struct):
+    """The struct behind assignment."""
+
+    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
+
+
+@message(api_key=68, versions="0-1", flexible="0+")
+class ConsumerGroupHeartbeatResponse(Message):
+    """What the broker answers to ConsumerGroupHeartbeatRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+", default=None)
+    member_id: str | None = field(String, nullable="0+", default=None)
+    member_epoch: int = field(Int32)
+    heartbeat_interval_ms: int = field(Int32)
+    assignment: Assignment | None = field(Assignment, nullable="0+", default=None)

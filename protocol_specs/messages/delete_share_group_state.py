@@ -1,0 +1,56 @@
+"""DeleteShareGroupState (api key 86): delete the state of share partitions.
+
+Mirrors DeleteShareGroupStateRequest and DeleteShareGroupStateResponse; KIP-932.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, String, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class PartitionData(Struct):
+    """One element of partitions."""
+
+    partition: int = field(Int32)
+
+
+@struct
+class DeleteStateData(Struct):
+    """One element of topics."""
+
+    topic_id: bytes = field(Uuid)
+    partitions: list[PartitionData] = field(Array(PartitionData))
+
+
+@message(api_key=86, versions="0", flexible="0+")
+class DeleteShareGroupStateRequest(Message):
+    """The request: delete the state of share partitions."""
+
+    group_id: str = field(String)
+    topics: list[DeleteStateData] = field(Array(DeleteStateData))
+
+
+@struct
+class PartitionResult(Struct):
+    """One element of partitions."""
+
+    partition: int = field(Int32)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+", default=None)
+
+
+@struct
+class DeleteStateResult(Struct):
+    """One element of results."""
+
+    topic_id: bytes = field(Uuid)
+    partitions: list[PartitionResult] = field(Array(PartitionResult))
+
+
+@message(api_key=86, versions="0", flexible="0+")
+class DeleteShareGroupStateResponse(Message):
+    """What the broker answers to DeleteShareGroupStateRequest."""
+
+    results: list[DeleteStateResult] = field(Array(DeleteStateResult))

@@ -1,0 +1,57 @@
+"""DescribeDelegationToken (api key 41): the delegation tokens of owners.
+
+Mirrors DescribeDelegationTokenRequest and DescribeDelegationTokenResponse; KIP-48, KIP-373.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bytes, Int16, Int32, Int64, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class DescribeDelegationTokenOwner(Struct):
+    """One element of owners."""
+
+    principal_type: str = field(String)
+    principal_name: str = field(String)
+
+
+@message(api_key=41, versions="0-3", flexible="2+")
+class DescribeDelegationTokenRequest(Message):
+    """What a client asks: the delegation tokens of owners."""
+
+    owners: list[DescribeDelegationTokenOwner] | None = field(Array(DescribeDelegationTokenOwner), nullable="0+")
+
+
+@struct
+class DescribedDelegationTokenRenewer(Struct):
+    """One element of renewers."""
+
+    principal_type: str = field(String)
+    principal_name: str = field(String)
+
+
+@struct
+class DescribedDelegationToken(Struct):
+    """One element of tokens."""
+
+    principal_type: str = field(String)
+    principal_name: str = field(String)
+    token_requester_principal_type: str = field(String, versions="3+")
+    token_requester_principal_name: str = field(String, versions="3+")
+    issue_timestamp: int = field(Int64)
+    expiry_timestamp: int = field(Int64)
+    max_timestamp: int = field(Int64)
+    token_id: str = field(String)
+    hmac: bytes = field(Bytes)
+    renewers: list[DescribedDelegationTokenRenewer] = field(Array(DescribedDelegationTokenRenewer))
+
+
+@message(api_key=41, versions="0-3", flexible="2+")
+class DescribeDelegationTokenResponse(Message):
+    """What the broker answers to DescribeDelegationTokenRequest."""
+
+    error_code: int = field(Int16)
+    tokens: list[DescribedDelegationToken] = field(Array(DescribedDelegationToken))
+    throttle_time_ms: int = field(Int32)

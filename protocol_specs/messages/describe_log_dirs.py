@@ -1,0 +1,63 @@
+"""DescribeLogDirs (api key 35): the log directories of a broker and the replicas in them.
+
+Mirrors DescribeLogDirsRequest and DescribeLogDirsResponse; KIP-113, KIP-827, KIP-1066.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class DescribableLogDirTopic(Struct):
+    """One element of topics."""
+
+    topic: str = field(String, map_key=True, entity="topicName")
+    partitions: list[int] = field(Array(Int32))
+
+
+@message(api_key=35, versions="0-5", flexible="2+")
+class DescribeLogDirsRequest(Message):
+    """What a client asks: the log directories of a broker and the replicas in them."""
+
+    topics: list[DescribableLogDirTopic] | None = field(Array(DescribableLogDirTopic), nullable="0+")
+
+
+@struct
+class DescribeLogDirsPartition(Struct):
+    """One element of partitions."""
+
+    partition_index: int = field(Int32)
+    partition_size: int = field(Int64)
+    offset_lag: int = field(Int64)
+    is_future_key: bool = field(Bool)
+
+
+@struct
+class DescribeLogDirsTopic(Struct):
+    """One element of topics."""
+
+    name: str = field(String, entity="topicName")
+    partitions: list[DescribeLogDirsPartition] = field(Array(DescribeLogDirsPartition))
+
+
+@struct
+class DescribeLogDirsResult(Struct):
+    """One element of results."""
+
+    error_code: int = field(Int16)
+    log_dir: str = field(String)
+    topics: list[DescribeLogDirsTopic] = field(Array(DescribeLogDirsTopic))
+    total_bytes: int = field(Int64, versions="4+", default=-1, ignorable=True)
+    usable_bytes: int = field(Int64, versions="4+", default=-1, ignorable=True)
+    is_cordoned: bool = field(Bool, versions="5+", ignorable=True)
+
+
+@message(api_key=35, versions="0-5", flexible="2+")
+class DescribeLogDirsResponse(Message):
+    """What the broker answers to DescribeLogDirsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16, versions="3+", ignorable=True)
+    results: list[DescribeLogDirsResult] = field(Array(DescribeLogDirsResult))

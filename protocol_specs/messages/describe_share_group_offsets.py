@@ -1,0 +1,75 @@
+"""DescribeShareGroupOffsets (api key 90): the start offsets of share groups.
+
+Mirrors DescribeShareGroupOffsetsRequest and DescribeShareGroupOffsetsResponse; KIP-932, KIP-1226.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class DescribeShareGroupOffsetsRequestTopic(Struct):
+    """One element of topics."""
+
+    topic_name: str = field(String, entity="topicName")
+    partitions: list[int] = field(Array(Int32))
+
+
+@struct
+class DescribeShareGroupOffsetsRequestGroup(Struct):
+    """One element of groups."""
+
+    group_id: str = field(String, entity="groupId")
+    topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(
+        Array(DescribeShareGroupOffsetsRequestTopic), nullable="0+"
+    )
+
+
+@message(api_key=90, versions="0-1", flexible="0+")
+class DescribeShareGroupOffsetsRequest(Message):
+    """What a client asks: the start offsets of share groups."""
+
+    groups: list[DescribeShareGroupOffsetsRequestGroup] = field(Array(DescribeShareGroupOffsetsRequestGroup))
+
+
+@struct
+class DescribeShareGroupOffsetsResponsePartition(Struct):
+    """One element of partitions."""
+
+    partition_index: int = field(Int32)
+    start_offset: int = field(Int64)
+    leader_epoch: int = field(Int32)
+    lag: int = field(Int64, versions="1+", default=-1, ignorable=True)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+", default=None)
+
+
+@struct
+class DescribeShareGroupOffsetsResponseTopic(Struct):
+    """One element of topics."""
+
+    topic_name: str = field(String, entity="topicName")
+    topic_id: bytes = field(Uuid)
+    partitions: list[DescribeShareGroupOffsetsResponsePartition] = field(
+        Array(DescribeShareGroupOffsetsResponsePartition)
+    )
+
+
+@struct
+class DescribeShareGroupOffsetsResponseGroup(Struct):
+    """One element of groups."""
+
+    group_id: str = field(String, entity="groupId")
+    topics: list[DescribeShareGroupOffsetsResponseTopic] = field(Array(DescribeShareGroupOffsetsResponseTopic))
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+", default=None)
+
+
+@message(api_key=90, versions="0-1", flexible="0+")
+class DescribeShareGroupOffsetsResponse(Message):
+    """What the broker answers to DescribeShareGroupOffsetsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    groups: list[DescribeShareGroupOffsetsResponseGroup] = field(Array(DescribeShareGroupOffsetsResponseGroup))

@@ -1,0 +1,29 @@
+"""EndTxn (api key 26): commit or abort a transaction.
+
+Mirrors EndTxnRequest and EndTxnResponse; KIP-98, KIP-360, KIP-890.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Bool, Int16, Int32, Int64, String
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=26, versions="0-5", flexible="3+")
+class EndTxnRequest(Message):
+    """What a client asks: commit or abort a transaction."""
+
+    transactional_id: str = field(String, entity="transactionalId")
+    producer_id: int = field(Int64, entity="producerId")
+    producer_epoch: int = field(Int16)
+    committed: bool = field(Bool)
+
+
+@message(api_key=26, versions="0-5", flexible="3+")
+class EndTxnResponse(Message):
+    """What the broker answers to EndTxnRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16)
+    producer_id: int = field(Int64, versions="5+", default=-1, ignorable=True, entity="producerId")
+    producer_epoch: int = field(Int16, versions="5+", default=-1, ignorable=True)

@@ -1,0 +1,26 @@
+"""ExpireDelegationToken (api key 40): let a delegation token expire.
+
+Mirrors ExpireDelegationTokenRequest and ExpireDelegationTokenResponse; KIP-48.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Bytes, Int16, Int32, Int64
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=40, versions="0-2", flexible="2+")
+class ExpireDelegationTokenRequest(Message):
+    """What a client asks: let a delegation token expire."""
+
+    hmac: bytes = field(Bytes)
+    expiry_time_period_ms: int = field(Int64)
+
+
+@message(api_key=40, versions="0-2", flexible="2+")
+class ExpireDelegationTokenResponse(Message):
+    """What the broker answers to ExpireDelegationTokenRequest."""
+
+    error_code: int = field(Int16)
+    expiry_timestamp_ms: int = field(Int64)
+    throttle_time_ms: int = field(Int32)

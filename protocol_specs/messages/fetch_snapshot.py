@@ -1,0 +1,94 @@
+"""FetchSnapshot (api key 59): read a snapshot of the metadata log.
+
+Mirrors FetchSnapshotRequest and FetchSnapshotResponse; KIP-630, KIP-853.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, Int32, Int64, Records, String, Uint16, Uuid
+from protocol_specs.message import Message, RecordsBuffer, Struct, field, message, struct
+
+
+@struct
+class SnapshotId(Struct):
+    """The struct behind snapshot_id."""
+
+    end_offset: int = field(Int64)
+    epoch: int = field(Int32)
+
+
+@struct
+class PartitionSnapshot(Struct):
+    """One element of partitions."""
+
+    partition: int = field(Int32)
+    current_leader_epoch: int = field(Int32)
+    snapshot_id: SnapshotId = field(SnapshotId)
+    position: int = field(Int64)
+    replica_directory_id: bytes = field(Uuid, versions="1+", tag=0, tagged="1+", ignorable=True)
+
+
+@struct
+class TopicSnapshot(Struct):
+    """One element of topics."""
+
+    name: str = field(String, entity="topicName")
+    partitions: list[PartitionSnapshot] = field(Array(PartitionSnapshot))
+
+
+@message(api_key=59, versions="0-1", flexible="0+")
+class FetchSnapshotRequest(Message):
+    """The request: read a snapshot of the metadata log."""
+
+    cluster_id: str | None = field(String, nullable="0+", tag=0, tagged="0+", default=None)
+    replica_id: int = field(Int32, default=-1, entity="brokerId")
+    max_bytes: int = field(Int32, default=2147483647)
+    topics: list[TopicSnapshot] = field(Array(TopicSnapshot))
+
+
+@struct
+class LeaderIdAndEpoch(Struct):
+    """The struct behind current_leader."""
+
+    leader_id: int = field(Int32, entity="brokerId")
+    leader_epoch: int = field(Int32)
+
+
+@struct
+class ResponsePartitionSnapshot(Struct):
+    """One element of partitions."""
+
+    index: int = field(Int32)
+    error_code: int = field(Int16)
+    snapshot_id: SnapshotId = field(SnapshotId)
+    current_leader: LeaderIdAndEpoch = field(LeaderIdAndEpoch, tag=0, tagged="0+")
+    size: int = field(Int64)
+    position: int = field(Int64)
+    unaligned_records: RecordsBuffer | None = field(Records)
+
+
+@struct
+class ResponseTopicSnapshot(Struct):
+    """One element of topics."""
+
+    name: str = field(String, entity="topicName")
+    partitions: list[ResponsePartitionSnapshot] = field(Array(ResponsePartitionSnapshot))
+
+
+@struct
+class NodeEndpoint(Struct):
+    """One element of node_endpoints."""
+
+    node_id: int = field(Int32, versions="1+", map_key=True, entity="brokerId")
+    host: str = field(String, versions="1+")
+    port: int = field(Uint16, versions="1+")
+
+
+@message(api_key=59, versions="0-1", flexible="0+")
+class FetchSnapshotResponse(Message):
+    """What the broker answers to FetchSnapshotRequest."""
+
+    throttle_time_ms: int = field(Int32, ignorable=True)
+    error_code: int = field(Int16)
+    topics: list[ResponseTopicSnapshot] = field(Array(ResponseTopicSnapshot))
+    node_endpoints: list[NodeEndpoint] = field(Array(NodeEndpoint), versions="1+", tag=0, tagged="1+")

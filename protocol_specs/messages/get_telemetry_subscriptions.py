@@ -1,0 +1,31 @@
+"""GetTelemetrySubscriptions (api key 71): which metrics a client shall push.
+
+Mirrors GetTelemetrySubscriptionsRequest and GetTelemetrySubscriptionsResponse; KIP-714.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String, Uuid
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=71, versions="0", flexible="0+")
+class GetTelemetrySubscriptionsRequest(Message):
+    """What a client asks: which metrics a client shall push."""
+
+    client_instance_id: bytes = field(Uuid)
+
+
+@message(api_key=71, versions="0", flexible="0+")
+class GetTelemetrySubscriptionsResponse(Message):
+    """What the broker answers to GetTelemetrySubscriptionsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16)
+    client_instance_id: bytes = field(Uuid)
+    subscription_id: int = field(Int32)
+    accepted_compression_types: list[int] = field(Array(Int8))
+    push_interval_ms: int = field(Int32)
+    telemetry_max_bytes: int = field(Int32)
+    delta_temporality: bool = field(Bool)
+    requested_metrics: list[str] = field(Array(String))

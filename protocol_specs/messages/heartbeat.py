@@ -1,0 +1,27 @@
+"""Heartbeat (api key 12): a member of a classic group says that it is alive.
+
+Mirrors HeartbeatRequest and HeartbeatResponse; KIP-345.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Int16, Int32, String
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=12, versions="0-4", flexible="4+")
+class HeartbeatRequest(Message):
+    """What a client asks: a member of a classic group says that it is alive."""
+
+    group_id: str = field(String, entity="groupId")
+    generation_id: int = field(Int32)
+    member_id: str = field(String)
+    group_instance_id: str | None = field(String, versions="3+", nullable="3+", default=None)
+
+
+@message(api_key=12, versions="0-4", flexible="4+")
+class HeartbeatResponse(Message):
+    """What the broker answers to HeartbeatRequest."""
+
+    throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
+    error_code: int = field(Int16)

@@ -1,0 +1,53 @@
+"""IncrementalAlterConfigs (api key 44): set, delete, append to or subtract from single configurations.
+
+Mirrors IncrementalAlterConfigsRequest and IncrementalAlterConfigsResponse; KIP-339.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class AlterableConfig(Struct):
+    """One element of configs."""
+
+    name: str = field(String, map_key=True)
+    config_operation: int = field(Int8, map_key=True)
+    value: str | None = field(String, nullable="0+")
+
+
+@struct
+class AlterConfigsResource(Struct):
+    """One element of resources."""
+
+    resource_type: int = field(Int8, map_key=True)
+    resource_name: str = field(String, map_key=True)
+    configs: list[AlterableConfig] = field(Array(AlterableConfig))
+
+
+@message(api_key=44, versions="0-1", flexible="1+")
+class IncrementalAlterConfigsRequest(Message):
+    """What a client asks: set, delete, append to or subtract from single configurations."""
+
+    resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource))
+    validate_only: bool = field(Bool)
+
+
+@struct
+class AlterConfigsResourceResponse(Struct):
+    """One element of responses."""
+
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+")
+    resource_type: int = field(Int8)
+    resource_name: str = field(String)
+
+
+@message(api_key=44, versions="0-1", flexible="1+")
+class IncrementalAlterConfigsResponse(Message):
+    """What the broker answers to IncrementalAlterConfigsRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse))

@@ -1,0 +1,26 @@
+"""RenewDelegationToken (api key 39): prolong a delegation token.
+
+Mirrors RenewDelegationTokenRequest and RenewDelegationTokenResponse; KIP-48.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Bytes, Int16, Int32, Int64
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=39, versions="0-2", flexible="2+")
+class RenewDelegationTokenRequest(Message):
+    """What a client asks: prolong a delegation token."""
+
+    hmac: bytes = field(Bytes)
+    renew_period_ms: int = field(Int64)
+
+
+@message(api_key=39, versions="0-2", flexible="2+")
+class RenewDelegationTokenResponse(Message):
+    """What the broker answers to RenewDelegationTokenRequest."""
+
+    error_code: int = field(Int16)
+    expiry_timestamp_ms: int = field(Int64)
+    throttle_time_ms: int = field(Int32)

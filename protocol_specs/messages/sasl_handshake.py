@@ -1,0 +1,24 @@
+"""SaslHandshake (api key 17): choose a SASL mechanism.
+
+Mirrors SaslHandshakeRequest and SaslHandshakeResponse; KIP-43, KIP-152.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int16, String
+from protocol_specs.message import Message, field, message
+
+
+@message(api_key=17, versions="0-1")
+class SaslHandshakeRequest(Message):
+    """What a client asks: choose a SASL mechanism."""
+
+    mechanism: str = field(String)
+
+
+@message(api_key=17, versions="0-1")
+class SaslHandshakeResponse(Message):
+    """What the broker answers to SaslHandshakeRequest."""
+
+    error_code: int = field(Int16)
+    mechanisms: list[str] = field(Array(String))

@@ -1,0 +1,69 @@
+"""ShareGroupDescribe (api key 77): state, members and assignments of share groups.
+
+Mirrors ShareGroupDescribeRequest and ShareGroupDescribeResponse; KIP-932.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Int16, Int32, String, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@message(api_key=77, versions="0-1", flexible="0+")
+class ShareGroupDescribeRequest(Message):
+    """What a client asks: state, members and assignments of share groups."""
+
+    group_ids: list[str] = field(Array(String), entity="groupId")
+    include_authorized_operations: bool = field(Bool)
+
+
+@struct
+class TopicPartitions(Struct):
+    """One element of topic_partitions."""
+
+    topic_id: bytes = field(Uuid)
+    topic_name: str = field(String, entity="topicName")
+    partitions: list[int] = field(Array(Int32))
+
+
+@struct
+class Assignment(Struct):
+    """The struct behind assignment."""
+
+    topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
+
+
+@struct
+class Member(Struct):
+    """One element of members."""
+
+    member_id: str = field(String)
+    rack_id: str | None = field(String, nullable="0+", default=None)
+    member_epoch: int = field(Int32)
+    client_id: str = field(String)
+    client_host: str = field(String)
+    subscribed_topic_names: list[str] = field(Array(String), entity="topicName")
+    assignment: Assignment = field(Assignment)
+
+
+@struct
+class DescribedGroup(Struct):
+    """One element of groups."""
+
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+", default=None)
+    group_id: str = field(String, entity="groupId")
+    group_state: str = field(String)
+    group_epoch: int = field(Int32)
+    assignment_epoch: int = field(Int32)
+    assignor_name: str = field(String)
+    members: list[Member] = field(Array(Member))
+    authorized_operations: int = field(Int32, default=-2147483648)
+
+
+@message(api_key=77, versions="0-1", flexible="0+")
+class ShareGroupDescribeResponse(Message):
+    """What the broker answers to ShareGroupDescribeRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    groups: list[DescribedGroup] = field(Array(DescribedGroup))

@@ -1,0 +1,47 @@
+"""UpdateFeatures (api key 57): finalize feature levels.
+
+Mirrors UpdateFeaturesRequest and UpdateFeaturesResponse; KIP-584, KIP-778.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class FeatureUpdateKey(Struct):
+    """One element of feature_updates."""
+
+    feature: str = field(String, map_key=True)
+    max_version_level: int = field(Int16)
+    allow_downgrade: bool = field(Bool, versions="0")
+    upgrade_type: int = field(Int8, versions="1+", default=1)
+
+
+@message(api_key=57, versions="0-2", flexible="0+")
+class UpdateFeaturesRequest(Message):
+    """What a client asks: finalize feature levels."""
+
+    timeout_ms: int = field(Int32, default=60000)
+    feature_updates: list[FeatureUpdateKey] = field(Array(FeatureUpdateKey))
+    validate_only: bool = field(Bool, versions="1+")
+
+
+@struct
+class UpdatableFeatureResult(Struct):
+    """One element of results."""
+
+    feature: str = field(String, versions="0-1", map_key=True)
+    error_code: int = field(Int16, versions="0-1")
+    error_message: str | None = field(String, versions="0-1", nullable="0-1")
+
+
+@message(api_key=57, versions="0-2", flexible="0+")
+class UpdateFeaturesResponse(Message):
+    """What the broker answers to UpdateFeaturesRequest."""
+
+    throttle_time_ms: int = field(Int32)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+")
+    results: list[UpdatableFeatureResult] = field(Array(UpdatableFeatureResult), versions="0-1", ignorable=True)

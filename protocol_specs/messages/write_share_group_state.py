@@ -1,0 +1,71 @@
+"""WriteShareGroupState (api key 85): the leader of share partitions keeps their state.
+
+Mirrors WriteShareGroupStateRequest and WriteShareGroupStateResponse; KIP-932.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int8, Int16, Int32, Int64, String, Uuid
+from protocol_specs.message import Message, Struct, field, message, struct
+
+
+@struct
+class StateBatch(Struct):
+    """One element of state_batches."""
+
+    first_offset: int = field(Int64)
+    last_offset: int = field(Int64)
+    delivery_state: int = field(Int8)
+    delivery_count: int = field(Int16)
+
+
+@struct
+class PartitionData(Struct):
+    """One element of partitions."""
+
+    partition: int = field(Int32)
+    state_epoch: int = field(Int32)
+    leader_epoch: int = field(Int32)
+    start_offset: int = field(Int64)
+    delivery_complete_count: int = field(Int32, versions="1+", default=-1, ignorable=True)
+    state_batches: list[StateBatch] = field(Array(StateBatch))
+
+
+@struct
+class WriteStateData(Struct):
+    """One element of topics."""
+
+    topic_id: bytes = field(Uuid)
+    partitions: list[PartitionData] = field(Array(PartitionData))
+
+
+@message(api_key=85, versions="0-1", flexible="0+")
+class WriteShareGroupStateRequest(Message):
+    """The request: the leader of share partitions keeps their state."""
+
+    group_id: str = field(String)
+    topics: list[WriteStateData] = field(Array(WriteStateData))
+
+
+@struct
+class PartitionResult(Struct):
+    """One element of partitions."""
+
+    partition: int = field(Int32)
+    error_code: int = field(Int16)
+    error_message: str | None = field(String, nullable="0+", default=None)
+
+
+@struct
+class WriteStateResult(Struct):
+    """One element of results."""
+
+    topic_id: bytes = field(Uuid)
+    partitions: list[PartitionResult] = field(Array(PartitionResult))
+
+
+@message(api_key=85, versions="0-1", flexible="0+")
+class WriteShareGroupStateResponse(Message):
+    """What the broker answers to WriteShareGroupStateRequest."""
+
+    results: list[WriteStateResult] = field(Array(WriteStateResult))

@@ -1,0 +1,34 @@
+"""ConsumerGroupTargetAssignmentMember: what a member of a consumer group shall have.
+
+Record type 7 of __consumer_offsets.
+
+Mirrors ConsumerGroupTargetAssignmentMemberKey and ConsumerGroupTargetAssignmentMemberValue; KIP-848.
+"""
+
+from __future__ import annotations
+
+from protocol_specs.fields import Array, Int32, String, Uuid
+from protocol_specs.message import Kind, Message, Struct, field, message, struct
+
+
+@message(kind=Kind.COORDINATOR_KEY, record_type=7, versions="0")
+class ConsumerGroupTargetAssignmentMemberKey(Message):
+    """The key: what a member of a consumer group shall have."""
+
+    group_id: str = field(String)
+    member_id: str = field(String)
+
+
+@struct
+class TopicPartition(Struct):
+    """One element of topic_partitions."""
+
+    topic_id: bytes = field(Uuid)
+    partitions: list[int] = field(Array(Int32))
+
+
+@message(kind=Kind.COORDINATOR_VALUE, record_type=7, versions="0", flexible="0+")
+class ConsumerGroupTargetAssignmentMemberValue(Message):
+    """The value: what a member of a consumer group shall have."""
+
+    topic_partitions: list[TopicPartition] = field(Array(TopicPartition))

@@ -1,0 +1,1 @@
+"""Records of the remote log metadata topic (KIP-405), one file each."""
