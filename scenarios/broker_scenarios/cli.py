@@ -1,4 +1,4 @@
-"""The command line `broker-sim`: serve a cluster, run scenarios, sweep seeds.
+"""The command line `broker-sim`: serve a cluster, run scenarios, sweep seeds, look into the protocol.
 
 Exit codes: 0 when each scenario ended as its file expects, 1 when one did not, 2 for a bad input. Results go to stdout,
 everything else to stderr. Each command imports what it needs when it is called, so that `serve` starts fast.
@@ -31,12 +31,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; answer its exit code."""
     from broker_scenarios.errors import ScenarioError
     from broker_sim.errors import BrokerSimError
+    from protocol_specs.errors import ProtocolError
     from sim_runtime.errors import SimRuntimeError
 
     options = _parser().parse_args(arguments)
     try:
         code: int = options.run(options)
-    except (ScenarioError, BrokerSimError, SimRuntimeError) as error:
+    except (ScenarioError, BrokerSimError, ProtocolError, SimRuntimeError) as error:
         print(error, file=sys.stderr)
         return EXIT_BAD_INPUT
     except ModuleNotFoundError as missing:
@@ -52,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from broker_scenarios.commands import protocol
     from broker_sim import serve
 
     parser = argparse.ArgumentParser(
@@ -63,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     serving.set_defaults(run=serve.run)
     _add_run(commands.add_parser("run", help="run scenarios and judge every record"))
     _add_sweep(commands.add_parser("sweep", help="run one scenario on virtual time, seed after seed"))
+    protocol.add(commands)
     schema = commands.add_parser("schema", help="print the JSON schema of scenario files")
     schema.set_defaults(run=_schema)
     return parser

@@ -1,0 +1,20 @@
+"""`broker-sim protocol`: what the wire protocol is, as it is declared. Each subcommand has a file of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+SUBCOMMANDS: Final[tuple[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], ...]] = ()
+"""What declares each subcommand, in the order in which help lists them."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare `protocol` and its subcommands."""
+    parser = commands.add_parser("protocol", help="look up messages, versions and releases of the wire protocol")
+    subcommands = parser.add_subparsers(required=True, metavar="SUBCOMMAND")
+    for declare in SUBCOMMANDS:
+        declare(subcommands)
