@@ -7,10 +7,18 @@ that is not UTF-8; the general one takes any buffer and reads what it cannot dec
 from __future__ import annotations
 
 import struct as struct_module
-from itertools import repeat
+from itertools import repeat, starmap
 from typing import TYPE_CHECKING
 
-from protocol_specs.codec.runtime import FAULTS, INT32_MAX, length_tail, unknown_tag, unknown_tags, uvarint_tail
+from protocol_specs.codec.runtime import (
+    FAULTS,
+    INT32_MAX,
+    compact_stretch,
+    length_tail,
+    unknown_tag,
+    unknown_tags,
+    uvarint_tail,
+)
 from protocol_specs.codec.source_writer import ELEMENT, SHORT_ARRAY, STRING_LIMIT, SourceWriter, identifier
 from protocol_specs.fields import Array, FixedType, SizedType, String
 from protocol_specs.utf8 import REPLACE
@@ -30,11 +38,15 @@ class DecodeWriter(SourceWriter):
         self.strict = strict
         self.run_format = ""
         self.run_targets: list[str] = []
+        self.in_tag = False
+        """Whether what is read is the last thing of a tagged field: the message may end behind it."""
         self.names |= {
+            "compact_stretch": compact_stretch,
             "length_tail": length_tail,
             "FAULTS": FAULTS,
             "new": object.__new__,
             "repeat": repeat,
+            "starmap": starmap,
             "unknown_tag": unknown_tag,
             "unknown_tags": unknown_tags,
             "uvarint_tail": uvarint_tail,
@@ -94,6 +106,7 @@ class DecodeWriter(SourceWriter):
 
     def struct(self, cls: type[Struct], target: str) -> None:
         """Read the fields of one struct into the object of that name."""
+        outer, self.in_tag = self.in_tag, False
         plain, tagged, absent = self.carried(cls)
         for f in (*absent, *tagged):
             self.line(f"{target}.{f.name} = {self.default(cls, f)}")
@@ -104,6 +117,7 @@ class DecodeWriter(SourceWriter):
         else:
             self.flush_run()
             self.line(f"{target}.unknown_tags = ()")
+        self.in_tag = outer
 
     def default(self, cls: type[Struct], f: Field) -> str:
         """The source of a field's value where it is not on the wire."""
@@ -157,22 +171,53 @@ class DecodeWriter(SourceWriter):
 
     def sized(self, f: Field, field_type: SizedType, target: str, *, flexible: bool) -> None:
         """Read a string, bytes or records."""
+        if flexible and field_type is not String and not self.in_tag:
+            self.compact_bytes(f, field_type, target)
+            return
         limit = STRING_LIMIT if field_type is String else None
         length, offset = self.length(field_type.length_format, flexible=flexible, limit=limit)
         deeper = self.if_not_null(f, length, offset, target)
         stop = self.fresh("s")
         self.line(f"{stop} = pos + {length}{offset}")
         self.line(f"if {stop} > end: raise CodecFault('short')")
-        if field_type.name == "records":
-            self.line(f"{target} = view[pos:{stop}]")
-        elif field_type is not String:
-            self.line(f"{target} = {f'data[pos:{stop}]' if self.strict else f'bytes(data[pos:{stop}])'}")
+        if field_type is not String:
+            self.line(f"{target} = {self.slice_of(field_type, 'pos', stop)}")
         elif self.strict:
             self.line(f"{target} = data[pos:{stop}].decode()")
         else:
             self.line(f"{target} = str(data[pos:{stop}], 'utf-8', '{REPLACE}')")
         self.line(f"pos = {stop}")
         self.depth -= deeper
+
+    def compact_bytes(self, f: Field, field_type: SizedType, target: str) -> None:
+        """Read bytes or records, most of which are longer than a one-byte length can say: two are read at once.
+
+        There is always a second byte, because a tag section comes later; and the reading of that section finds out
+        whether the bytes end before it, so that nothing is compared here. A slice takes only what is there.
+        """
+        length, second, stop = self.fresh("n"), self.fresh("b"), self.fresh("s")
+        self.add_to_run("B", length)
+        self.add_to_run("B", second)
+        self.flush_run()
+        self.line(f"if {length} >= 0x80 > {second}:")
+        self.line(f"    {stop} = pos + {length} + ({second} << 7) - 129")
+        self.line(f"    {target} = {self.slice_of(field_type, 'pos', stop)}; pos = {stop}")
+        self.line(f"elif 0 < {length} < 0x80:")
+        self.line(f"    {stop} = pos + {length} - 2")
+        self.line(f"    {target} = {self.slice_of(field_type, 'pos - 1', stop)}; pos = {stop}")
+        self.line("else:")
+        self.depth += 1
+        self.line(f"pos, {stop} = compact_stretch(data, pos - 1, {length})")
+        null = f"{target} = None" if self.is_nullable(f) else "raise CodecFault('null')"
+        self.line(f"if {stop} < pos: {null}")
+        self.line(f"else: {target} = {self.slice_of(field_type, 'pos', stop)}; pos = {stop}")
+        self.depth -= 1
+
+    def slice_of(self, field_type: SizedType, start: str, stop: str) -> str:
+        """The source of a stretch of the data: a view of records, a copy of bytes."""
+        if field_type.name == "records":
+            return f"view[{start}:{stop}]"
+        return f"data[{start}:{stop}]" if self.strict else f"bytes(data[{start}:{stop}])"
 
     def array(self, f: Field, field_type: Array, target: str, *, flexible: bool) -> None:
         """Read an array: its count is compared with what is left before anything is allocated for it."""
@@ -226,7 +271,8 @@ class DecodeWriter(SourceWriter):
         self.line("else:")
         self.depth += 1
         self.check_count(length, offset, self.size_min(element, flexible=self.flexible))
-        self.line(f"{target} = {items} = [*map(new, repeat({self.class_name(element)}, {length}{offset}))]")
+        name = self.class_name(element)
+        self.line(f"{target} = {items} = [*starmap(new, repeat(({name},), {length}{offset}))]")
         self.line(f"for {item} in {items}:")
         self.depth += 1
         self.struct(element, item)
@@ -283,8 +329,10 @@ class DecodeWriter(SourceWriter):
         for f in tagged:
             self.line(f"{keyword} {tag} == {f.tag}:")
             self.depth += 1
+            self.in_tag = True
             self.value(f, f.type, f"{target}.{f.name}", flexible=True)
             self.flush_run()
+            self.in_tag = False
             self.depth -= 1
             keyword = "elif"
         self.line(f"else: pos = unknown_tag(data, pos, {tag}, {size}, {others}, {unknown})")

@@ -51,6 +51,12 @@ def length_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
     return max(0, value), position
 
 
+def compact_stretch(data: Buffer, position: int, first: int) -> tuple[int, int]:
+    """Where the bytes behind a compact length start and stop; `position` is behind its first byte. Null stops early."""
+    length, position = length_tail(data, position, first) if first >= 0x80 else (first, position)
+    return position, position + length - 1
+
+
 def unknown_tag(
     data: Buffer,
     position: int,

@@ -57,4 +57,4 @@ def test_both_make_the_same_of_broken_bytes(cls: type[Message], version: int, da
     else:
         message = cls.decode(version, broken.data)
         values = to_reference(message, version, flexible=cls.is_flexible(version))
-        assert without_null_tags(plain(reference.parse(broken.data))) == values
+        assert without_null_tags(plain(reference.parse(broken.data))) == without_null_tags(values)
