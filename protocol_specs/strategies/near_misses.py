@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from hypothesis import strategies as st
 
+from protocol_specs.codec.places import Place
 from protocol_specs.codec.runtime import uvarint_bytes
 from protocol_specs.strategies.messages import UNKNOWN_TAG_MAX, message
-from protocol_specs.strategies.sound_bytes import INT16_MAX, INT32_MAX, Place, SoundBytes, first_of
+from protocol_specs.strategies.sound_bytes import INT16_MAX, INT32_MAX, SoundBytes, first_of
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn

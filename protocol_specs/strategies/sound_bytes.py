@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.codec.annotate import Span, annotate
+from protocol_specs.codec.annotate import Span
+from protocol_specs.codec.places import Place, places_of
 from protocol_specs.codec.runtime import uvarint_bytes
-from protocol_specs.fields import Array, FieldType
 
 if TYPE_CHECKING:
-    from protocol_specs.message import Field, Message, Struct
+    from protocol_specs.message import Message
 
 INT32_MAX: Final = 2**31 - 1
 INT16_MAX: Final = 2**15 - 1
-_INDEX: Final = re.compile(r"\[\d+\]")
-_SIZED: Final = ("string", "bytes", "records")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One span of sound bytes. `field` is its declaration: None for an array's element and for tags.
-
-    `content` is where its length or count ends and what that speaks of begins; an array's span is its count alone.
-    """
-
-    span: Span
-    field: Field | None
-    nullable: bool
-    flexible: bool
-    content: int
-
-    @property
-    def kind(self) -> str:
-        """Kafka's name of the type, `[]` before it for an array; or what else the bytes are (`tag count`)."""
-        return self.span.type_name
-
-    @property
-    def is_count(self) -> bool:
-        """Whether it is the count of an array."""
-        return self.kind.startswith("[]")
-
-    @property
-    def has_length(self) -> bool:
-        """Whether it begins with a length or a count; a negative one is null."""
-        return self.is_count or self.kind in _SIZED
 
 
 class SoundBytes:
@@ -54,7 +21,7 @@ class SoundBytes:
     def __init__(self, cls: type[Message], version: int, data: bytes) -> None:
         self.data = data
         self.flexible = cls.is_flexible(version)
-        self.places = [_place(cls, version, span) for span in annotate(cls, version, data)]
+        self.places = places_of(cls, version, data)
         self.whole = _place_of_all(data)
         outer = [p for p in self.places if "." not in p.span.path and "[" not in p.span.path]
         self.tag_count = next((p for p in outer if p.kind == "tag count"), None)
@@ -109,29 +76,3 @@ def first_of(place: Place) -> int:
 def _place_of_all(data: bytes) -> Place:
     span = Span(path="", start=0, stop=len(data), type_name="message", value=None)
     return Place(span=span, field=None, nullable=False, flexible=False, content=0)
-
-
-def _place(cls: type[Message], version: int, span: Span) -> Place:
-    found = None if span.type_name in {"tag count", "tag and size", "tag data"} else _field_at(cls, span.path)
-    nullable = found is not None and version in found.nullable
-    flexible = cls.is_flexible(version) and (found is None or found.flexible)
-    content = span.stop
-    if span.type_name in _SIZED and span.value is not None:
-        assert isinstance(span.value, str | bytes)
-        content -= len(span.value.encode() if isinstance(span.value, str) else span.value)
-    return Place(span=span, field=found, nullable=nullable, flexible=flexible, content=content)
-
-
-def _field_at(cls: type[Struct], path: str) -> Field | None:
-    """The field behind a path; None for an element of an array that is no struct."""
-    if path.endswith("]"):
-        return None
-    inner: FieldType | type[Struct] = cls
-    found = None
-    for name in _INDEX.sub("", path).split("."):
-        assert isinstance(inner, type)
-        found = next((f for f in inner.FIELDS if f.name == name), None)
-        if found is None:
-            return None
-        inner = found.type.element if isinstance(found.type, Array) else found.type
-    return found
