@@ -1,18 +1,18 @@
 """A slow walk over a message's bytes that knows at every step which field it reads and where.
 
 It answers two questions that generated code cannot: which field and byte a fault belongs to (`locate_decode_fault`),
-and what each stretch of bytes means (`annotate`), for annotated dumps. It reads what the generated code reads and
-refuses what that refuses; a test holds the two against each other.
+and what each stretch of bytes means (`annotate`, and `annotate_partly` for bytes that may be broken), for annotated
+dumps. It reads what the generated code reads and refuses what that refuses; a test holds the two against each other.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.runtime import INT32_MAX
-from protocol_specs.errors import MessageDecodeError
+from protocol_specs.errors import MessageDecodeError, UnsupportedVersion
 from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String
 from protocol_specs.utf8 import REPLACE
 
@@ -20,15 +20,27 @@ if TYPE_CHECKING:
     from protocol_specs.message import Buffer, Field, Message, Struct
 
 
+SPANS_MAX: Final = 100_000
+"""How many spans `annotate_partly` gives at most, and an annotated record set."""
+
+LEFT_OUT: Final = "left out"
+"""The type name of the last span when there would be more than the limit: its value is how many are left out."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """The bytes `start` to `stop` hold `value` of the field at `path`; `type_name` is Kafka's name of its type."""
+    """The bytes `start` to `stop` hold `value` of the field at `path`; `type_name` is Kafka's name of its type.
+
+    `within` is empty for bytes that can be seen. Else it is the path of the span that holds these bytes (a compressed
+    section, decompressed, or a control record's key or value), and positions count from the start of what that holds.
+    """
 
     path: str
     start: int
     stop: int
     type_name: str
     value: object
+    within: str = ""
 
 
 def annotate(cls: type[Message], version: int, data: Buffer, position: int = 0) -> list[Span]:
@@ -38,11 +50,33 @@ def annotate(cls: type[Message], version: int, data: Buffer, position: int = 0) 
     return walk.spans
 
 
+def annotate_partly(
+    cls: type[Message], version: int, data: Buffer, position: int = 0, *, limit: int = SPANS_MAX
+) -> tuple[list[Span], MessageDecodeError | None]:
+    """The spans of one message up to the fault in it, and the fault; None when there is none.
+
+    After `limit` spans one more follows, of type LEFT_OUT. Raises UnsupportedVersion.
+    """
+    if version not in cls.VERSIONS:
+        raise UnsupportedVersion(cls.__name__, version, str(cls.VERSIONS))
+    walk = _Walk(cls, version, data, position, limit)
+    fault = None
+    try:
+        walk.struct(cls, "")
+    except MessageDecodeError as error:
+        fault = error
+    if walk.left_out:
+        start = walk.spans[-1].stop if walk.spans else position
+        left_out = walk.left_out
+        walk.spans.append(Span(path="", start=start, stop=walk.position, type_name=LEFT_OUT, value=left_out))
+    return walk.spans, fault
+
+
 def locate_decode_fault(
     cls: type[Message], version: int, data: Buffer, position: int, fault: Exception
 ) -> MessageDecodeError:
     """The error for bytes that generated code refused with `fault`: with the path and the byte."""
-    walk = _Walk(cls, version, data, position)
+    walk = _Walk(cls, version, data, position, limit=0)
     try:
         walk.struct(cls, "")
     except MessageDecodeError as error:
@@ -51,13 +85,15 @@ def locate_decode_fault(
 
 
 class _Walk:
-    def __init__(self, cls: type[Message], version: int, data: Buffer, position: int) -> None:
+    def __init__(self, cls: type[Message], version: int, data: Buffer, position: int, limit: int | None = None) -> None:
         self.cls = cls
         self.version = version
         self.flexible = cls.is_flexible(version)
         self.data = memoryview(data)
         self.position = position
         self.spans: list[Span] = []
+        self.limit = limit
+        self.left_out = 0
 
     def fail(self, path: str, position: int, reason: str) -> MessageDecodeError:
         return MessageDecodeError(self.cls.__name__, self.version, path, position, reason)
@@ -66,6 +102,9 @@ class _Walk:
         return max(0, len(self.data) - self.position)
 
     def note(self, path: str, start: int, type_name: str, value: object) -> None:
+        if self.limit is not None and len(self.spans) >= self.limit:
+            self.left_out += 1
+            return
         self.spans.append(Span(path=path, start=start, stop=self.position, type_name=type_name, value=value))
 
     def struct(self, cls: type[Struct], path: str) -> None:
