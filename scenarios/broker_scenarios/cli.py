@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from broker_scenarios.commands import protocol
+    from broker_scenarios.commands import decode, encode, protocol
     from broker_sim import serve
 
     parser = argparse.ArgumentParser(
@@ -66,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_run(commands.add_parser("run", help="run scenarios and judge every record"))
     _add_sweep(commands.add_parser("sweep", help="run one scenario on virtual time, seed after seed"))
     protocol.add(commands)
+    decode.add(commands)
+    encode.add(commands)
     schema = commands.add_parser("schema", help="print the JSON schema of scenario files")
     schema.set_defaults(run=_schema)
     return parser

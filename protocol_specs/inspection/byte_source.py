@@ -1,0 +1,47 @@
+"""Opening what a user named: a file, or `-` for stdin. What cannot be read is refused by name."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+from protocol_specs.inspection.errors import InputError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+STDIN: Final = "-"
+
+
+def open_source(name: str) -> AbstractContextManager[IO[bytes]]:
+    """The bytes behind a name. Raises InputError when there are none to read."""
+    if name == STDIN:
+        return nullcontext(sys.stdin.buffer)
+    path = Path(name)
+    try:
+        if path.is_dir():
+            raise InputError(name, "", "is a directory: name a file in it")
+        return path.open("rb")
+    except FileNotFoundError:
+        raise InputError(name, "", f"no such file{_nearest(path)}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(
+            ascii(name)[1:-1], "", f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
+
+
+def shown_name(name: str) -> str:
+    """How errors call a source."""
+    return "<stdin>" if name == STDIN else name
+
+
+def _nearest(path: Path) -> str:
+    try:
+        names = sorted(sibling.name for sibling in path.parent.iterdir())
+    except OSError:
+        return ""
+    near = get_close_matches(path.name, names, n=1)
+    return f": did you mean {path.with_name(near[0])}?" if near else ""

@@ -1,0 +1,31 @@
+"""`broker-sim encode --jsonl`: lines of JSON values -> the same lines with the bytes that Kafka would send."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare `encode`."""
+    parser = commands.add_parser("encode", help="turn JSON lines of messages into their bytes", description=__doc__)
+    parser.add_argument(
+        "--jsonl",
+        action="store_true",
+        required=True,
+        help='lines of {"api", "kind", "version", "json"}, answered with "hex" added',
+    )
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="where the lines are (stdin)")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from broker_scenarios.commands.result_lines import print_lines
+    from protocol_specs.inspection.byte_source import open_source, shown_name
+    from protocol_specs.inspection.json_lines import encode_lines
+
+    with open_source(options.file) as file:
+        print_lines(encode_lines(file, shown_name(options.file)))
+    return 0
