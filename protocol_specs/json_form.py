@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from binascii import Error as Base64Error
 from functools import lru_cache
-from math import inf, isfinite, nan
+from math import inf, isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from protocol_specs.errors import MessageEncodeError
@@ -78,7 +78,7 @@ def _value_to_json(field_type: FieldType | type[Struct], value: Any, version: in
             data = b"".join(value) if isinstance(value, list) else bytes(value)
             return base64.b64encode(data).decode("ascii")
         if field_type is Float64 and not isfinite(value):
-            return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+            return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
         return value
     return to_json(value, version)
 

@@ -24,7 +24,7 @@ def bytes_of_digits(digits: str, source: str, place: str = "") -> bytes:
     """The bytes behind hex digits that nothing separates. Raises InputError."""
     stray = _NO_DIGIT.search(digits)
     if stray is not None:
-        raise InputError(source, place, f"{ascii(stray.group())} is no hex digit (digit {stray.start() + 1})")
+        raise InputError(source, place, f"{stray.group()!a} is no hex digit (digit {stray.start() + 1})")
     if len(digits) % 2:
         raise InputError(
             source, place, f"{len(digits)} hex digits, an odd number: half a byte is missing after {digits[-7:]!r}"

@@ -48,7 +48,7 @@ def named_kind(name: str) -> Kind:
         return Kind(name)
     except ValueError:
         kinds = ", ".join(kind.value for kind in Kind)
-        raise ProtocolError(f"no kind {ascii(name)}: the kinds are {kinds}") from None
+        raise ProtocolError(f"no kind {name!a}: the kinds are {kinds}") from None
 
 
 def _turn_lines(
@@ -121,7 +121,7 @@ def _decode(line: dict[str, Any], cls: type[Message], version: int) -> None:
         left = data[end : end + 8].hex(" ") + (" ..." if len(data) - end > 8 else "")
         raise ProtocolError(f"{cls.__name__} v{version} ends at byte {end}, and hex has {len(data) - end} more: {left}")
     line["json"] = to_json(message, version)
-    tags = {"unknown_tags": _tags_to_json(message), "nested_unknown_tags": {}}
+    tags: dict[str, object] = {"unknown_tags": _tags_to_json(message), "nested_unknown_tags": {}}
     if cls.is_flexible(version):
         nested = ((path, struct) for path, struct in _structs(message, "") if struct.unknown_tags)
         tags["nested_unknown_tags"] = {path: _tags_to_json(struct) for path, struct in nested}
@@ -154,7 +154,7 @@ def _set_nested_tags(message: Message, nested: object) -> None:
     for path, tags in nested.items():
         struct = structs.get(path)
         if struct is None or struct is type(struct).shared_default():
-            raise ProtocolError(f"nested_unknown_tags: json has no struct at {ascii(path)}")
+            raise ProtocolError(f"nested_unknown_tags: json has no struct at {path!a}")
         struct.unknown_tags = _tags_from_json(tags, f"nested_unknown_tags, {path}")
 
 
