@@ -45,28 +45,46 @@ class MessageEncodeError(ProtocolError):
 
 
 class UnsupportedVersion(ProtocolError):
-    """A message has no such version. Mirrors UnsupportedVersionException."""
+    """A message has no such version; a text is what was given for one. Mirrors UnsupportedVersionException."""
 
-    def __init__(self, message: str, version: int, versions: str) -> None:
+    def __init__(self, message: str, version: int | str, versions: str) -> None:
         super().__init__(message, version, versions)
         self.message = message
         self.version = version
         self.versions = versions
 
     def __str__(self) -> str:
-        return f"{self.message} has no version {self.version}: its versions are {self.versions}"
+        asked = repr(self.version) if isinstance(self.version, str) else self.version
+        return f"{self.message} has no version {asked}: its versions are {self.versions}"
 
 
 class UnknownApi(ProtocolError):
-    """No such API key or name; `nearest` are names that resemble the asked one."""
+    """No such API key or name (`what`: of what kind); `nearest` are names that resemble it, `known` the valid keys."""
 
-    def __init__(self, asked: str, nearest: tuple[str, ...] = ()) -> None:
+    def __init__(self, asked: str, nearest: tuple[str, ...] = (), *, what: str = "API", known: str = "") -> None:
         super().__init__(asked, nearest)
         self.asked = asked
         self.nearest = nearest
+        self.what = what
+        self.known = known
 
     def __str__(self) -> str:
-        return f"no API {self.asked}" + (f": did you mean {' or '.join(self.nearest)}?" if self.nearest else "")
+        if self.nearest:
+            return f"no {self.what} {self.asked}: did you mean {' or '.join(self.nearest)}?"
+        return f"no {self.what} {self.asked}" + (f": {self.known}" if self.known else "")
+
+
+class UnknownRecordType(ProtocolError):
+    """A log's record has a type that no schema of that log has. Mirrors UnknownRecordTypeException."""
+
+    def __init__(self, log: str, record_type: int, known: tuple[int, ...]) -> None:
+        super().__init__(log, record_type, known)
+        self.log = log
+        self.record_type = record_type
+        self.known = known
+
+    def __str__(self) -> str:
+        return f"{self.log} has no record type {self.record_type}: its types are {', '.join(map(str, self.known))}"
 
 
 class FrameError(ProtocolError):
@@ -106,11 +124,22 @@ class UnknownRelease(ProtocolError):
         self.known = known
 
     def __str__(self) -> str:
+        near = self._nearest()
+        hint = f"; did you mean {near}?" if near else ""
+        few = len(self.known) <= 4
+        known = ", ".join(self.known) if few else f"{len(self.known)} from {self.known[0]} to {self.known[-1]}"
+        return f"no broker release {self.name!r} is known{hint} (known: {known})"
+
+    def _nearest(self) -> str | None:
+        """The newest release that begins with most of the asked one's numbers, else one that is spelt alike."""
         from difflib import get_close_matches
 
-        near = get_close_matches(self.name, self.known, n=1, cutoff=0.3)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return f"no broker release {self.name!r} is known{hint} (known: {', '.join(self.known)})"
+        asked = self.name.split(".")
+        while len(asked) > 1:
+            if alike := [known for known in self.known if known.split(".")[: len(asked)] == asked]:
+                return alike[-1]
+            asked.pop()
+        return next(iter(get_close_matches(self.name, self.known, n=1, cutoff=0.3)), None)
 
 
 class RecordBatchError(ProtocolError):
@@ -154,12 +183,13 @@ class UnsupportedMagic(RecordBatchError):
 
     error_code = ErrorCode.INVALID_RECORD
 
-    def __init__(self, magic: int) -> None:
-        super().__init__(magic)
+    def __init__(self, magic: int, readable: str = "2") -> None:
+        super().__init__(magic, readable)
         self.magic = magic
+        self.readable = readable
 
     def __str__(self) -> str:
-        return f"record batch of magic {self.magic}, only magic 2 is read here"
+        return f"record batch of magic {self.magic}, only magic {self.readable} is read here"
 
 
 class InvalidRecord(RecordBatchError):
@@ -178,6 +208,81 @@ class InvalidRecord(RecordBatchError):
 
     def __str__(self) -> str:
         return f"record {self.record_index}, byte {self.position} of the records: {self.reason}"
+
+
+class MalformedMessage(RecordBatchError):
+    """A message of magic 0 or 1 whose key or value leaves it; Kafka's reader runs off the buffer: its -1."""
+
+    def __init__(self, field: str, size: int, available: int) -> None:
+        super().__init__(field, size, available)
+        self.field = field
+        self.size = size
+        self.available = available
+
+    def __str__(self) -> str:
+        return f"message {self.field} of {self.size} bytes, {self.available} bytes left in the message"
+
+
+class RecordsRejected(RecordBatchError):
+    """Records that a topic does not take, with the reason by record index. Mirrors RecordValidationException."""
+
+    error_code = ErrorCode.INVALID_RECORD
+
+    def __init__(self, reasons: dict[int, str]) -> None:
+        super().__init__(reasons)
+        self.reasons = reasons
+
+    def __str__(self) -> str:
+        index, reason = next(iter(self.reasons.items()))
+        return f"{len(self.reasons)} records are refused, first record {index}: {reason}"
+
+
+class TimestampsRejected(RecordsRejected):
+    """Records are refused, some for their timestamp. Mirrors InvalidTimestampException."""
+
+    error_code = ErrorCode.INVALID_TIMESTAMP
+
+
+class RecordSetTooLarge(RecordBatchError):
+    """A batch passes the topic's `max.message.bytes`. Mirrors RecordTooLargeException."""
+
+    error_code = ErrorCode.MESSAGE_TOO_LARGE
+
+    def __init__(self, size: int, limit_bytes: int) -> None:
+        super().__init__(size, limit_bytes)
+        self.size = size
+        self.limit_bytes = limit_bytes
+
+    def __str__(self) -> str:
+        return f"record batch of {self.size} bytes, max.message.bytes allows {self.limit_bytes}"
+
+
+class OffsetsOutOfOrder(RecordBatchError):
+    """A batch does not end after the one before it. Mirrors OffsetsOutOfOrderException."""
+
+    def __init__(self, last_offset: int, next_last_offset: int) -> None:
+        super().__init__(last_offset, next_last_offset)
+        self.last_offset = last_offset
+        self.next_last_offset = next_last_offset
+
+    def __str__(self) -> str:
+        return f"a batch ends at offset {self.next_last_offset}, the one before it at {self.last_offset}"
+
+
+class UnsupportedForMessageFormat(RecordBatchError):
+    """Producer state cannot be kept in the target format. Mirrors UnsupportedForMessageFormatException."""
+
+    error_code = ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+
+class UnsupportedCompressionType(RecordBatchError):
+    """A codec that the target format does not have. Mirrors UnsupportedCompressionTypeException."""
+
+    error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+class UnwritableRecord(RecordBatchError):
+    """A record that the target format cannot hold; Kafka's builder has no error of its own for it: its -1."""
 
 
 class MalformedVarint(RecordBatchError):

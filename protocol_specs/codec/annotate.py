@@ -125,13 +125,16 @@ class _Walk:
             self.array(field_type, path, nullable=nullable, flexible=flexible)
         else:
             assert isinstance(field_type, type)
-            if nullable:
-                start = self.position
-                (present,) = self.unpack("b", path)
-                self.note(path, start, "presence", present >= 0)
-                if present < 0:
-                    return
+            if nullable and not self.present(path, tagged=f is not None and self.version in f.tagged):
+                return
             self.struct(field_type, path)
+
+    def present(self, path: str, *, tagged: bool) -> bool:
+        """Read whether a struct follows: a byte that is not negative, or, in a tagged field, a varint above 0."""
+        start = self.position
+        present = self.uvarint(path) > 0 if tagged else self.unpack("b", path)[0] >= 0
+        self.note(path, start, "tagged presence" if tagged else "presence", present)
+        return present
 
     def unpack(self, format_code: str, path: str) -> tuple[Any, ...]:
         unpacker = struct.Struct(">" + format_code)

@@ -279,7 +279,10 @@ class DecodeWriter(SourceWriter):
         self.depth -= 2
 
     def nested(self, f: Field, cls: type[Struct], target: str) -> None:
-        """Read a struct that is no array's element: a byte before it says whether it is null where it may be."""
+        """Read a struct that is no array's element: what is before it says whether it is null where it may be.
+
+        That is a byte, negative for null; in a tagged field it is a varint, 0 for null.
+        """
         item = self.fresh("o")
         if not self.is_nullable(f):
             self.flush_run()
@@ -287,9 +290,13 @@ class DecodeWriter(SourceWriter):
             self.struct(cls, item)
             return
         present = self.fresh("p")
-        self.add_to_run("b", present)
-        self.flush_run()
-        self.line(f"if {present} < 0: {target} = None")
+        if self.in_tag:
+            self.varint(present)
+            self.line(f"if {present} <= 0: {target} = None")
+        else:
+            self.add_to_run("b", present)
+            self.flush_run()
+            self.line(f"if {present} < 0: {target} = None")
         self.line("else:")
         self.depth += 1
         self.line(f"{target} = {item} = new({self.class_name(cls)})")

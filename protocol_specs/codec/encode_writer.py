@@ -163,7 +163,10 @@ class EncodeWriter(SourceWriter):
         self.depth -= 1
 
     def nested(self, f: Field, cls: type[Struct], value: str) -> None:
-        """Write a struct that is no array's element: a byte before it says whether it is null where it may be."""
+        """Write a struct that is no array's element: a byte before it says whether it is null where it may be.
+
+        Null is 255, but 0 in a tagged field, where the byte is a varint (MessageDataGenerator writes it so).
+        """
         if not self.is_nullable(f):
             self.flush_run()
             inner = self.fresh("o")
@@ -173,7 +176,8 @@ class EncodeWriter(SourceWriter):
         inner = self.fresh("o")
         self.flush_run()
         self.line(f"{inner} = {value}")
-        self.line(f"if {inner} is None: {self.write}(b'\\xff')")
+        null = "\\0" if self.version in f.tagged else "\\xff"
+        self.line(f"if {inner} is None: {self.write}(b'{null}')")
         self.line("else:")
         self.depth += 1
         self.line(f"{self.write}(b'\\x01')")

@@ -131,18 +131,20 @@ class _Sequence(construct.Construct):  # type: ignore[misc]
 
 
 class _Optional(construct.Construct):  # type: ignore[misc]
-    """A struct with a presence byte before it: negative is null, 1 is written when there is one."""
+    """A struct with its presence before it: a byte, negative for null; in a tagged field a varint, 0 for null."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, *, tagged: bool) -> None:
         super().__init__()
         self.inner = inner
+        self.presence = Uvarint if tagged else construct.Int8sb
+        self.null = 0 if tagged else -1
 
     def _parse(self, stream: Any, context: Any, path: str) -> Any:
-        present = construct.Int8sb._parsereport(stream, context, path)  # noqa: SLF001
-        return None if present < 0 else self.inner._parsereport(stream, context, path)  # noqa: SLF001
+        present = self.presence._parsereport(stream, context, path)  # noqa: SLF001
+        return None if present <= self.null else self.inner._parsereport(stream, context, path)  # noqa: SLF001
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        construct.Int8sb._build(-1 if obj is None else 1, stream, context, path)  # noqa: SLF001
+        self.presence._build(self.null if obj is None else 1, stream, context, path)  # noqa: SLF001
         if obj is not None:
             self.inner._build(obj, stream, context, path)  # noqa: SLF001
         return obj
@@ -228,7 +230,7 @@ def _part(f: Field, version: int, *, flexible: bool) -> Any:
     if isinstance(f.type, FieldType):
         return primitive(f.type, flexible=flexible, nullable=nullable)
     inner = _struct(f.type, version, flexible=flexible)
-    return _Optional(inner) if nullable else inner
+    return _Optional(inner, tagged=version in f.tagged) if nullable else inner
 
 
 def to_reference(message: Struct, version: int, *, flexible: bool) -> dict[str, Any]:
