@@ -86,6 +86,10 @@ class RealKafka:
         for broker_id in list(self._processes):
             self.kill(broker_id)
 
+    def log_files(self, topic: str) -> list[Path]:
+        """The segment files of every partition of a topic, on all brokers."""
+        return sorted(self._folder.glob(f"data-*/{topic}-*/*.log"))
+
     def _jvm(self) -> list[str]:
         return [
             self._java,
