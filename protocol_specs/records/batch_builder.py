@@ -1,12 +1,13 @@
 """Building record batches of magic 2, record by record. Mirrors MemoryRecordsBuilder and DefaultRecord.writeTo.
 
-An append writes the record at once into bytes that are joined in `build`; small varints come from tables, because an
-append is the hottest call of a producer. The size is known after every append (`size_in_bytes`, before compression).
+An append notes the parts of a record, which `build` joins; small varints come from tables, and what records with one
+timestamp share is kept, because an append is the hottest call of a producer. The size is known after every append
+(`size_in_bytes`, before compression). Keys and values are bytes that are kept, not copied, until the batch is built.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol_specs.records.batch_peek import (
     ATTRIBUTES_OFFSET,
@@ -26,23 +27,32 @@ from protocol_specs.records.batch_peek import (
 )
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.records.compression import CompressionCodec, compress
-from protocol_specs.records.varints import encode_varint, encode_varlong, size_of_varint
+from protocol_specs.records.varints import (
+    SMALL_VARINTS,
+    SMALL_VARINTS_END,
+    encode_varint,
+    encode_varlong,
+    size_of_varint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Header = tuple[str, bytes | None]
+RecordTuple: TypeAlias = "tuple[int, bytes | None, bytes | None, Iterable[Header]]"
+"""A record to append: its timestamp in ms, key, value and headers."""
 
 # Length 5, attributes 1, timestamp delta 10, offset delta 5: DefaultRecord.MAX_RECORD_OVERHEAD.
 MAX_RECORD_OVERHEAD: Final = 21
 
-_TABLE_SIZE: Final = 4096
-_VARINTS: Final = [encode_varint(value) for value in range(_TABLE_SIZE)]
 _NULL: Final = encode_varint(-1)
 _NO_HEADERS: Final = encode_varint(0)
 _ATTRIBUTES: Final = b"\x00"
-_ATTRIBUTES_AND_DELTA: Final = [_ATTRIBUTES + varint for varint in _VARINTS]
-_OFFSET_AND_NULL_KEY: Final = [varint + _NULL for varint in _VARINTS]
+_OFFSETS_AND_NULL_KEY: Final = [varint + _NULL for varint in SMALL_VARINTS]
+_LENGTHS_AND_ATTRIBUTES: Final = [varint + _ATTRIBUTES for varint in SMALL_VARINTS]
+_FRAMED_SIZES: Final = [size + (1 if size < 64 else 2) for size in range(SMALL_VARINTS_END)]
+_ONE_BYTE_END: Final = 64
+_NEVER: Final = 1 << 31
 
 
 class RecordBatchBuilder:
@@ -55,9 +65,14 @@ class RecordBatchBuilder:
     __slots__ = (
         "_base_timestamp",
         "_count",
+        "_frames",
         "_last_offset_delta",
         "_max_timestamp",
+        "_other_fields_size",
         "_parts",
+        "_timestamp",
+        "_timestamp_delta",
+        "_turn_at",
         "base_offset",
         "base_sequence",
         "codec",
@@ -105,6 +120,12 @@ class RecordBatchBuilder:
         self._last_offset_delta = -1
         self._base_timestamp = NO_TIMESTAMP
         self._max_timestamp = NO_TIMESTAMP
+        # What `_turn` learns once for the records that share a timestamp and the width of their offsets.
+        self._timestamp: int | None = None
+        self._timestamp_delta = b""
+        self._other_fields_size = 0
+        self._frames = _FRAMES[0]
+        self._turn_at = 0
 
     @property
     def records_count(self) -> int:
@@ -119,46 +140,92 @@ class RecordBatchBuilder:
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> int:
         """Add a record at the next offset; answers its size. ValueError for a number wider than its field."""
         offset_delta = self._last_offset_delta + 1
-        if not self._count:
-            self._base_timestamp = timestamp_ms
-        delta = timestamp_ms - self._base_timestamp
-        if headers or value is None or not 0 <= delta < _TABLE_SIZE:
+        if timestamp_ms != self._timestamp or offset_delta >= self._turn_at:
+            self._turn(timestamp_ms, offset_delta)
+        if headers or value is None:
             return self._append(offset_delta, timestamp_ms, key, value, headers)
         try:
             if key is None:
-                body = b"".join(
-                    (
-                        _ATTRIBUTES_AND_DELTA[delta],
-                        _OFFSET_AND_NULL_KEY[offset_delta],
-                        _VARINTS[len(value)],
-                        value,
-                        _NO_HEADERS,
-                    )
-                )
+                length, value_size, size = self._frames[len(value)]
+                offset = _OFFSETS_AND_NULL_KEY[offset_delta]
+                self._parts += (length, self._timestamp_delta, offset, value_size, value, _NO_HEADERS)
             else:
-                body = b"".join(
-                    (
-                        _ATTRIBUTES_AND_DELTA[delta],
-                        _VARINTS[offset_delta],
-                        _VARINTS[len(key)],
-                        key,
-                        _VARINTS[len(value)],
-                        value,
-                        _NO_HEADERS,
-                    )
+                key_size, plain_size = len(key), len(value)
+                size = self._other_fields_size + _FRAMED_SIZES[key_size] + _FRAMED_SIZES[plain_size]
+                self._parts += (
+                    _LENGTHS_AND_ATTRIBUTES[size],
+                    self._timestamp_delta,
+                    SMALL_VARINTS[offset_delta],
+                    SMALL_VARINTS[key_size],
+                    key,
+                    SMALL_VARINTS[plain_size],
+                    value,
+                    _NO_HEADERS,
                 )
-            size = len(body)
-            prefix = _VARINTS[size]
+                size = _FRAMED_SIZES[size]
         except IndexError:
             return self._append(offset_delta, timestamp_ms, key, value, headers)
-        self._parts += (prefix, body)
         self._count += 1
         self._last_offset_delta = offset_delta
         if timestamp_ms > self._max_timestamp:  # noqa: PLR1730 - max() costs a tenth of an append
             self._max_timestamp = timestamp_ms
-        size += len(prefix)
         self.size_in_bytes += size
         return size
+
+    def append_many(self, records: Iterable[RecordTuple]) -> int:
+        """Add records at the next offsets, each (timestamp, key, value, headers); answers their size together.
+
+        Those before one that raises are in the batch.
+        """
+        size_before = self.size_in_bytes
+        add, offsets_and_null_key, no_headers = self._parts.extend, _OFFSETS_AND_NULL_KEY, _NO_HEADERS
+        delta, frames, other_fields_size = self._timestamp_delta, self._frames, self._other_fields_size
+        timestamp: int | None = None
+        max_timestamp = self._max_timestamp
+        turn_at = size_sum = 0
+        offset_delta = self._last_offset_delta + 1
+        try:
+            for timestamp_ms, key, value, headers in records:
+                if timestamp_ms != timestamp or offset_delta >= turn_at:
+                    self._turn(timestamp_ms, offset_delta)
+                    timestamp, turn_at, delta = timestamp_ms, self._turn_at, self._timestamp_delta
+                    frames, other_fields_size = self._frames, self._other_fields_size
+                try:
+                    if headers or value is None:
+                        size = -1
+                    elif key is None:
+                        length, value_size, size = frames[len(value)]
+                        add((length, delta, offsets_and_null_key[offset_delta], value_size, value, no_headers))
+                    else:
+                        key_size, plain_size = len(key), len(value)
+                        size = other_fields_size + _FRAMED_SIZES[key_size] + _FRAMED_SIZES[plain_size]
+                        add(
+                            (
+                                _LENGTHS_AND_ATTRIBUTES[size],
+                                delta,
+                                SMALL_VARINTS[offset_delta],
+                                SMALL_VARINTS[key_size],
+                                key,
+                                SMALL_VARINTS[plain_size],
+                                value,
+                                no_headers,
+                            )
+                        )
+                        size = _FRAMED_SIZES[size]
+                except IndexError:
+                    size = -1
+                if size < 0:
+                    self._note(offset_delta, size_sum, max_timestamp)
+                    size_sum = 0
+                    self._append(offset_delta, timestamp_ms, key, value, headers)
+                else:
+                    size_sum += size
+                if timestamp_ms > max_timestamp:  # noqa: PLR1730 - as in append
+                    max_timestamp = timestamp_ms
+                offset_delta += 1
+        finally:
+            self._note(offset_delta, size_sum, max_timestamp)
+        return self.size_in_bytes - size_before
 
     def append_with_offset(
         self,
@@ -175,6 +242,7 @@ class RecordBatchBuilder:
             raise ValueError(f"offset {offset} is not after the batch's last, {last}")
         if not self._count:
             self._base_timestamp = timestamp_ms
+            self._timestamp = None
         return self._append(offset_delta, timestamp_ms, key, value, headers)
 
     def build(self) -> bytes:
@@ -207,6 +275,31 @@ class RecordBatchBuilder:
             records_count=self._count,
         )
 
+    def _turn(self, timestamp_ms: int, offset_delta: int) -> None:
+        """Learn what records from this one on share; ValueError when the timestamp's delta does not fit."""
+        if not offset_delta:
+            self._base_timestamp = timestamp_ms
+        delta = timestamp_ms - self._base_timestamp
+        # encode_varlong looks there as well; a call less is a tenth of an append whose timestamp is new.
+        encoded = SMALL_VARINTS[delta] if 0 <= delta < SMALL_VARINTS_END else encode_varlong(delta)
+        self._timestamp_delta = encoded
+        self._timestamp = timestamp_ms
+        if offset_delta < _ONE_BYTE_END:
+            self._frames = frames = _FRAMES[len(encoded) + 1]
+            self._turn_at = _ONE_BYTE_END
+        else:
+            # Offsets of three bytes are in no table, so that they need no turn.
+            self._frames = frames = _FRAMES[len(encoded) + 2]
+            self._turn_at = _NEVER
+        self._other_fields_size = frames.other_fields_size
+
+    def _note(self, offset_delta: int, size: int, max_timestamp: int) -> None:
+        """Count the records that append_many has put among the parts; `offset_delta` is that of the next one."""
+        self._count += offset_delta - 1 - self._last_offset_delta
+        self._last_offset_delta = offset_delta - 1
+        self.size_in_bytes += size
+        self._max_timestamp = max(self._max_timestamp, max_timestamp)
+
     def _append(
         self,
         offset_delta: int,
@@ -237,17 +330,21 @@ def encode_record_body(
 ) -> bytes:
     """Write a record without the length before it; any deltas and attributes, also those no producer would write."""
     parts = [
-        bytes((attributes,)),
+        bytes((attributes,)) if attributes else _ATTRIBUTES,
         encode_varlong(timestamp_delta),
         encode_varint(offset_delta),
-        *_encode_nullable(key),
-        *_encode_nullable(value),
     ]
+    _add_nullable(parts, key)
+    _add_nullable(parts, value)
+    if not headers:
+        parts.append(_NO_HEADERS)
+        return b"".join(parts)
     encoded_headers: list[bytes] = []
     count = 0
     for name, header_value in headers:
         count += 1
-        encoded_headers += (*_encode_nullable(name.encode()), *_encode_nullable(header_value))
+        _add_nullable(encoded_headers, name.encode())
+        _add_nullable(encoded_headers, header_value)
     parts.append(encode_varint(count))
     parts += encoded_headers
     return b"".join(parts)
@@ -305,11 +402,33 @@ def estimate_size_in_bytes_upper_bound(key: bytes | None, value: bytes | None, h
     return RECORD_BATCH_OVERHEAD + record_size_upper_bound(key, value, headers)
 
 
-def _encode_nullable(data: bytes | None) -> tuple[bytes, ...]:
+def _add_nullable(parts: list[bytes], data: bytes | None) -> None:
     if data is None:
-        return (_NULL,)
-    return encode_varint(len(data)), data
+        parts.append(_NULL)
+    else:
+        parts += (encode_varint(len(data)), data)
 
 
 def _size_of_nullable(data: bytes | None) -> int:
     return 1 if data is None else size_of_varint(len(data)) + len(data)
+
+
+class _Frames(dict[int, tuple[bytes, bytes, int]]):
+    """By the size of a value: its record's length with the attributes after it, the value's length, the whole size.
+
+    For records without key and headers whose deltas of timestamp and offset take `deltas_width` bytes. An entry is made
+    when it is first asked for; IndexError when a length takes more than two bytes.
+    """
+
+    def __init__(self, deltas_width: int) -> None:
+        super().__init__()
+        self.other_fields_size = len(_ATTRIBUTES) + deltas_width + len(_NO_HEADERS)
+
+    def __missing__(self, value_size: int) -> tuple[bytes, bytes, int]:
+        length = self.other_fields_size + len(_NULL) + _FRAMED_SIZES[value_size]
+        self[value_size] = _LENGTHS_AND_ATTRIBUTES[length], SMALL_VARINTS[value_size], _FRAMED_SIZES[length]
+        return self[value_size]
+
+
+# Timestamp deltas take up to 10 bytes, offset deltas of a table up to 2.
+_FRAMES: Final = [_Frames(width) for width in range(13)]

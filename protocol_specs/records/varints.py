@@ -20,6 +20,10 @@ _INT_32: Final = 1 << 31
 _INT_64: Final = 1 << 63
 
 
+SMALL_VARINTS_END: Final = 8192
+"""The numbers from 0 up to this one have an entry in SMALL_VARINTS; they are those of one or two bytes."""
+
+
 def encode_unsigned_varint(value: int) -> bytes:
     """Write a number from 0 to 2**32 - 1."""
     if not 0 <= value <= _MASK_32:
@@ -29,6 +33,8 @@ def encode_unsigned_varint(value: int) -> bytes:
 
 def encode_varint(value: int) -> bytes:
     """Write an int32 in zigzag."""
+    if 0 <= value < SMALL_VARINTS_END:
+        return SMALL_VARINTS[value]
     if not -_INT_32 <= value < _INT_32:
         raise ValueError(f"varint {value} is outside of the int32 range")
     return _encode((value << 1) ^ (value >> 31))
@@ -36,6 +42,8 @@ def encode_varint(value: int) -> bytes:
 
 def encode_varlong(value: int) -> bytes:
     """Write an int64 in zigzag."""
+    if 0 <= value < SMALL_VARINTS_END:
+        return SMALL_VARINTS[value]
     if not -_INT_64 <= value < _INT_64:
         raise ValueError(f"varlong {value} is outside of the int64 range")
     return _encode((value << 1) ^ (value >> 63))
@@ -78,6 +86,12 @@ def decode_varlong(buffer: bytes | memoryview, position: int) -> tuple[int, int]
 
 
 _ONE_BYTE: Final = [bytes((value,)) for value in range(0x80)]
+
+SMALL_VARINTS: Final = [
+    *_ONE_BYTE[::2],
+    *[bytes((low, high)) for high in range(1, 0x80) for low in range(0x80, 0x100, 2)],
+]
+"""What encode_varint writes for the numbers from 0; the hottest call of a producer indexes it."""
 
 
 def _encode(raw: int) -> bytes:
