@@ -131,14 +131,16 @@ class UnknownRelease(ProtocolError):
         return f"no broker release {self.name!r} is known{hint} (known: {known})"
 
     def _nearest(self) -> str | None:
-        """The newest release that begins with most of the asked one's numbers, else one that is spelt alike."""
+        """The newest release with the same first numbers, else the one below or above, else one that is spelt alike."""
         from difflib import get_close_matches
 
         asked = self.name.split(".")
-        while len(asked) > 1:
-            if alike := [known for known in self.known if known.split(".")[: len(asked)] == asked]:
+        for same in range(len(asked), 0, -1):
+            if alike := [known for known in self.known if known.split(".")[:same] == asked[:same]]:
                 return alike[-1]
-            asked.pop()
+        if asked[0].isdecimal() and self.known[0].partition(".")[0].isdecimal():
+            below = [known for known in self.known if int(known.partition(".")[0]) < int(asked[0])]
+            return (below or self.known)[-1]
         return next(iter(get_close_matches(self.name, self.known, n=1, cutoff=0.3)), None)
 
 

@@ -11,7 +11,6 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin, RecordError, RecordsRefused
-from broker_sim.log.partial_records import read_partially
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import DecompressionLimitExceeded, MalformedVarint, RecordBatchError
@@ -35,12 +34,14 @@ from protocol_specs.records.batch_peek import (
 from protocol_specs.records.batch_walk import RecordReading, walk_records
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.partial_reader import read_partially
 from protocol_specs.records.record_batch import (
     RecordBatchBuilder,
     read_records,
     records_section,
     with_offset_and_epoch,
 )
+from protocol_specs.records.record_validation import refusal_of_client_batch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,26 +195,9 @@ def _check_size(size: int, config: TopicConfig, topic_partition: TopicPartition)
 
 def _validate_batch(header: BatchHeader, topic_partition: TopicPartition) -> None:
     """What a client may not write in a header. Mirrors LogValidator.validateBatch."""
-    if header.last_offset_delta < 0:
-        offsets = f"[{header.base_offset}, {header.last_offset}]"
-        reason = f"Batch has an invalid offset range: {offsets} in topic partition {topic_partition}"
-    elif header.records_count <= 0:
-        reason = f"Invalid reported count for record batch: {header.records_count} in topic partition {topic_partition}"
-    elif header.last_offset_delta + 1 != header.records_count:
-        reason = (
-            f"Inconsistent batch offset range [{header.base_offset}, {header.last_offset}] and count of records "
-            f"{header.records_count} in topic partition {topic_partition}"
-        )
-    elif header.attributes & CONTROL_FLAG_MASK:
-        reason = f"Clients are not allowed to write control records in topic partition {topic_partition}"
-    elif header.producer_id >= 0 and header.base_sequence < 0:
-        reason = (
-            f"Invalid sequence number {header.base_sequence} in record batch with producerId "
-            f"{header.producer_id} in topic partition {topic_partition}"
-        )
-    else:
-        return
-    raise RecordsRefused(ErrorCode.INVALID_RECORD, reason)
+    reason = refusal_of_client_batch(header)
+    if reason is not None:
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"{reason} in topic partition {topic_partition}")
 
 
 def _keeps_its_codec(header: BatchHeader, config: TopicConfig) -> bool:

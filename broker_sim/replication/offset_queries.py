@@ -46,7 +46,7 @@ def list_offset(partition: Partition, timestamp: int, isolation: FetchIsolation 
     try:
         found = log.max_timestamp_offset() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
     except RecordBatchError as error:
-        # A compressed batch was kept whose records nobody can read: see log/partial_records.py.
+        # A compressed batch was kept whose records nobody can read: see protocol_specs/records/partial_reader.py.
         return OffsetResult(error_code=error.error_code)
     if found is not None and found.offset < bound:
         return OffsetResult(timestamp=found.timestamp, offset=found.offset, leader_epoch=found.leader_epoch)

@@ -195,22 +195,35 @@ def iterate_batches(buffer: bytes | memoryview) -> Iterator[tuple[BatchHeader, m
     view = memoryview(buffer)
     position = 0
     end = len(view)
-    while end - position >= LOG_OVERHEAD:
-        if end - position < HEADER_SIZE_UP_TO_MAGIC:
-            size = int.from_bytes(view[position + 8 : position + LOG_OVERHEAD], "big", signed=True)
-            _expect_length(size, MIN_BATCH_LENGTH)
-            return
-        length, magic = _size_and_magic.unpack_from(view, position)
-        _expect_length(length, MIN_BATCH_LENGTH)
-        if not 0 <= magic <= MAGIC_V2:
-            raise CorruptRecordBatch(f"record batch has magic {magic}")
-        if end - position < LOG_OVERHEAD + length:
-            return
+    while (frame := next_frame(view, position, end)) is not None:
+        magic, next_position = frame
         _expect_magic_v2(magic)
-        _expect_length(length, RECORD_BATCH_OVERHEAD - LOG_OVERHEAD)
-        next_position = position + LOG_OVERHEAD + length
+        _expect_length(next_position - position - LOG_OVERHEAD, RECORD_BATCH_OVERHEAD - LOG_OVERHEAD)
         yield BatchHeader(*HEADER.unpack_from(view, position)), view[position:next_position]
         position = next_position
+
+
+def next_frame(
+    view: memoryview, position: int, end: int, *, max_message_size: int = _INT32_MAX
+) -> tuple[int, int] | None:
+    """Answer magic and end of the batch or message at `position`, None where the buffer ends before it does.
+
+    Raises CorruptRecordBatch for an impossible size or magic. Mirrors ByteBufferLogInputStream.nextBatchSize.
+    """
+    left = end - position
+    if left < LOG_OVERHEAD:
+        return None
+    if left < HEADER_SIZE_UP_TO_MAGIC:
+        magic = 0
+        length = int.from_bytes(view[position + 8 : position + LOG_OVERHEAD], "big", signed=True)
+    else:
+        length, magic = _size_and_magic.unpack_from(view, position)
+    _expect_length(length, MIN_BATCH_LENGTH)
+    if length > max_message_size:
+        raise CorruptRecordBatch(f"record batch length {length} is more than the largest allowed, {max_message_size}")
+    if not 0 <= magic <= MAGIC_V2:
+        raise CorruptRecordBatch(f"record batch has magic {magic}")
+    return (magic, position + LOG_OVERHEAD + length) if left >= LOG_OVERHEAD + length else None
 
 
 def increment_sequence(sequence: int, increment: int) -> int:

@@ -63,8 +63,11 @@ class CompressionCodec(IntEnum):
 _CODECS: Final = list(CompressionCodec)
 
 
-def compress(codec: CompressionCodec, data: bytes | memoryview, level: int | None = None) -> bytes:
-    """Compress as Kafka's producer does; without `level` each codec's default is used (snappy has none)."""
+def compress(codec: CompressionCodec, data: bytes | memoryview, level: int | None = None, *, magic: int = 2) -> bytes:
+    """Compress as Kafka's producer does; without `level` each codec's default is used (snappy has none).
+
+    `magic` is the message format that the bytes are for: LZ4 in magic 0 has its own header checksum (KIP-57).
+    """
     if codec == CompressionCodec.NONE:
         return bytes(data)
     if codec == CompressionCodec.GZIP:
@@ -78,15 +81,15 @@ def compress(codec: CompressionCodec, data: bytes | memoryview, level: int | Non
         if codec == CompressionCodec.LZ4:
             from protocol_specs.records.lz4_frame import compress_frame
 
-            return compress_frame(data, level)
+            return compress_frame(data, level, checksum_from_magic=magic == 0)
         import cramjam
     except ImportError:
         raise CompressionUnavailable(codec.type_name) from None
     return bytes(cramjam.zstd.compress(data, level=DEFAULT_ZSTD_LEVEL if level is None else level))
 
 
-def decompress(codec: CompressionCodec, data: bytes | memoryview, *, limit_bytes: int) -> bytes:
-    """Decompress what Kafka accepts of the codec; at most `limit_bytes` come out.
+def decompress(codec: CompressionCodec, data: bytes | memoryview, *, limit_bytes: int, magic: int = 2) -> bytes:
+    """Decompress what Kafka accepts of the codec in message format `magic`; at most `limit_bytes` come out.
 
     Raises CorruptCompressedData, DecompressionLimitExceeded, CompressionUnavailable.
     """
@@ -104,7 +107,7 @@ def decompress(codec: CompressionCodec, data: bytes | memoryview, *, limit_bytes
         if codec == CompressionCodec.LZ4:
             from protocol_specs.records.lz4_frame import decompress_frame
 
-            return decompress_frame(data, limit_bytes)
+            return decompress_frame(data, limit_bytes, any_header_checksum=magic == 0)
         return _unzstd(data, limit_bytes)
     except ImportError:
         raise CompressionUnavailable(codec.type_name) from None

@@ -2,6 +2,9 @@
 
 Kafka refuses frames with linked blocks or a dictionary, does not verify the content checksum, and ignores whatever
 follows the end mark. Blocks hold up to 64 KiB when written here; a reader accepts the format's four sizes.
+
+Before KIP-57 the checksum of the frame header was taken over the magic, too. Message format 0 stays with that: Kafka
+writes the old checksum into it, and believes any.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ DEFAULT_LEVEL: Final = 9
 
 # Magic, version 1 with independent blocks and no checksums, 64 KiB blocks, checksum of these two descriptor bytes.
 _HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
+_HEADER_BEFORE_KIP_57: Final = b"\x04\x22\x4d\x18\x60\x40\x1a"
 _MAGIC: Final = _HEADER[:4]
 _END_MARK: Final = b"\x00\x00\x00\x00"
 _STORED: Final = 0x8000_0000
@@ -35,10 +39,13 @@ _VERSION_1: Final = 0x40
 _uint32 = struct.Struct("<I")
 
 
-def compress_frame(data: bytes | memoryview, level: int | None = None) -> bytes:
-    """Write one frame; `level` is that of lz4's high compression, without it the fast one is used."""
+def compress_frame(data: bytes | memoryview, level: int | None = None, *, checksum_from_magic: bool = False) -> bytes:
+    """Write one frame; `level` is that of lz4's high compression, without it the fast one is used.
+
+    With `checksum_from_magic` the header's checksum is the one from before KIP-57.
+    """
     view = memoryview(data)
-    parts: list[bytes | memoryview] = [_HEADER]
+    parts: list[bytes | memoryview] = [_HEADER_BEFORE_KIP_57 if checksum_from_magic else _HEADER]
     if level is None:
         for start in range(0, len(view), BLOCK_BYTES):
             plain = view[start : start + BLOCK_BYTES]
@@ -58,9 +65,9 @@ def compress_frame(data: bytes | memoryview, level: int | None = None) -> bytes:
     return b"".join(parts)
 
 
-def decompress_frame(data: bytes | memoryview, limit_bytes: int) -> bytes:
+def decompress_frame(data: bytes | memoryview, limit_bytes: int, *, any_header_checksum: bool = False) -> bytes:
     """Read one frame; raises CorruptCompressedData, DecompressionLimitExceeded."""
-    frame = _Frame(memoryview(data))
+    frame = _Frame(memoryview(data), any_header_checksum=any_header_checksum)
     scratch: bytearray | None = None
     parts: list[bytes] = []
     remaining = limit_bytes
@@ -84,8 +91,10 @@ class _Frame:
 
     __slots__ = ("_blocks_start", "_position", "_view", "flags", "max_block_bytes")
 
-    def __init__(self, view: memoryview) -> None:
-        self.flags, self.max_block_bytes, self._blocks_start = _read_header(view)
+    def __init__(self, view: memoryview, *, any_header_checksum: bool = False) -> None:
+        self.flags, self.max_block_bytes, self._blocks_start = _read_header(
+            view, any_header_checksum=any_header_checksum
+        )
         self._position = self._blocks_start
         self._view = view
 
@@ -125,7 +134,7 @@ class _Frame:
         return value
 
 
-def _read_header(view: memoryview) -> tuple[int, int, int]:
+def _read_header(view: memoryview, *, any_header_checksum: bool) -> tuple[int, int, int]:
     if view[:4] != _MAGIC:
         raise CorruptCompressedData("lz4", "no frame magic")
     if len(view) < 7:
@@ -140,7 +149,7 @@ def _read_header(view: memoryview) -> tuple[int, int, int]:
     end = 14 if flags & _CONTENT_SIZE else 6
     if len(view) <= end:
         raise CorruptCompressedData("lz4", "frame header is cut off")
-    if bytes(view[:7]) != _HEADER and view[end] != xxhash32(view[4:end]) >> 8 & 0xFF:
+    if not any_header_checksum and bytes(view[:7]) != _HEADER and view[end] != xxhash32(view[4:end]) >> 8 & 0xFF:
         raise CorruptCompressedData("lz4", "frame header checksum does not match")
     return flags, MAX_BLOCK_BYTES[block_descriptor >> 4], end + 1
 

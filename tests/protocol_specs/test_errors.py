@@ -31,6 +31,12 @@ EXAMPLES: list[tuple[errors.ProtocolError, str]] = [
     (errors.TruncatedRecordBatch(61, 12), "record batch needs 61 bytes, 12 bytes left"),
     (errors.ChecksumMismatch(1, 2), "record batch stores crc 0x00000001, its bytes have 0x00000002"),
     (errors.UnsupportedMagic(1), "record batch of magic 1, only magic 2 is read here"),
+    (errors.UnsupportedMagic(2, "0 or 1"), "record batch of magic 2, only magic 0 or 1 is read here"),
+    (errors.MalformedMessage("key", 9, 4), "message key of 9 bytes, 4 bytes left in the message"),
+    (errors.RecordsRejected({2: "no key", 3: "no key"}), "2 records are refused, first record 2: no key"),
+    (errors.TimestampsRejected({0: "old"}), "1 records are refused, first record 0: old"),
+    (errors.RecordSetTooLarge(99, 80), "record batch of 99 bytes, max.message.bytes allows 80"),
+    (errors.OffsetsOutOfOrder(5, 4), "a batch ends at offset 4, the one before it at 5"),
     (errors.InvalidRecord(3, 40, "negative key"), "record 3, byte 40 of the records: negative key"),
     (errors.MalformedVarint(7, "over 5 bytes"), "varint at byte 7: over 5 bytes"),
     (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from broker_sim.log.partial_records import read_partially
 from protocol_specs.records.batch_builder import encode_record_body, seal_batch
 from protocol_specs.records.batch_peek import BatchHeader, peek_header
+from protocol_specs.records.partial_reader import read_partially
 from protocol_specs.records.varints import encode_varint
 
 TIME_MS = 1_700_000_000_000
