@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.runtime import INT32_MAX
@@ -84,12 +85,23 @@ def locate_decode_fault(
     return MessageDecodeError(cls.__name__, version, "", walk.position, f"{type(fault).__name__}: {fault}")
 
 
+@lru_cache(maxsize=64)
+def _unpacker(format_code: str) -> struct.Struct:
+    return struct.Struct(">" + format_code)
+
+
+@lru_cache(maxsize=4096)
+def _plain_fields(cls: type[Struct], version: int) -> tuple[Field, ...]:
+    return tuple(f for f in cls.FIELDS if version in f.versions and version not in f.tagged)
+
+
 class _Walk:
     def __init__(self, cls: type[Message], version: int, data: Buffer, position: int, limit: int | None = None) -> None:
         self.cls = cls
         self.version = version
         self.flexible = cls.is_flexible(version)
         self.data = memoryview(data)
+        self.end = len(self.data)
         self.position = position
         self.spans: list[Span] = []
         self.limit = limit
@@ -99,7 +111,7 @@ class _Walk:
         return MessageDecodeError(self.cls.__name__, self.version, path, position, reason)
 
     def left(self) -> int:
-        return max(0, len(self.data) - self.position)
+        return max(0, self.end - self.position)
 
     def note(self, path: str, start: int, type_name: str, value: object) -> None:
         if self.limit is not None and len(self.spans) >= self.limit:
@@ -109,9 +121,8 @@ class _Walk:
 
     def struct(self, cls: type[Struct], path: str) -> None:
         prefix = f"{path}." if path else ""
-        for f in cls.FIELDS:
-            if self.version in f.versions and self.version not in f.tagged:
-                self.value(f, f.type, prefix + f.name, flexible=self.flexible and f.flexible)
+        for f in _plain_fields(cls, self.version):  # type: ignore[arg-type]  # a class is hashable, see Message.struct
+            self.value(f, f.type, prefix + f.name, flexible=self.flexible and f.flexible)
         if self.flexible:
             self.tags(cls, prefix)
 
@@ -137,11 +148,12 @@ class _Walk:
         return present
 
     def unpack(self, format_code: str, path: str) -> tuple[Any, ...]:
-        unpacker = struct.Struct(">" + format_code)
-        if unpacker.size > self.left():
+        unpacker = _unpacker(format_code)
+        stop = self.position + unpacker.size
+        if stop > self.end:
             raise self.fail(path, self.position, f"{unpacker.size} bytes needed, {self.left()} bytes left")
         values = unpacker.unpack_from(self.data, self.position)
-        self.position += unpacker.size
+        self.position = stop
         return values
 
     def fixed(self, field_type: FixedType, path: str) -> None:
@@ -152,7 +164,10 @@ class _Walk:
     def uvarint(self, path: str) -> int:
         start, value, shift = self.position, 0, 0
         while True:
-            byte = int(self.unpack("B", path)[0])
+            if self.position >= self.end:
+                raise self.fail(path, self.position, "1 bytes needed, 0 bytes left")
+            byte = self.data[self.position]
+            self.position += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
                 value &= 0xFFFFFFFF
@@ -178,7 +193,7 @@ class _Walk:
             return
         if field_type is String and length > 32767:
             raise self.fail(path, start, f"length {length}: a string has at most 32767 bytes")
-        raw = bytes(self.data[self.position : self.position + length])
+        raw = bytes(self.data[self.position : self.position + length]) if self.limit != 0 else b""
         self.position += length
         self.note(path, start, field_type.name, str(raw, "utf-8", REPLACE) if field_type is String else raw)
 
