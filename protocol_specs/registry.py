@@ -300,7 +300,7 @@ def _nearest(name: str, known: Sequence[str]) -> tuple[str, ...]:
 
 def _entry(api_key: int) -> tuple[str, str]:
     if api_key not in _MODULES:
-        raise UnknownApi(f"key {api_key}")
+        raise UnknownApi(f"key {api_key}", known=f"keys go from {API_KEYS[0]} to {API_KEYS[-1]}")
     return _MODULES[api_key]
 
 

@@ -1,0 +1,157 @@
+"""What a person types -> the declarations that are meant: an API, one side of it, or a schema. Mirrors ApiKeys.forId.
+
+An API is asked for by its name, by a name that it had once, or by its key; a schema by its name, a coordinator's key
+and value also by what they have in common (`GroupMetadata`). Case, `-` and `_` do not matter: `LIST_OFFSETS` is
+ListOffsets.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from protocol_specs import registry
+from protocol_specs.errors import UnknownApi, UnsupportedVersion
+from protocol_specs.message import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from protocol_specs.message import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What was asked for: its name, the declarations in reading order, and what their module says of them."""
+
+    name: str
+    api_key: int | None
+    declarations: tuple[type[Message], ...]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the module: what the message is for."""
+        return self._paragraphs()[0]
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The other paragraphs, one line each: record type, classes mirrored and KIPs."""
+        return tuple(self._paragraphs()[1:])
+
+    @property
+    def family(self) -> str:
+        """Where it is at home: the log or topic whose records it describes, `headers`, `other` or `APIs`."""
+        if self.api_key is not None:
+            return "APIs"
+        found = [
+            text.rpartition(" of ")[2].removesuffix(".") for text in self.details if text.startswith("Record type")
+        ]
+        if found:
+            return found[0].removeprefix("the ")
+        return "headers" if self.declarations[0].KIND is Kind.HEADER else "other"
+
+    def _paragraphs(self) -> list[str]:
+        text = sys.modules[self.declarations[0].__module__].__doc__ or self.name  # python -OO strips docstrings
+        return [" ".join(paragraph.split()) for paragraph in text.strip().split("\n\n")]
+
+
+def find(text: str) -> Subject:
+    """What `text` means; raise UnknownApi with the names that resemble it."""
+    if text.removeprefix("-").isdecimal():
+        return api(int(text))
+    names = _names()
+    asked = _plain(text)
+    if asked not in names:
+        raise UnknownApi(repr(text), _nearest(asked, names), what="API or schema")
+    return _subject(names[asked])
+
+
+def api(api_key: int) -> Subject:
+    """The request and the response of an API key; raise UnknownApi."""
+    request, response = registry.request_type(api_key), registry.response_type(api_key)
+    return Subject(name=request.NAME, api_key=api_key, declarations=(request, response))
+
+
+def schemas() -> Iterator[Subject]:
+    """The headers and every schema outside the APIs; a coordinator's key and value are one subject."""
+    yield Subject(name="Header", api_key=None, declarations=tuple(map(registry.schema_type, registry.HEADER_NAMES)))
+    pairs = _pairs()
+    for name in registry.SCHEMA_NAMES:
+        if name.removesuffix("Key") in pairs:
+            yield _pair(name.removesuffix("Key"))
+        elif name.removesuffix("Value") not in pairs:
+            yield Subject(name=name, api_key=None, declarations=(registry.schema_type(name),))
+
+
+def check_version(subject: Subject, version: int | str) -> int:
+    """The version as a number; raise UnsupportedVersion, with those that there are, when the subject has none such."""
+    try:
+        number = int(version)
+    except ValueError:
+        number = -1
+    if not any(number in cls.VERSIONS for cls in subject.declarations):
+        versions = dict.fromkeys(str(cls.VERSIONS) for cls in subject.declarations)
+        raise UnsupportedVersion(subject.name, version if number == -1 else number, " or ".join(versions))
+    return number
+
+
+def _names() -> Mapping[str, str]:
+    """Every name in the form without case and strokes -> the name as it is."""
+    known: dict[str, str] = {}
+    for key in registry.API_KEYS:
+        name = registry.api_name(key)
+        for accepted in (name, *registry.earlier_names(key)):
+            known[_plain(accepted)] = name
+            known[_plain(f"{accepted}Request")] = f"{name}Request"
+            known[_plain(f"{accepted}Response")] = f"{name}Response"
+    for name in (*registry.HEADER_NAMES, *registry.SCHEMA_NAMES, *_pairs()):
+        known.setdefault(_plain(name), name)  # OffsetCommit is the API; its record is asked for as OffsetCommitValue
+    known[_plain("Header")] = "Header"
+    return known
+
+
+def _subject(name: str) -> Subject:
+    if name == "Header":
+        return next(schemas())
+    if name in registry.SCHEMA_NAMES or name in registry.HEADER_NAMES:
+        return Subject(name=name, api_key=None, declarations=(registry.schema_type(name),))
+    for suffix, side in (("Request", registry.request_type), ("Response", registry.response_type)):
+        if name.endswith(suffix):
+            key = registry.api_key(name.removesuffix(suffix))
+            return Subject(name=name, api_key=key, declarations=(side(key),))
+    if name in map(registry.api_name, registry.API_KEYS):
+        return api(registry.api_key(name))
+    return _pair(name)
+
+
+def _pair(name: str) -> Subject:
+    pair = (registry.schema_type(f"{name}Key"), registry.schema_type(f"{name}Value"))
+    return Subject(name=name, api_key=None, declarations=pair)
+
+
+def _pairs() -> tuple[str, ...]:
+    """What a coordinator's key and value have in common, for each pair."""
+    names = registry.SCHEMA_NAMES
+    return tuple(name.removesuffix("Key") for name in names if f"{name.removesuffix('Key')}Value" in names)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _nearest(asked: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Names spelt alike, or that contain what was asked; a side of an API only where a side was asked for."""
+    from difflib import get_close_matches
+
+    sided = asked.endswith(("request", "response"))
+    apis = {_plain(registry.api_name(key)) for key in registry.API_KEYS}
+    offered = [plain for plain in names if sided or not _is_side(plain, apis)]
+    near = get_close_matches(asked, offered, n=3, cutoff=0.75)
+    near = near or [plain for plain in offered if asked and asked in plain][:3]
+    near = near or get_close_matches(asked, offered, n=1)
+    return tuple(dict.fromkeys(names[plain] for plain in near))
+
+
+def _is_side(plain: str, apis: set[str]) -> bool:
+    return any(plain.endswith(suffix) and plain.removesuffix(suffix) in apis for suffix in ("request", "response"))
