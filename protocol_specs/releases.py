@@ -89,6 +89,11 @@ def get(name: str, mode: Mode | None = None) -> Release:
     return modes[mode]
 
 
+def modes(name: str) -> tuple[Release, ...]:
+    """Answer a release in each mode that it has, ZooKeeper first; raises UnknownRelease."""
+    return tuple(_by_name()[get(name).name].values())
+
+
 def names() -> list[str]:
     """Answer the full names of all releases, oldest first."""
     return list(_by_name())

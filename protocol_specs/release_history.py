@@ -1,0 +1,82 @@
+"""One API through the releases: who listed which versions, when each came, and when it went (KIP-35, KIP-896)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from protocol_specs import releases
+from protocol_specs.releases import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from protocol_specs.version_range import VersionRange
+
+LISTENERS: Final = ("zookeeper", "broker", "controller")
+"""Who answers: a ZooKeeper broker, a KRaft broker, a KRaft controller."""
+
+LISTED_BUT_REFUSED: Final[Mapping[int, str]] = {
+    0: "4.x lists Produce from version 0, which librdkafka asks for, but closes the connection on versions 0 to 2",
+}
+"""What the tables do not say of an API: versions that a broker lists and yet does not serve (KIP-896)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseRow:
+    """What one release lists of an API, by listener; `changed` are the listeners that differ from the release before.
+
+    `listeners` are those that the release has, whether or not they list the API.
+    """
+
+    release: str
+    listeners: tuple[str, ...]
+    versions: Mapping[str, VersionRange]
+    changed: tuple[str, ...]
+
+
+def rows(api_key: int) -> list[ReleaseRow]:
+    """One row a release, oldest first, also for those that do not list the API."""
+    found: list[ReleaseRow] = []
+    for name in releases.names():
+        tables = {
+            listener_name(release.mode, listener): table.api_versions
+            for release in releases.modes(name)
+            for listener, table in release.listeners.items()
+        }
+        versions = {who: table[api_key] for who, table in tables.items() if api_key in table}
+        before = found[-1].versions if found else {}
+        changed = tuple(who for who in LISTENERS if versions.get(who) != before.get(who))
+        found.append(ReleaseRow(release=name, listeners=tuple(tables), versions=versions, changed=changed))
+    return found
+
+
+def spans(api_key: int) -> list[tuple[str, str, Mapping[str, VersionRange]]]:
+    """Runs of releases that list the same: (first release, last release, versions by listener)."""
+    found: list[tuple[str, str, Mapping[str, VersionRange]]] = []
+    for row in rows(api_key):
+        if found and found[-1][2] == row.versions:
+            found[-1] = (found[-1][0], row.release, row.versions)
+        else:
+            found.append((row.release, row.release, row.versions))
+    return found
+
+
+def first_release(api_key: int, version: int) -> str | None:
+    """The oldest release here that lists a version on any listener; None when no table has it."""
+    listing = (row.release for row in rows(api_key) if _lists(row, version))
+    return next(listing, None)
+
+
+def last_release(api_key: int, version: int) -> str | None:
+    """The newest release here that lists a version on any listener."""
+    return next((row.release for row in reversed(rows(api_key)) if _lists(row, version)), None)
+
+
+def listener_name(mode: Mode, listener: str) -> str:
+    """The name in LISTENERS of a listener of a release in a mode."""
+    return "zookeeper" if mode is Mode.ZOOKEEPER else listener
+
+
+def _lists(row: ReleaseRow, version: int) -> bool:
+    return any(version in versions for versions in row.versions.values())
