@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 DEMO := broker-sim run scenarios/catalog/leader-crash-acks-1.yaml scenarios/catalog/leader-crash-acks-all.yaml --spark --report report.html
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint interop bench clean
+.PHONY: help demo test lint docs interop bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -25,6 +25,10 @@ lint: $(VENV)/.installed-dev ## format, lint, types, import directions
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck tools/* .ci/run
+
+docs: $(VENV)/.installed-test ## the reference of the protocol, from the declarations
+	rm -f docs/reference/protocol/*.md
+	$(BIN)/broker-sim protocol docs docs/reference/protocol
 
 interop: $(VENV)/.installed-test ## real Kafka, Java clients, franz-go, the built wheel; says what it cannot run
 	@prepared="$$(tools/prepare-interop)" && eval "$$prepared" && $(BIN)/pytest -m interop
