@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands import protocol_diff, protocol_docs, protocol_list, protocol_releases, protocol_show
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-SUBCOMMANDS: Final[tuple[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], ...]] = ()
+SUBCOMMANDS: Final[tuple[Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None], ...]] = (
+    protocol_list.add,
+    protocol_show.add,
+    protocol_diff.add,
+    protocol_releases.add,
+    protocol_docs.add,
+)
 """What declares each subcommand, in the order in which help lists them."""
 
 
