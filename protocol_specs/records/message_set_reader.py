@@ -114,7 +114,7 @@ def iterate_messages(message: bytes | memoryview, *, limit_bytes: int = MAX_DECO
     base_offset = _absolute_base_offset(header, inner)
     for index, (start, end) in enumerate(_walk(inner)):
         inner_header = message_header(inner, start)
-        if inner_header.is_compressed:
+        if inner_header.codec is not CompressionCodec.NONE:
             raise InvalidRecord(index, start, "a message inside of a wrapper is compressed")
         offset = _wrap_int64(base_offset + inner_header.offset)
         yield Message(inner_header, inner[start:end], offset, header)

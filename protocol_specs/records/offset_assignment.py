@@ -270,6 +270,8 @@ class _Writer:
                 is_transactional=first.is_transactional,
             )
         else:
+            if first.is_transactional:
+                raise ValueError(f"Transactional records are not supported for magic {rules.to_magic}")
             self._messages = MessageSetBuilder(
                 magic=rules.to_magic,
                 codec=codec,
