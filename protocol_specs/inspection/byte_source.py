@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 STDIN: Final = "-"
 
 
-def open_source(name: str) -> AbstractContextManager[IO[bytes]]:
-    """The bytes behind a name. Raises InputError when there are none to read."""
+def open_source(name: str, *, or_hex: bool = False) -> AbstractContextManager[IO[bytes]]:
+    """The bytes behind a name, which might have been meant as hex. Raises InputError when there are none to read."""
     if name == STDIN:
         return nullcontext(sys.stdin.buffer)
+    if not name:
+        raise InputError("''", "", "no name of a file")
     path = Path(name)
     try:
         if path.is_dir():
             raise InputError(name, "", "is a directory: name a file in it")
         return path.open("rb")
     except FileNotFoundError:
-        raise InputError(name, "", f"no such file{_nearest(path)}") from None
+        raise InputError(name, "", f"no such file{_nearest(path) or (_no_hex(name) if or_hex else '')}") from None
     except (OSError, ValueError) as error:
         raise InputError(
             ascii(name)[1:-1], "", f"cannot be read: {getattr(error, 'strerror', None) or error}"
@@ -36,6 +38,19 @@ def open_source(name: str) -> AbstractContextManager[IO[bytes]]:
 def shown_name(name: str) -> str:
     """How errors call a source."""
     return "<stdin>" if name == STDIN else name
+
+
+def _no_hex(name: str) -> str:
+    """Why the name is no hex either; nothing when it does not look as if it was meant so."""
+    from protocol_specs.inspection.hex_text import bytes_of_hex
+
+    if set(name) & set("./\\_-"):
+        return ""
+    try:
+        bytes_of_hex(name, "")
+    except InputError as error:
+        return f", and no hex: {error.reason}"
+    return ""
 
 
 def _nearest(path: Path) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from protocol_specs.message import Message
 
-__all__ = ["LINE_BYTES_MAX", "decode_lines", "encode_lines", "named_kind"]
+__all__ = ["LINE_BYTES_MAX", "decode_lines", "encode_lines", "named_kind", "tags_to_json"]
 
 LINE_BYTES_MAX: Final = 256 * 1024 * 1024
 """How long a line may be: a message of 100 MB (socket.request.max.bytes) in hex fits."""
@@ -49,6 +49,11 @@ def named_kind(name: str) -> Kind:
     except ValueError:
         kinds = ", ".join(kind.value for kind in Kind)
         raise ProtocolError(f"no kind {name!a}: the kinds are {kinds}") from None
+
+
+def tags_to_json(struct: Struct) -> list[list[object]]:
+    """The unknown tags of a struct as `[tag, hex]`."""
+    return [[tag, data.hex()] for tag, data in struct.unknown_tags]
 
 
 def _turn_lines(
@@ -121,10 +126,10 @@ def _decode(line: dict[str, Any], cls: type[Message], version: int) -> None:
         left = data[end : end + 8].hex(" ") + (" ..." if len(data) - end > 8 else "")
         raise ProtocolError(f"{cls.__name__} v{version} ends at byte {end}, and hex has {len(data) - end} more: {left}")
     line["json"] = to_json(message, version)
-    tags: dict[str, object] = {"unknown_tags": _tags_to_json(message), "nested_unknown_tags": {}}
+    tags: dict[str, object] = {"unknown_tags": tags_to_json(message), "nested_unknown_tags": {}}
     if cls.is_flexible(version):
         nested = ((path, struct) for path, struct in _structs(message, "") if struct.unknown_tags)
-        tags["nested_unknown_tags"] = {path: _tags_to_json(struct) for path, struct in nested}
+        tags["nested_unknown_tags"] = {path: tags_to_json(struct) for path, struct in nested}
     for key, value in tags.items():
         if value:
             line[key] = value
@@ -172,10 +177,6 @@ def _structs(owner: Struct, prefix: str) -> Iterator[tuple[str, Struct]]:
                     break
                 yield f"{path}[{index}]", item
                 yield from _structs(item, f"{path}[{index}].")
-
-
-def _tags_to_json(struct: Struct) -> list[list[object]]:
-    return [[tag, data.hex()] for tag, data in struct.unknown_tags]
 
 
 def _tags_from_json(tags: object, place: str) -> list[tuple[int, bytes]]:

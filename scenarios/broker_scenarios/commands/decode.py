@@ -1,27 +1,189 @@
-"""`broker-sim decode`: what bytes of Kafka's wire protocol mean: hex, frames, captures, JSON lines."""
+"""`broker-sim decode`: what bytes of Kafka's wire protocol mean: hex, frames, captures, JSON lines.
+
+Exit code 0 when all bytes could be read, 1 when a frame is broken, 2 when the input is none.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
+
+    from protocol_specs.inspection.capture_session import CapturedFrame
+    from protocol_specs.inspection.conversation import Asked
+    from protocol_specs.inspection.decoded_frame import DecodedFrame
+    from protocol_specs.inspection.input_form import Form, Input
+    from protocol_specs.message import Kind, Message
+
+EXIT_READ: Final = 0
+EXIT_BROKEN: Final = 1
+
+_HEX_ARGUMENT: Final = "HEX"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare `decode`."""
     parser = commands.add_parser("decode", help="say what bytes of the wire protocol mean", description=__doc__)
+    parser.add_argument("input", nargs="*", metavar="FILE|-|HEX", help="a file, - for stdin, or hex digits")
     parser.add_argument(
         "--jsonl",
         action="store_true",
         help='lines of {"api", "kind", "version", "hex"}, answered with "json" added',
     )
-    parser.add_argument("input", nargs="*", metavar="FILE|-|HEX", help="a file, - for stdin, or hex digits")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="one JSON object a frame instead of a tree")
+    how.add_argument("--brief", action="store_true", help="one line a frame instead of a tree")
+    parser.add_argument("--format", default="auto", help="auto, capture, frames or message (auto)")
+    parser.add_argument("--kind", help="request or response; of a message alone also header, data, metadata ...")
+    parser.add_argument("--api", help="the API of responses, or the name of a message alone")
+    parser.add_argument("--version", help="the version of --api")
+    parser.add_argument("--port", help="of a capture: the port of the brokers (found out, when not given)")
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> int:
-    return _decode_lines(options)
+    if options.jsonl:
+        return _decode_lines(options)
+    from broker_scenarios.commands.result_lines import print_lines
+    from protocol_specs.inspection.byte_source import open_source, shown_name
+    from protocol_specs.inspection.errors import InputError
+    from protocol_specs.inspection.input_form import input_of_file, input_of_hex, is_file_name
+
+    form, bare = _form(options), bool(options.api and options.kind and options.version)
+    if not options.input:
+        raise InputError("decode", "", "nothing to decode: name a file, - for stdin, or give hex digits")
+    showing = _Showing(options)
+    if is_file_name(options.input):
+        (name,) = options.input
+        with open_source(name, or_hex=True) as file:
+            given = input_of_file(file, shown_name(name), form, bare_message=bare)
+            print_lines(showing.lines(given, shown_name(name)))
+    else:
+        given = input_of_hex(" ".join(options.input), _HEX_ARGUMENT, form, bare_message=bare)
+        print_lines(showing.lines(given, _HEX_ARGUMENT))
+    return EXIT_BROKEN if showing.broken else EXIT_READ
+
+
+class _Showing:
+    """What the user asked to see of each frame, and whether one was broken."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        from protocol_specs.inspection.json_lines import named_kind
+
+        self.options = options
+        self.kind: Kind | None = named_kind(options.kind) if options.kind else None
+        self.version = _number(options.version, "--version", 32767)
+        self.port = _number(options.port, "--port", 65535)
+        self.broken = False
+        self.first_ns: int | None = None
+
+    def lines(self, given: Input, source: str) -> Iterator[str]:
+        from protocol_specs.inspection.input_form import Form
+
+        if given.form is Form.CAPTURE:
+            return self.of_capture(given, source)
+        return self.of_message(given, source) if given.form is Form.MESSAGE else self.of_frames(given, source)
+
+    def declaration(self, source: str, kind: Kind) -> tuple[type[Message], int]:
+        from protocol_specs import registry
+        from protocol_specs.errors import UnsupportedVersion
+        from protocol_specs.inspection.errors import InputError
+
+        if self.options.api is None or self.version is None:
+            raise InputError(source, "", "a message alone says nothing about itself: give --api, --kind and --version")
+        cls = registry.find(self.options.api, kind)
+        if self.version not in cls.VERSIONS:
+            raise UnsupportedVersion(cls.__name__, self.version, str(cls.VERSIONS))
+        return cls, self.version
+
+    def of_message(self, given: Input, source: str) -> Iterator[str]:
+        from protocol_specs.inspection.decoded_frame import decode_message
+        from protocol_specs.inspection.errors import InputError
+        from protocol_specs.inspection.frame_cutter import FRAME_BYTES_MAX
+
+        if self.kind is None:
+            raise InputError(source, "", "a message alone says nothing about itself: give --api, --kind and --version")
+        cls, version = self.declaration(source, self.kind)
+        data = given.file.read(FRAME_BYTES_MAX + 1)
+        if len(data) > FRAME_BYTES_MAX:
+            raise InputError(source, "", f"longer than FRAME_BYTES_MAX={FRAME_BYTES_MAX}")
+        yield from self.frame(decode_message(cls, version, data), None)
+
+    def of_frames(self, given: Input, source: str) -> Iterator[str]:
+        from protocol_specs.inspection.errors import InputError
+        from protocol_specs.inspection.frame_file import FrameFile
+        from protocol_specs.message import Kind
+
+        if self.kind not in {None, Kind.REQUEST, Kind.RESPONSE}:
+            raise InputError(source, "", f"--kind {self.options.kind} is of a message alone, and these are frames")
+        if self.options.api is not None:
+            self.declaration(source, self.kind or Kind.RESPONSE)
+        frames = FrameFile(source, kind=self.kind, api=self.options.api, version=self.version)
+        for number, (offset, frame, asked) in enumerate(frames.frames(given.file), start=1):
+            yield from self.frame(frame, asked, number=number, offset=offset)
+
+    def of_capture(self, given: Input, source: str) -> Iterator[str]:
+        import sys
+
+        from protocol_specs.inspection.capture_file import read_packets
+        from protocol_specs.inspection.capture_session import CapturedFrame, CaptureSession
+        from protocol_specs.message import Kind
+
+        forced = None if self.options.api is None else self.declaration(source, Kind.RESPONSE)
+        session = CaptureSession(source, port=self.port, forced=forced)
+        for event in session.events(read_packets(given.file, source)):
+            if isinstance(event, CapturedFrame):
+                if self.kind is None or event.frame.kind is self.kind:
+                    yield from self.captured(event)
+            elif self.options.json:
+                sys.stderr.write(f"{event.text}\n")
+            else:
+                yield f"-- {event.text}"
+
+    def frame(self, frame: DecodedFrame, asked: Asked | None, **place: int) -> Iterator[str]:
+        self.broken = self.broken or bool(frame.faults)
+        if self.options.json:
+            from protocol_specs.inspection.json_view import json_of_frame
+
+            yield _compact(json_of_frame(frame, **place, **({"answers": asked.number} if asked else {})))
+            return
+        start = f"frame {place['number']} at byte {place['offset']}: " if place else ""
+        answers = f", answers frame {asked.number}" if asked else ""
+        yield from self.tree(frame, f"{start}{_summary(frame)}{answers}")
+
+    def captured(self, captured: CapturedFrame) -> Iterator[str]:
+        frame, asked, time_ns = captured.frame, captured.answers, captured.time_ns
+        self.broken = self.broken or bool(frame.faults)
+        if self.options.json:
+            from protocol_specs.inspection.json_view import json_of_captured
+
+            yield _compact(json_of_captured(captured))
+            return
+        moment = ""
+        if time_ns is not None:
+            self.first_ns = time_ns if self.first_ns is None else self.first_ns
+            moment = f" {(time_ns - self.first_ns) / 1e9:.6f} s"
+        answers = ""
+        if asked is not None:
+            took = (
+                "" if time_ns is None or asked.time_ns is None else f" after {(time_ns - asked.time_ns) / 1e6:.3f} ms"
+            )
+            answers = f", answers frame {asked.number}{took}"
+        ends = f"{captured.source} -> {captured.destination}"
+        yield from self.tree(frame, f"frame {captured.number}{moment} {ends}: {_summary(frame)}{answers}")
+
+    def tree(self, frame: DecodedFrame, title: str) -> Iterator[str]:
+        from protocol_specs.inspection.tree_view import fault_lines, tree_lines
+
+        yield title
+        if not self.options.brief:
+            yield from tree_lines(frame)
+            yield ""
+            return
+        for remark in frame.faults:
+            yield from fault_lines(remark, frame.data, "broken")
 
 
 def _decode_lines(options: argparse.Namespace) -> int:
@@ -35,4 +197,37 @@ def _decode_lines(options: argparse.Namespace) -> int:
     name = options.input[0] if options.input else "-"
     with open_source(name) as file:
         print_lines(decode_lines(file, shown_name(name)))
-    return 0
+    return EXIT_READ
+
+
+def _form(options: argparse.Namespace) -> Form:
+    from protocol_specs.inspection.errors import InputError
+    from protocol_specs.inspection.input_form import Form
+
+    try:
+        return Form(options.format)
+    except ValueError:
+        forms = ", ".join(form.value for form in Form)
+        raise InputError("--format", "", f"no format {options.format!a}: the formats are {forms}") from None
+
+
+def _number(text: str | None, option: str, largest: int) -> int | None:
+    from protocol_specs.inspection.errors import InputError
+
+    if text is None:
+        return None
+    if not text.isdecimal() or len(text) > 9 or int(text) > largest:
+        raise InputError(option, "", f"{text!a}: expected a whole number from 0 to {largest}")
+    return int(text)
+
+
+def _summary(frame: DecodedFrame) -> str:
+    from protocol_specs.inspection.tree_view import summary
+
+    return summary(frame)
+
+
+def _compact(value: object) -> str:
+    import json
+
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,150 @@
+"""A client and a broker on one connection: their frames, each response with the request that it answers.
+
+Mirrors InFlightRequests and NetworkClient.parseResponse: a response says neither its API nor its version, only the
+correlation id of its request. A Produce with acks 0 is never answered. After SaslHandshake v0 the frames of both sides
+are bare SASL tokens until the next request.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from protocol_specs import registry
+from protocol_specs.errors import ProtocolError
+from protocol_specs.inspection.decoded_frame import (
+    DecodedFrame,
+    broken_size,
+    decode_request,
+    decode_response,
+    opaque_frame,
+)
+from protocol_specs.inspection.frame_cutter import FRAME_BYTES_MAX, is_request_start
+from protocol_specs.message import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from protocol_specs.message import Message
+
+OUTSTANDING_MAX: Final = 10_000
+"""How many requests without a response are remembered; the oldest is forgotten first."""
+
+_PRODUCE, _SASL_HANDSHAKE = 0, 17
+_SPANS_BEFORE_ACKS_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request that waits for its response: `number` is what the caller calls it."""
+
+    correlation_id: int
+    api_key: int
+    version: int
+    number: int
+    time_ns: int | None
+
+
+class Conversation:
+    """Which request each response answers. `forced` is the API and version of responses, when the user says so."""
+
+    __slots__ = ("_outstanding", "_tokens", "_tokens_expected", "forced")
+
+    def __init__(self, forced: tuple[type[Message], int] | None = None) -> None:
+        self.forced = forced
+        self._outstanding: deque[Asked] = deque()
+        self._tokens = False
+        self._tokens_expected = 0
+
+    def outstanding_ids(self) -> Iterable[int]:
+        """The correlation ids of the requests that wait, oldest first."""
+        return [asked.correlation_id for asked in self._outstanding]
+
+    def answers(self, data: bytes) -> bool:
+        """Whether a frame has the correlation id of a request that waits."""
+        return self.asked_of(data) is not None
+
+    def asked_of(self, data: bytes) -> Asked | None:
+        """The request that waits for this frame."""
+        if len(data) < 8:
+            return None
+        (correlation_id,) = struct.unpack_from(">i", data, 4)
+        for asked in self._outstanding:
+            if asked.correlation_id == correlation_id:
+                return asked
+        return None
+
+    def request(self, data: bytes, number: int, time_ns: int | None) -> DecodedFrame:
+        """Take a frame of the client, with its size."""
+        if _is_broken(data):
+            return broken_size(data, Kind.REQUEST, FRAME_BYTES_MAX)
+        if self._tokens and not is_request_start(data, 0):
+            self._tokens_expected += 1
+            return opaque_frame(data, Kind.REQUEST, "a SASL token, bare as after SaslHandshake v0")
+        frame = decode_request(data)
+        if frame.cls is not None and len(data) >= 12:
+            self._remember(frame, number, time_ns)
+        return frame
+
+    def response(self, data: bytes) -> tuple[DecodedFrame, Asked | None]:
+        """Take a frame of the broker, with its size; the request that it answers, when that is known."""
+        if _is_broken(data):
+            return broken_size(data, Kind.RESPONSE, FRAME_BYTES_MAX), None
+        asked = self.asked_of(data)
+        if asked is not None:
+            self._outstanding.remove(asked)
+        elif self._tokens_expected:
+            self._tokens_expected -= 1
+            return opaque_frame(data, Kind.RESPONSE, "a SASL token, bare as after SaslHandshake v0"), None
+        if self.forced is not None:
+            return decode_response(data, *self.forced), asked
+        if asked is None:
+            note = (
+                "its request is not here, and a response says neither its API nor its version: give --api and --version"
+            )
+            return opaque_frame(data, Kind.RESPONSE, note), None
+        return decode_response(data, registry.response_type(asked.api_key), asked.version), asked
+
+    def _remember(self, frame: DecodedFrame, number: int, time_ns: int | None) -> None:
+        assert frame.cls is not None
+        (correlation_id,) = struct.unpack_from(">i", frame.data, 8)
+        self._tokens = frame.cls.API_KEY == _SASL_HANDSHAKE and frame.version == 0
+        if frame.cls.API_KEY == _PRODUCE and _wants_no_answer(frame):
+            frame.notes.append("acks 0: the broker does not answer")
+            return
+        if len(self._outstanding) == OUTSTANDING_MAX:
+            self._outstanding.popleft()
+        self._outstanding.append(
+            Asked(
+                correlation_id=correlation_id,
+                api_key=frame.cls.API_KEY,
+                version=frame.version,
+                number=number,
+                time_ns=time_ns,
+            )
+        )
+
+
+def _is_broken(data: bytes) -> bool:
+    return len(data) < 4 or not 0 <= struct.unpack_from(">i", data)[0] <= FRAME_BYTES_MAX
+
+
+def _wants_no_answer(frame: DecodedFrame) -> bool:
+    return any(span.path == "acks" and span.value == 0 for span in frame.spans[:_SPANS_BEFORE_ACKS_MAX])
+
+
+def looks_like_request(data: bytes) -> bool:
+    """Whether a whole frame can be read as a request to its last byte."""
+    if not is_request_start(data, 0):
+        return False
+    from protocol_specs.framing import decode_request_header
+
+    try:
+        header, position = decode_request_header(memoryview(data)[4:])
+        request = registry.request_type(header.request_api_key)
+        _, end = request.decode_from(header.request_api_version, data, position + 4)
+    except ProtocolError:
+        return False
+    return end == len(data)
