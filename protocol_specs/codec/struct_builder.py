@@ -157,6 +157,7 @@ class _Tags(construct.Construct):  # type: ignore[misc]
         super().__init__()
         self.known = known
         self.of_other_versions = of_other_versions
+        self.flagbuildnone = True
 
     def _parse(self, stream: Any, context: Any, path: str) -> dict[str | int, Any]:
         found: dict[str | int, Any] = {}
@@ -208,28 +209,30 @@ def struct_for(cls: type[Message], version: int) -> construct.Struct[Any, Any]:
         from protocol_specs.errors import UnsupportedVersion
 
         raise UnsupportedVersion(cls.__name__, version, str(cls.VERSIONS))
-    return _struct(cls, version, flexible=cls.is_flexible(version))
+    return struct_reference(cls, version, flexible=cls.is_flexible(version))
 
 
-def _struct(cls: type[Struct], version: int, *, flexible: bool) -> construct.Struct[Any, Any]:
+def struct_reference(cls: type[Struct], version: int, *, flexible: bool) -> construct.Struct[Any, Any]:
+    """The reference of a struct inside of a message."""
     carried = [f for f in cls.FIELDS if version in f.versions]
-    parts = [f.name / _part(f, version, flexible=flexible) for f in carried if version not in f.tagged]
+    parts = [f.name / field_reference(f, version, flexible=flexible) for f in carried if version not in f.tagged]
     if flexible:
         tagged = [f for f in carried if version in f.tagged]
-        known = {f.tag: (f.name, _part(f, version, flexible=True)) for f in tagged if f.tag is not None}
+        known = {f.tag: (f.name, field_reference(f, version, flexible=True)) for f in tagged if f.tag is not None}
         others = [f.tag for f in cls.FIELDS if f.tag is not None and version not in f.tagged]
         parts.append("tags" / _Tags(known, others))
     return construct.Struct(*parts)
 
 
-def _part(f: Field, version: int, *, flexible: bool) -> Any:
+def field_reference(f: Field, version: int, *, flexible: bool) -> construct.Construct[Any, Any]:
+    """The reference of one field in a version; `flexible` says whether the version is."""
     nullable, flexible = version in f.nullable, flexible and f.flexible
     if isinstance(f.type, Array) and not isinstance(f.type.element, FieldType):
-        inner = _struct(f.type.element, version, flexible=flexible)
+        inner = struct_reference(f.type.element, version, flexible=flexible)
         return _Sequence(inner, flexible=flexible, nullable=nullable)
     if isinstance(f.type, FieldType):
         return primitive(f.type, flexible=flexible, nullable=nullable)
-    inner = _struct(f.type, version, flexible=flexible)
+    inner = struct_reference(f.type, version, flexible=flexible)
     return _Optional(inner, tagged=version in f.tagged) if nullable else inner
 
 

@@ -2,7 +2,7 @@
 
 Mirrors what ByteBufferLogInputStream, DefaultRecord and LegacyRecord read. The walk is slow, tolerant and bounded: it
 goes as far as the bytes can be believed, and says what it met. A batch is `batch[i]`, a message of magic 0 or 1 is
-`message[i]`; `i` counts both. Fields have the names of BatchHeader; records are `batch[2].record[3].header[0].value`.
+`message[i]`; `i` counts both (`message[0].value.message[1]` inside of a compressed one). Fields have the names of BatchHeader; records are `batch[2].record[3].header[0].value`.
 """
 
 from __future__ import annotations
@@ -420,7 +420,7 @@ class _RecordSetWalk:
         if nested:
             self.findings.append(self.finding(f"{path}.value", at, "a compressed message inside of a compressed one"))
             return
-        self.decompressed(f"{path}.value", at, value, codec, lambda _: self.record_set(path, nested=True))
+        self.decompressed(f"{path}.value", at, value, codec, lambda _: self.record_set(f"{path}.value", nested=True))
 
     def int32_sized(self, path: str, stop: int, type_name: str) -> bytes | None:
         start = self.cursor.position

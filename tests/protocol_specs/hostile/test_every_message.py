@@ -1,0 +1,192 @@
+"""Field trees and changes by field for every declared message and version, and for every record set of Java."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from protocol_specs import registry, strategies
+from protocol_specs.codec.annotate import annotate
+from protocol_specs.errors import MessageDecodeError
+from protocol_specs.fields import Array
+from protocol_specs.hostile import (
+    Mutation,
+    MutationError,
+    frame_paths,
+    message_paths,
+    mutate,
+    mutate_message,
+    mutate_record_set,
+)
+from protocol_specs.hostile.field_paths import every_path, find_node
+from protocol_specs.hostile.field_tree import path_of
+from protocol_specs.hostile.frame_tree import framed
+from protocol_specs.hostile.message_tree import message_tree
+from protocol_specs.hostile.record_tree import record_set_tree
+from protocol_specs.message import Kind
+from protocol_specs.messages.headers import (
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+    response_header_version,
+)
+from protocol_specs.records.record_spans import annotate_record_set
+from tests.protocol_specs.every_message import MESSAGES, any_message
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Message
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    with gzip.open(DATA / name, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def drawn_message(draw: st.DrawFn) -> tuple[type[Message], int, Message]:
+    cls, version = draw(any_message())
+    return cls, version, draw(strategies.message(cls, version))
+
+
+messages = st.composite(drawn_message)()
+
+
+def test_the_tree_of_every_vector_keeps_its_bytes_and_finds_its_paths() -> None:
+    for vector in lines_of("message_vectors.jsonl.gz"):
+        cls, data = registry.find(vector["api"], Kind(vector["kind"])), bytes.fromhex(vector["hex"])
+        tree, stop = message_tree(cls, vector["version"], data, 0)
+        assert tree.render() == data, vector
+        assert stop == len(data), vector
+        for path in every_path(tree):
+            assert path_of(find_node(tree, path)) == path, (vector, path)
+
+
+def test_the_tree_of_every_record_set_keeps_its_bytes_and_finds_every_annotated_path() -> None:
+    for vector in lines_of("record_batches.jsonl.gz"):
+        data = bytes.fromhex(vector["hex"])
+        tree = record_set_tree(data)
+        assert tree.render() == data, vector["case"]
+        assert tree.unread == "", vector["case"]
+        for span in annotate_record_set(data, path="").spans:
+            in_a_control_record = span.within.endswith((".record[0].key", ".record[0].value"))
+            if not in_a_control_record:
+                assert find_node(tree, span.path.removeprefix(".")) is not None, (vector["case"], span.path)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(messages)
+def test_every_annotated_field_is_found_in_the_tree(drawn: tuple[type[Message], int, Message]) -> None:
+    cls, version, message = drawn
+    data = message.encode(version)
+    tree, _ = message_tree(cls, version, data, 0)
+    assert tree.render() == data
+    for span in annotate(cls, version, data):
+        assert find_node(tree, span.path) is not None
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(messages, st.data())
+def test_repeating_an_element_is_what_encoding_it_twice_is(
+    drawn: tuple[type[Message], int, Message], data: st.DataObject
+) -> None:
+    cls, version, message = drawn
+    arrays = [
+        f.name
+        for f in cls.FIELDS
+        if isinstance(f.type, Array) and version in f.versions and version not in f.tagged and getattr(message, f.name)
+    ]
+    if not arrays:
+        return
+    body = message.encode(version)
+    name = data.draw(st.sampled_from(arrays))
+    elements = getattr(message, name)
+    index = data.draw(st.integers(0, len(elements) - 1))
+    twice = mutate_message(cls, version, body, [Mutation.duplicate(f"{name}[{index}]")])
+    setattr(message, name, [*elements[: index + 1], *elements[index:]])
+    assert twice == message.encode(version)
+    assert mutate_message(cls, version, twice, [Mutation.delete(f"{name}[{index}]")]) == body
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(messages, st.data())
+def test_setting_a_field_is_what_encoding_its_value_is(
+    drawn: tuple[type[Message], int, Message], data: st.DataObject
+) -> None:
+    cls, version, message = drawn
+    other = data.draw(strategies.message(cls, version))
+    fields = [f.name for f in cls.FIELDS if version in f.versions and version not in f.tagged]
+    if not fields:
+        return
+    name = data.draw(st.sampled_from(fields))
+    changed = mutate_message(cls, version, message.encode(version), [Mutation.set(name, getattr(other, name))])
+    setattr(message, name, getattr(other, name))
+    assert changed == message.encode(version)
+
+
+OPERATIONS = (
+    Mutation.set,
+    lambda path, _: Mutation.set(path, None),
+    lambda path, amount: Mutation.set(path, b"\xff" * amount),
+    lambda path, amount: Mutation.raw(path, b"\x80" * amount),
+    lambda path, amount: Mutation.lengthen(path, by=amount),
+    lambda path, amount: Mutation.shorten(path, by=amount),
+    lambda path, amount: Mutation.cut(path, offset=amount),
+    lambda path, amount: Mutation.cut(path, offset=amount, of=path.rpartition(".")[0]),
+    lambda path, amount: Mutation.duplicate(path, times=amount),
+    lambda path, _: Mutation.delete(path),
+)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(messages, st.data())
+def test_any_changes_anywhere_give_bytes_or_say_why_not(
+    drawn: tuple[type[Message], int, Message], data: st.DataObject
+) -> None:
+    cls, version, message = drawn
+    body = message.encode(version)
+    paths = message_paths(cls, version, body)
+    if not paths:
+        return
+    mutations = [
+        data.draw(st.sampled_from(OPERATIONS))(data.draw(st.sampled_from(paths)), data.draw(st.integers(0, 300)))
+        for _ in range(data.draw(st.integers(1, 3)))
+    ]
+    with contextlib.suppress(MutationError, MessageDecodeError):
+        cls.decode(version, mutate_message(cls, version, body, mutations, reframe=data.draw(st.booleans())))
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(strategies.record_batches(max_size=4).map(lambda drawn: drawn[0]), st.data())
+def test_any_changes_of_a_record_set_give_bytes_or_say_why_not(batch: bytes, data: st.DataObject) -> None:
+    paths = list(every_path(record_set_tree(batch)))
+    path = data.draw(st.sampled_from(paths))
+    mutation = data.draw(st.sampled_from(OPERATIONS))(path, data.draw(st.integers(0, 40)))
+    with contextlib.suppress(MutationError):
+        annotate_record_set(mutate_record_set(batch, [mutation], reframe=data.draw(st.booleans())))
+
+
+@pytest.mark.parametrize("kind", [Kind.REQUEST, Kind.RESPONSE])
+def test_every_frame_has_a_tree_with_its_size_and_header_beside_the_fields(kind: Kind) -> None:
+    for cls, version in MESSAGES:
+        if cls.KIND is not kind:
+            continue
+        assert {"frame_size", "header"}.isdisjoint(f.name for f in cls.FIELDS)
+        if kind is Kind.REQUEST:
+            header_version = request_header_version(cls, version)
+            header = RequestHeader(request_api_key=cls.API_KEY, request_api_version=version).encode(header_version)
+        else:
+            header = ResponseHeader(correlation_id=1).encode(response_header_version(cls, version))
+        frame = framed(header + cls().encode(version))
+        assert mutate(frame, cls.API_KEY, kind, version, []) == frame
+        assert "header.correlation_id" in frame_paths(frame, cls.API_KEY, kind, version)
+        changed = mutate(frame, cls.API_KEY, kind, version, [Mutation.set("header.correlation_id", 9)])
+        assert changed[:4] == frame[:4]
+        assert len(changed) == len(frame)
