@@ -6,12 +6,14 @@ error codes, so that it cannot disagree with the codec. `pages` is deterministic
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import lookup, registry, release_history, releases
 from protocol_specs.layout import field_rows, header_version, versions_text
 from protocol_specs.reference_tables import error_codes_page, releases_page, table, types_page
 from protocol_specs.version_changes import Change, history
+from protocol_specs.wire_layout import stands_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +36,9 @@ _FAMILIES: Final[Mapping[str, tuple[str, str]]] = {
     "other": ("other-schemas.md", "Control records, the consumer protocol and files"),
 }
 """The pages of the schemas that are neither request nor response: family -> (file, title)."""
+
+
+_LOG: Final = re.compile(r"\b__\w+")
 
 
 def pages() -> dict[str, str]:
@@ -193,12 +198,12 @@ def _family_page(title: str, subjects: Sequence[Subject]) -> Iterator[str]:
         yield f"## {subject.name}"
         yield ""
         yield f"{_purpose(subject)[0].upper()}{_purpose(subject)[1:]}."
-        yield from (text.replace(subject.family, f"`{subject.family}`") for text in subject.details)
+        yield from (_LOG.sub(r"`\g<0>`", text) for text in subject.details)
         for cls in subject.declarations:
             yield ""
             yield f"### {cls.__name__}"
             yield ""
-            yield f"Versions {cls.VERSIONS}, flexible {_flexible(cls)}."
+            yield f"Versions {cls.VERSIONS}, flexible {_flexible(cls)}{_before(cls)}."
             yield ""
             yield from _fields(cls)
             changed = {version: found for version, found in history(cls).items() if found}
@@ -209,6 +214,12 @@ def _family_page(title: str, subjects: Sequence[Subject]) -> Iterator[str]:
                 )
     yield ""
     yield f"[All APIs]({INDEX}), [how values are encoded](types.md)"
+
+
+def _before(cls: type[Message]) -> str:
+    """What stands before the newest version, as the end of a sentence."""
+    before = stands_after(cls, cls.VERSIONS.highest)
+    return f"; v{cls.VERSIONS.highest} stands after {before}" if before else ""
 
 
 def _flexible(cls: type[Message]) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import UnsupportedVersion
 from protocol_specs.fields import Array, FieldType, FixedType
-from protocol_specs.layout import struct_of
+from protocol_specs.layout import header_version, struct_of
+from protocol_specs.message import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,6 +81,16 @@ class WirePart:
 TAG_SECTION: Final = "(tags)"
 """The name of the part that is no field."""
 
+_BEHIND_THEIR_VERSION: Final = (
+    "ConsumerProtocolAssignment",
+    "ConsumerProtocolSubscription",
+    "ControlRecordTypeSchema",
+    "DefaultPrincipalData",
+    "EndTxnMarker",
+    "ProducerSnapshot",
+)
+"""What Kafka writes by MessageUtil.toVersionPrefixedByteBuffer."""
+
 
 def wire_parts(cls: type[Message], version: int) -> list[WirePart]:
     """The parts of one version, in the order of their bytes; raise UnsupportedVersion."""
@@ -88,9 +99,26 @@ def wire_parts(cls: type[Message], version: int) -> list[WirePart]:
     return list(_parts(cls, version, flexible=cls.is_flexible(version), depth=0))
 
 
+def stands_after(cls: type[Message], version: int) -> str | None:
+    """What comes before the first part of a message wherever it is written; None where nothing does."""
+    header = header_version(cls, version)
+    if header is not None:
+        return f"{cls.KIND.value} header {header}"
+    if cls.KIND is Kind.HEADER:
+        return "int32 size of what follows"
+    if cls.KIND is Kind.COORDINATOR_KEY:
+        return f"int16 record type {cls.RECORD_TYPE}"
+    if cls.KIND is Kind.METADATA:
+        return f"uvarints frame version 1, record type {cls.RECORD_TYPE}, version {version}"
+    if cls.KIND is Kind.COORDINATOR_VALUE or cls.__name__ in _BEHIND_THEIR_VERSION:
+        return f"int16 version {version}"
+    return None
+
+
 def legend(parts: Sequence[WirePart]) -> list[tuple[str, str]]:
     """What the encodings in these parts mean, in the order of LEGEND, those of plain numbers left out."""
-    used = {part.encoding for part in parts if not part.encoding.startswith(("int", "uint", "float"))}
+    named = {name for part in parts for name in (part.encoding, part.element) if name is not None}
+    used = {name for name in named if not name.startswith(("int", "uint", "float"))}
     if any(name == "tag section" or name.startswith("compact") for name in used):
         used.add("uvarint")
     return [(name, meaning) for name, meaning in LEGEND.items() if name in used]

@@ -6,7 +6,7 @@ import pytest
 
 from protocol_specs import registry
 from protocol_specs.errors import UnsupportedVersion
-from protocol_specs.wire_layout import LEGEND, TAG_SECTION, legend, wire_parts
+from protocol_specs.wire_layout import LEGEND, TAG_SECTION, legend, stands_after, wire_parts
 from tests.protocol_specs.every_message import for_every_message
 
 if TYPE_CHECKING:
@@ -122,6 +122,31 @@ def test_the_legend_explains_what_is_used_and_no_more() -> None:
         "tag section",
     ]
     assert legend(wire_parts(registry.response_type(12), 0)) == []
+
+
+def test_the_legend_explains_the_elements_of_arrays() -> None:
+    names = [name for name, _ in legend(wire_parts(registry.request_type(10), 4))]
+    assert names == ["uvarint", "compact string", "compact array", "tag section"]
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "before"),
+    [
+        ("RequestHeader", 2, "int32 size of what follows"),
+        ("GroupMetadataKey", 0, "int16 record type 2"),
+        ("GroupMetadataValue", 4, "int16 version 4"),
+        ("PartitionRecord", 1, "uvarints frame version 1, record type 3, version 1"),
+        ("ConsumerProtocolSubscription", 3, "int16 version 3"),
+        ("LeaderChangeMessage", 0, None),
+    ],
+)
+def test_what_stands_before_a_message_is_told(name: str, version: int, before: str | None) -> None:
+    assert stands_after(registry.schema_type(name), version) == before
+
+
+def test_headers_stand_before_apis() -> None:
+    assert stands_after(registry.request_type(0), 9) == "request header 2"
+    assert stands_after(registry.response_type(18), 4) == "response header 0"
 
 
 def test_a_version_that_is_not_there_is_refused() -> None:

@@ -118,9 +118,8 @@ def header_text(cls: type[Message]) -> str:
 
 
 def _version_lines(subject: Subject, version: int) -> Iterator[str]:
-    from protocol_specs.layout import header_version
     from protocol_specs.text_columns import columns, paragraph
-    from protocol_specs.wire_layout import legend, wire_parts
+    from protocol_specs.wire_layout import legend, stands_after, wire_parts
 
     yield from paragraph(subject.summary)
     everything = []
@@ -133,9 +132,9 @@ def _version_lines(subject: Subject, version: int) -> Iterator[str]:
         said = [f"{cls.__name__} v{version}", "flexible" if cls.is_flexible(version) else "not flexible"]
         if version in cls.UNSTABLE:
             said.append("unstable")
-        if (header := header_version(cls, version)) is not None:
-            said.append(f"after {cls.KIND.value} header {header}")
-        yield ", ".join(said) + ("" if parts else ": no bytes")
+        if (before := stands_after(cls, version)) is not None:
+            said.append(f"after {before}")
+        yield from paragraph(", ".join(said) + ("" if parts else ": no bytes"))
         tags = [f"tag {part.tag}: " if part.tag is not None else "" for part in parts]
         yield from columns(
             [("  " * part.depth + tag + part.name, part.text) for part, tag in zip(parts, tags, strict=True)],
@@ -162,7 +161,7 @@ def _json(subject: Subject, version: int | None) -> dict[str, Any]:
 
 def _message_json(cls: type[Message], version: int | None) -> dict[str, Any]:
     from protocol_specs.layout import field_rows, header_version
-    from protocol_specs.wire_layout import wire_parts
+    from protocol_specs.wire_layout import stands_after, wire_parts
 
     made: dict[str, Any] = {"name": cls.__name__, "kind": cls.KIND.value}
     if version is None:
@@ -176,8 +175,8 @@ def _message_json(cls: type[Message], version: int | None) -> dict[str, Any]:
         {"name": part.name, "depth": part.depth, "encoding": part.encoding, "element": part.element, "tag": part.tag}
         for part in wire_parts(cls, version)
     ]
-    flexible, header = cls.is_flexible(version), header_version(cls, version)
-    return made | {"version": version, "flexible": flexible, "header_version": header, "layout": parts}
+    made |= {"version": version, "flexible": cls.is_flexible(version), "header_version": header_version(cls, version)}
+    return made | {"after": stands_after(cls, version), "layout": parts}
 
 
 def _field_json(row: FieldRow) -> dict[str, Any]:
