@@ -60,3 +60,52 @@ def test_an_unknown_release_is_refused_with_the_nearest_name() -> None:
         releases.get("4.3.1", Mode.ZOOKEEPER)
     error = UnknownRelease("x", ["1.0.2"])
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_every_minor_release_from_0_8_0_to_4_3_1_is_there() -> None:
+    minors = [
+        *(f"2.{minor}" for minor in range(9)),
+        *(f"3.{minor}" for minor in range(10)),
+        *(f"4.{m}" for m in range(4)),
+    ]
+    assert [
+        minor
+        for minor in ("0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", *minors)
+        if not releases.get(minor)
+    ] == []
+    assert releases.names()[:3] == ["0.8.0", "0.8.1", "0.8.2.2"]
+    assert releases.names()[-2:] == ["4.3.0", "4.3.1"]
+
+
+def test_zookeeper_ends_with_3_9_and_kraft_begins_with_2_8() -> None:
+    modes = {name: [release.mode for release in releases.modes(name)] for name in releases.names()}
+    assert next(name for name, found in modes.items() if Mode.KRAFT in found) == "2.8.2"
+    assert [name for name, found in modes.items() if Mode.ZOOKEEPER in found][-1] == "3.9.2"
+    assert releases.modes("3.7") == (releases.get("3.7", Mode.ZOOKEEPER), releases.get("3.7", Mode.KRAFT))
+
+
+def test_features_came_with_api_versions_v3_and_those_from_level_0_with_v4() -> None:
+    for name in releases.names():
+        for release in releases.modes(name):
+            for table in release.listeners.values():
+                newest = table.api_versions[18].highest if 18 in table.api_versions else 0
+                assert list(table.features) == [version for version in (3, 4) if version <= newest]
+                for version, features in table.features.items():
+                    assert version == 4 or 0 not in {levels.lowest for levels in features.supported.values()}
+
+
+def test_zookeeper_brokers_send_an_epoch_of_finalized_features_from_2_7_on() -> None:
+    sent = {name: releases.get(name, Mode.ZOOKEEPER).listeners["broker"].features for name in ("2.6", "2.7", "3.9")}
+    assert [features[3].finalized_epoch_sent for features in sent.values()] == [False, True, True]
+    kraft = {name: releases.get(name, Mode.KRAFT).listeners["broker"].features for name in ("3.2", "3.3")}
+    assert [features[3].finalized_epoch_sent for features in kraft.values()] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("asked", "nearest"), [("3.7.1", "3.7.2"), ("5.0", "4.3.1"), ("4", "4.3.1"), ("v3.7", "3.7.2")]
+)
+def test_the_nearest_release_is_one_with_the_same_numbers_or_the_one_below(asked: str, nearest: str) -> None:
+    with pytest.raises(UnknownRelease) as refusal:
+        releases.get(asked)
+    expected = f"no broker release '{asked}' is known; did you mean {nearest}? (known: 34 from 0.8.0 to 4.3.1)"
+    assert str(refusal.value) == expected
