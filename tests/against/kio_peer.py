@@ -1,17 +1,23 @@
-"""Our messages through kio's codec: converted to its entities, encoded and decoded by them, converted back."""
+"""Our messages through kio's codec: converted to its entities, encoded and decoded by them, converted back.
+
+kio has what brokers 4.0 and later have, headers and some schemas of records among it.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
 import io
+import re
 import uuid
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
-from kio.index import UnknownEntity, load_request_schema, load_response_schema
+from kio.index import UnknownEntity, load_entity_schema
 from kio.schema.errors import ErrorCode
+from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
+from kio.static.constants import EntityType
 
 from protocol_specs.fields import Array, Uuid
 from protocol_specs.message import Kind, Struct
@@ -25,14 +31,23 @@ if TYPE_CHECKING:
 
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_ENTITY_TYPES = {
+    Kind.REQUEST: EntityType.request,
+    Kind.RESPONSE: EntityType.response,
+    Kind.HEADER: EntityType.header,
+    Kind.DATA: EntityType.data,
+}
 
 
 @cache
 def peer_class(cls: type[Message], version: int) -> Any:
     """kio's class of a message version, None when it has none."""
-    load = load_request_schema if cls.KIND is Kind.REQUEST else load_response_schema
+    if cls.KIND not in _ENTITY_TYPES:
+        return None
+    is_api = cls.KIND in {Kind.REQUEST, Kind.RESPONSE}
+    name = api_key_map.get(cls.API_KEY, "") if is_api else _snake_case(cls.__name__)
     try:
-        return load(cls.API_KEY, version)
+        return load_entity_schema(name, version, _ENTITY_TYPES[cls.KIND])
     except UnknownEntity:
         return None
 
@@ -62,6 +77,11 @@ def decode(cls: type[Message], version: int, data: bytes) -> Message:
     return from_peer(cls, version, theirs)
 
 
+def _snake_case(name: str) -> str:
+    """`KRaftVersionRecord` -> `k_raft_version_record`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 def typed_fields(cls: type[Struct], peer: Any, version: int, prefix: str = "") -> Iterator[tuple[str, str]]:
     """The path of each field of a version, and the type that kio gives it where that is narrower than Kafka's."""
     for f, theirs in _pairs(cls, peer, version):
@@ -69,16 +89,23 @@ def typed_fields(cls: type[Struct], peer: Any, version: int, prefix: str = "") -
         if isinstance(inner, type) and issubclass(inner, Struct):
             yield from typed_fields(inner, _entity(theirs.type), version, f"{prefix}{f.name}.")
         else:
-            yield prefix + f.name, theirs.metadata["kafka_type"]
+            yield prefix + f.name, _kafka_type(theirs)
+
+
+def _kafka_type(theirs: Any) -> str:
+    """kio's type of a field; a point in time that may be none has a question mark."""
+    kafka_type: str = theirs.metadata["kafka_type"]
+    return f"{kafka_type}?" if kafka_type == "datetime_i64" and type(None) in get_args(theirs.type) else kafka_type
 
 
 @cache
 def _pairs(cls: type[Struct], peer: Any, version: int) -> list[tuple[Field, Any]]:
-    """Our fields beside kio's: it declares the same ones in the same order, without the unit in a name."""
+    """Our fields beside kio's: it declares the same ones in the same order, without the unit in a name, and
+    with a stroke after a name that Python has."""
     carried = [f for f in cls.FIELDS if version in f.versions]
     pairs = list(zip(carried, dataclasses.fields(peer), strict=True))
     for ours, theirs in pairs:
-        assert theirs.name in {ours.name, ours.name.removesuffix("_ms")}, (ours, theirs.name)
+        assert theirs.name in {ours.name, f"{ours.name}_", ours.name.removesuffix("_ms")}, (ours, theirs.name)
     return pairs
 
 
@@ -105,7 +132,7 @@ def _value_to_peer(field_type: FieldType | type[Struct], value: Any, theirs: Any
     match theirs.metadata["kafka_type"]:
         case "error_code":
             return ErrorCode(value)
-        case "timedelta_i32":
+        case "timedelta_i32" | "timedelta_i64":
             return value * _MILLISECOND
         case "datetime_i64":
             return None if value == -1 else _EPOCH + value * _MILLISECOND
@@ -117,17 +144,17 @@ def _value_to_peer(field_type: FieldType | type[Struct], value: Any, theirs: Any
 
 def _struct_from_peer(cls: type[Struct], theirs: Any, version: int) -> Any:
     pairs = _pairs(cls, type(theirs), version)
-    return cls(**{f.name: _value_from_peer(f, f.type, getattr(theirs, field.name), version) for f, field in pairs})
+    return cls(**{f.name: _value_from_peer(f.type, getattr(theirs, field.name), field, version) for f, field in pairs})
 
 
-def _value_from_peer(f: Field, field_type: FieldType | type[Struct], value: Any, version: int) -> Any:
+def _value_from_peer(field_type: FieldType | type[Struct], value: Any, theirs: Any, version: int) -> Any:
     if field_type is Uuid:
         return ZERO_UUID if value is None else value.bytes
     if value is None:
         # kio reads -1 milliseconds as no time at all.
-        return -1 if f.name.endswith("_time_ms") else None
+        return -1 if theirs.metadata.get("kafka_type") == "datetime_i64" else None
     if isinstance(field_type, Array):
-        return [_value_from_peer(f, field_type.element, item, version) for item in value]
+        return [_value_from_peer(field_type.element, item, theirs, version) for item in value]
     if isinstance(field_type, type):
         return _struct_from_peer(field_type, value, version)
     if isinstance(value, dt.timedelta):

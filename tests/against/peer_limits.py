@@ -1,0 +1,143 @@
+"""Where an independent codec carries less than Kafka does, or is wrong: the table of exceptions, each with its reason.
+
+What stands here is drawn around, as narrowly as it can be: values of a field, never a version. Each limit has a message
+beyond it, on which the peer is seen to fail; Kafka's own classes read all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from hypothesis import strategies as st
+from kio.schema.errors import ErrorCode
+
+from protocol_specs.messages.api_versions import ApiVersionsResponse
+from protocol_specs.messages.create_delegation_token import CreateDelegationTokenResponse
+from protocol_specs.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from protocol_specs.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from protocol_specs.messages.heartbeat import HeartbeatResponse
+from protocol_specs.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from protocol_specs.version_range import VersionRange
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from protocol_specs.message import Message
+
+KIO: Final = "kio"
+KAFKA_PYTHON: Final = "kafka-python"
+_SECONDS_MAX: Final = 253_402_300_799
+"""The last second of the year 9999."""
+_LENGTH_EXACT: Final = 2**50
+"""Up to here a float of seconds says each millisecond."""
+_POINT_EXACT: Final = 2**42
+"""Up to here (the year 2109) a float of seconds says each microsecond."""
+_POINTS: Final = st.integers(0, _POINT_EXACT) | st.integers(0, _SECONDS_MAX).map(lambda seconds: 1000 * seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """What a peer cannot carry, and why. `values` is drawn instead; None where it is tags that are left out.
+
+    `beyond`, in `version`, is a message on which the peer is seen to fail.
+    """
+
+    peer: str
+    where: str
+    reason: str
+    beyond: Message
+    version: int
+    values: SearchStrategy[Any] | None = None
+    versions: VersionRange = field(default_factory=lambda: VersionRange.parse("0+"))
+
+
+def _produced(log_append_time_ms: int) -> ProduceResponse:
+    partition = PartitionProduceResponse(index=0, log_append_time_ms=log_append_time_ms)
+    return ProduceResponse(responses=[TopicProduceResponse(name="t", partition_responses=[partition])])
+
+
+def _with_unknown_tag(message: Message) -> Message:
+    message.unknown_tags = [(99, b"x")]
+    return message
+
+
+def _with_a_tag_inside_a_tag() -> FetchResponse:
+    epoch = EpochEndOffset(epoch=1)
+    epoch.unknown_tags = [(99, b"x")]
+    return FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData(diverging_epoch=epoch)])])
+
+
+_DATETIMES: Final = (
+    "kio's points in time are datetimes from 1970 to 9999, read by way of a float of seconds, which loses milliseconds "
+    "from the year 2246 on"
+)
+
+KIO_TYPES: Final[dict[str, Limit]] = {
+    "error_code": Limit(
+        peer=KIO,
+        where="every error code",
+        reason="kio's error codes are an enumeration: it refuses a number that has no name in its list",
+        values=st.sampled_from([code.value for code in ErrorCode]),
+        beyond=HeartbeatResponse(error_code=1000),
+        version=4,
+    ),
+    "datetime_i64": Limit(
+        peer=KIO,
+        where="points in time that kio never takes for none",
+        reason=f"{_DATETIMES}; it refuses -1 (none) too, where Kafka's definition has no default of -1",
+        values=_POINTS,
+        beyond=CreateDelegationTokenResponse(issue_timestamp_ms=-1),
+        version=2,
+    ),
+    "datetime_i64?": Limit(
+        peer=KIO,
+        where="points in time that kio takes for none at -1",
+        reason=_DATETIMES,
+        values=st.just(-1) | _POINTS,
+        beyond=_produced(1000 * _SECONDS_MAX + 999),
+        version=9,
+    ),
+    "timedelta_i64": Limit(
+        peer=KIO,
+        where="milliseconds of 64 bits",
+        reason="kio's timedelta holds fewer than an int64 does, and is written by way of a float of seconds",
+        values=st.integers(-_LENGTH_EXACT, _LENGTH_EXACT),
+        beyond=ExpireDelegationTokenRequest(expiry_time_period_ms=2**62),
+        version=2,
+    ),
+}
+"""By the type that kio gives a field; a question mark is behind the type of a field that may be None."""
+
+KAFKA_PYTHON_FIELDS: Final[dict[tuple[str, str], Limit]] = {
+    ("ApiVersionsResponse", "error_code"): Limit(
+        peer=KAFKA_PYTHON,
+        where="the error code of ApiVersionsResponse v1 and later",
+        reason="its reader takes every answer with an error for version 0, not only one that it cannot read (KIP-511)",
+        values=st.just(0),
+        versions=VersionRange.parse("1+"),
+        beyond=ApiVersionsResponse(error_code=41),
+        version=3,
+    ),
+}
+"""By message and field."""
+
+TAG_LIMITS: Final[tuple[Limit, ...]] = (
+    Limit(
+        peer=KIO,
+        where="every tag that a declaration does not know",
+        reason="kio raises KeyError at an unknown tag, which KIP-482 says to pass over",
+        beyond=_with_unknown_tag(HeartbeatResponse()),
+        version=4,
+    ),
+    Limit(
+        peer=KAFKA_PYTHON,
+        where="tags inside a struct that is itself in a tag",
+        reason="kafka-python asserts that such a struct has no tags of its own",
+        beyond=_with_a_tag_inside_a_tag(),
+        version=12,
+    ),
+)
+
+LIMITS: Final[tuple[Limit, ...]] = (*KIO_TYPES.values(), *KAFKA_PYTHON_FIELDS.values(), *TAG_LIMITS)
+"""All of them."""
