@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_scenarios.commands import protocol_diff, protocol_docs, protocol_list, protocol_releases, protocol_show
+from broker_scenarios.commands import (
+    protocol_coverage,
+    protocol_diff,
+    protocol_docs,
+    protocol_hostile,
+    protocol_list,
+    protocol_releases,
+    protocol_show,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +24,8 @@ SUBCOMMANDS: Final[tuple[Callable[[argparse._SubParsersAction[argparse.ArgumentP
     protocol_diff.add,
     protocol_releases.add,
     protocol_docs.add,
+    protocol_coverage.add,
+    protocol_hostile.add,
 )
 """What declares each subcommand, in the order in which help lists them."""
 
