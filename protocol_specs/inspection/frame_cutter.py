@@ -6,6 +6,7 @@ something) a request is recognised by its header, a response by the correlation 
 
 from __future__ import annotations
 
+import codecs
 import re
 import struct
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ _VERSIONS_MAX: Final = 64
 _CLIENT_ID_BYTES_MAX: Final = 1024
 _REQUEST_START: Final = re.compile(rb"(?=[\x00-\x06]...\x00[\x00-\x5c]\x00[\x00-\x3f])", re.DOTALL)
 _SIZE: Final = struct.Struct(">i")
+_UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
 class FrameCutter:
@@ -140,12 +142,13 @@ def is_request_start(data: bytes, position: int) -> bool:
     if not -1 <= length <= min(size - 10, _CLIENT_ID_BYTES_MAX):
         return False
     client_id = data[position + 14 : position + 14 + max(0, length)]
-    return len(client_id) == max(0, length) and _is_text(client_id)
+    return _is_text(client_id)
 
 
 def _is_text(data: bytes) -> bool:
+    """Whether bytes are printable UTF-8, of which the end may be missing."""
     try:
-        return data.decode("utf-8").isprintable()
+        return _UTF8().decode(data).isprintable()
     except UnicodeDecodeError:
         return False
 

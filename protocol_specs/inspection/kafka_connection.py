@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from protocol_specs.inspection.byte_stream import ByteStream, Gap, Piece
 from protocol_specs.inspection.conversation import Conversation, looks_like_request
 from protocol_specs.inspection.frame_cutter import FrameCutter, is_request_start, request_start, response_start
-from protocol_specs.inspection.tcp_segment import SYN
+from protocol_specs.inspection.tcp_segment import ACK, SYN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,12 +103,14 @@ class KafkaConnection:
         self.had_payload = self.had_payload or bool(segment.payload)
         if self.no_kafka:
             return
+        # What is acknowledged was there before this segment was sent.
+        if segment.flags & ACK:
+            stream = self.directions[segment.destination].stream
+            yield from self._pieces(segment.destination, stream.acknowledged(segment.acknowledgement))
         if segment.payload or segment.cut:
             sequence = segment.sequence + (1 if segment.flags & SYN else 0)
             stream = self.directions[segment.source].stream
             yield from self._pieces(segment.source, stream.receive(sequence % 2**32, segment.payload, segment.cut))
-        stream = self.directions[segment.destination].stream
-        yield from self._pieces(segment.destination, stream.acknowledged(segment.acknowledgement))
 
     def finish(self) -> Iterator[tuple[Party, bytes | Gap]]:
         """Nothing more comes: what waits for missing bytes comes out without them."""

@@ -1,0 +1,71 @@
+"""Frames one after the other: which are requests, which answer them, and what the user may say about them."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from protocol_specs.errors import UnknownApi
+from protocol_specs.inspection.errors import InputError
+from protocol_specs.inspection.frame_file import FrameFile
+from protocol_specs.message import Kind
+from tests.protocol_specs.inspection.captures import answered, asked, asked_versions, refused_versions
+
+
+def told(data: bytes, *, kind: Kind | None = None, api: str | None = None, version: int | None = None) -> list[str]:
+    frames = FrameFile("f", kind=kind, api=api, version=version).frames(io.BytesIO(data))
+    return [
+        f"{offset} {frame.api} v{frame.version} {frame.kind.value if frame.kind else None}"
+        f"{f' to {asked_.number}' if asked_ else ''}{' !' if frame.faults else ''}"
+        for offset, frame, asked_ in frames
+    ]
+
+
+def test_requests_and_the_answers_to_them_are_told_apart() -> None:
+    data = asked(1) + answered(1) + asked_versions(2, 4) + refused_versions(2)
+    at = [0, len(asked(1)), len(asked(1) + answered(1)), len(data) - len(refused_versions(2))]
+    assert told(data) == [
+        f"{at[0]} Metadata v9 request",
+        f"{at[1]} Metadata v9 response to 1",
+        f"{at[2]} ApiVersions v4 request",
+        f"{at[3]} ApiVersions v0 response to 3",
+    ]
+
+
+def test_pipelined_requests_are_answered_by_correlation_id() -> None:
+    frames = asked(5) + asked(6) + answered(5) + answered(6)
+    assert [line.split(" ", 1)[1] for line in told(frames)] == [
+        "Metadata v9 request",
+        "Metadata v9 request",
+        "Metadata v9 response to 1",
+        "Metadata v9 response to 2",
+    ]
+
+
+def test_responses_alone_need_the_api_and_the_version() -> None:
+    assert told(answered(1), kind=Kind.RESPONSE, api="Metadata", version=9) == ["0 Metadata v9 response"]
+    assert told(answered(1) + asked(1), api="metadata", version=9) == [
+        "0 Metadata v9 response",
+        f"{len(answered(1))} Metadata v9 request",
+    ]
+    with pytest.raises(InputError, match="a response says neither its API nor its version: give --api and --version"):
+        told(answered(1), kind=Kind.RESPONSE)
+    with pytest.raises(UnknownApi, match="did you mean Metadata"):
+        told(answered(1), kind=Kind.RESPONSE, api="Metadatum", version=9)
+
+
+def test_a_request_can_be_read_as_another_version() -> None:
+    assert told(asked(1), kind=Kind.REQUEST, api="Metadata", version=8) == ["0 Metadata v8 request !"]
+
+
+def test_a_last_frame_that_is_not_whole_is_shown_as_far_as_it_goes() -> None:
+    assert told(asked(1) + asked(2)[:-2])[1].endswith("Metadata v9 request !")
+    assert told(asked(1) + b"\0\0") == ["0 Metadata v9 request", f"{len(asked(1))}  v0 request !"]
+
+
+def test_after_an_unbelievable_size_nothing_can_be_framed() -> None:
+    assert told(asked(1) + b"\xff\xff\xff\xff" + bytes(10_000)) == [
+        "0 Metadata v9 request",
+        f"{len(asked(1))}  v0 None !",
+    ]
