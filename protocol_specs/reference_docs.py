@@ -13,6 +13,7 @@ from protocol_specs import lookup, registry, release_history, releases
 from protocol_specs.layout import field_rows, header_version, versions_text
 from protocol_specs.reference_tables import error_codes_page, releases_page, table, types_page
 from protocol_specs.version_changes import Change, history
+from protocol_specs.version_notes import version_note
 from protocol_specs.wire_layout import stands_after
 
 if TYPE_CHECKING:
@@ -132,13 +133,13 @@ def _api_page(subject: Subject) -> Iterator[str]:
 
 
 def _version_rows(api_key: int, request: type[Message], response: type[Message]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("Version", "Listed by", "Headers of request and response", "Request", "Response")]
+    rows: list[tuple[str, ...]] = [("Version", "Listed by", "Headers", "Request", "Response", "Beyond the layout")]
     histories = [history(request), history(response)]
     for version in request.VERSIONS:
         name = f"{version} (unstable)" if version in request.UNSTABLE else str(version)
         headers = f"{header_version(request, version)}, {header_version(response, version)}"
         said = [_summed_up(found[version]) if version in found else "-" for found in histories]
-        rows.append((name, _listed_by(api_key, version), headers, *said))
+        rows.append((name, _listed_by(api_key, version), headers, *said, version_note(api_key, version) or ""))
     return rows
 
 

@@ -30,8 +30,10 @@ section. Which [header](headers.md) goes before which version is in the table of
 _FIELDS: Final = """
 Elements of an array are never null. A tagged field at its default is left out; unknown tags are skipped by size.
 
-## How to read the tables of fields
+## How to read the tables
 
+- *Headers*: the versions of the request's and of the response's header.
+- *Request*, *Response*: what a version adds (`+`), removes (`-`) or changes; *Beyond the layout*: what else it means.
 - *Field*: the path from the top of the message; `[]` stands for each element of an array.
 - *Versions*: those that carry the field; `3+` reaches the newest.
 - *nullable*: null is allowed, in those versions alone where some are named.

@@ -57,6 +57,7 @@ def _walk(first: int, second: int) -> list[tuple[int, int]]:
 def _lines(subject: Subject, walk: list[tuple[int, int]]) -> Iterator[str]:
     from protocol_specs.text_columns import columns, paragraph
     from protocol_specs.version_changes import changes
+    from protocol_specs.version_notes import version_notes
 
     yield from paragraph(subject.summary)
     for first, second in walk:
@@ -67,6 +68,10 @@ def _lines(subject: Subject, walk: list[tuple[int, int]]) -> Iterator[str]:
             yield f"{cls.__name__} v{first} -> v{second}" + ("" if found else ": the same layout")
             rows = [(found_change.change.value, *_cells(found_change, one_step=one_step)) for found_change in found]
             yield from columns(rows, indent="  ")
+        if notes := version_notes(subject.api_key, first, second):
+            yield ""
+            yield "beyond the layout"
+            yield from columns([(f"v{version}", note) for version, note in notes.items()], indent="  ")
 
 
 def _cells(change: VersionChange, *, one_step: bool) -> tuple[str, ...]:
@@ -80,6 +85,7 @@ def _with_both(subject: Subject, first: int, second: int) -> list[type[Message]]
 
 def _json(subject: Subject, first: int, second: int) -> dict[str, Any]:
     from protocol_specs.version_changes import changes
+    from protocol_specs.version_notes import version_notes
 
     made: dict[str, Any] = {"name": subject.name, "from": first, "to": second, "messages": []}
     for cls in _with_both(subject, first, second):
@@ -88,4 +94,5 @@ def _json(subject: Subject, first: int, second: int) -> dict[str, Any]:
             for change in changes(cls, first, second)
         ]
         made["messages"].append({"name": cls.__name__, "kind": cls.KIND.value, "changes": found})
-    return made
+    notes = version_notes(subject.api_key, first, second)
+    return made | {"notes": {str(version): note for version, note in notes.items()}}

@@ -119,9 +119,12 @@ def header_text(cls: type[Message]) -> str:
 
 def _version_lines(subject: Subject, version: int) -> Iterator[str]:
     from protocol_specs.text_columns import columns, paragraph
+    from protocol_specs.version_notes import version_note
     from protocol_specs.wire_layout import legend, stands_after, wire_parts
 
     yield from paragraph(subject.summary)
+    if note := version_note(subject.api_key, version):
+        yield from paragraph(f"v{version}: {note}.")
     everything = []
     for cls in subject.declarations:
         if version not in cls.VERSIONS:
@@ -148,10 +151,13 @@ def _version_lines(subject: Subject, version: int) -> Iterator[str]:
 
 def _json(subject: Subject, version: int | None) -> dict[str, Any]:
     from protocol_specs import registry
+    from protocol_specs.version_notes import version_note
 
     made: dict[str, Any] = {"name": subject.name}
     if subject.api_key is not None:
         made |= {"api_key": subject.api_key, "earlier_names": list(registry.earlier_names(subject.api_key))}
+    if version is not None and (note := version_note(subject.api_key, version)):
+        made["note"] = note
     made |= {"summary": subject.summary, "details": list(subject.details), "messages": []}
     for cls in subject.declarations:
         if version is None or version in cls.VERSIONS:

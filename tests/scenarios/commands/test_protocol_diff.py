@@ -59,6 +59,9 @@ def test_steps_go_version_by_version(capsys: pytest.CaptureFixture[str]) -> None
         "ProduceRequest v9 -> v10: the same layout",
         "",
         "ProduceRequest v10 -> v11: the same layout",
+        "",
+        "beyond the layout",
+        "  v11  may answer TRANSACTION_ABORTABLE (KIP-890)",
     ]
     assert "ProduceRequest v12 -> v13" in printed(capsys, "Produce")
     assert "ProduceRequest v12 -> v13" in printed(capsys, "Produce", "12")
@@ -76,6 +79,8 @@ def test_only_the_messages_that_have_both_versions_are_compared(capsys: pytest.C
 
 
 def test_machines_get_json(capsys: pytest.CaptureFixture[str]) -> None:
+    (compared,) = json.loads("\n".join(printed(capsys, "Produce", "6", "7", "--json")))
+    assert compared["notes"] == {"7": "records may be compressed with zstd (KIP-110)"}
     (step,) = json.loads("\n".join(printed(capsys, "Metadata", "11", "12", "--json")))
     assert (step["name"], step["from"], step["to"]) == ("Metadata", 11, 12)
     assert step["messages"][1]["changes"] == [

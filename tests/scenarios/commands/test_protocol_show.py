@@ -108,6 +108,7 @@ def test_what_has_no_header_no_field_or_no_listener_says_so(capsys: pytest.Captu
         capsys, "ListGroups", "--version", "0"
     )
     assert "in 4.3.1         not listed by default" in printed(capsys, "PushTelemetry")
+    assert printed(capsys, "Produce", "--version", "7")[1] == "v7: records may be compressed with zstd (KIP-110)."
     assert "once named       AlterIsr" in printed(capsys, "AlterIsr")
     assert "versions         0-6, flexible from 2, unstable 6" in printed(capsys, "InitProducerId")
 
