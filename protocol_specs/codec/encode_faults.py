@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING
 
 from protocol_specs.errors import MessageEncodeError
-from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String, Uuid
+from protocol_specs.fields import Array, Bool, FieldType, FixedType, SizedType, String, Uuid
 
 if TYPE_CHECKING:
     from protocol_specs.message import Field, Message, Struct
@@ -75,6 +75,8 @@ def _field_fault(
 def _fixed_fault(field_type: FixedType, value: object, path: str) -> tuple[str, str] | None:
     if field_type is Uuid and isinstance(value, bytes) and len(value) != field_type.size:
         return path, f"{len(value)} bytes: a uuid has {field_type.size}"
+    if field_type is Bool and value not in (True, False):
+        return path, f"{_shown(value)} is no bool"
     try:
         struct.pack(">" + field_type.format, value)
     except (struct.error, OverflowError, TypeError) as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from protocol_specs.codec.runtime import UVARINT, uvarint_bytes, write_tags
 from protocol_specs.codec.source_writer import ELEMENT, SHORT_ARRAY, STRING_LIMIT, UUID_SIZE, SourceWriter, identifier
-from protocol_specs.fields import Array, FixedType, SizedType, String, Uuid
+from protocol_specs.fields import Array, Bool, FixedType, SizedType, String, Uuid
 
 if TYPE_CHECKING:
     from protocol_specs.fields import FieldType
@@ -75,7 +75,7 @@ class EncodeWriter(SourceWriter):
         if f.default is None:
             return f"{value} is not None"
         if isinstance(f.default, bool):
-            return f"not {value}" if f.default else value
+            return f"not {value}" if f.default else f"{value} or {value} is None"
         if isinstance(f.default, int | float | str):
             return f"{value} != {f.default!r}"
         default = self.bind(f"default_{cls.__name__}_{f.name}", f.default)
@@ -87,6 +87,10 @@ class EncodeWriter(SourceWriter):
             if field_type is Uuid:
                 # `struct` would fill up or cut what is not 16 bytes.
                 self.line(f"if len({value}) != {UUID_SIZE}: raise CodecFault('uuid')")
+            elif field_type is Bool:
+                # `struct` would take any object for its truth.
+                no_bool = f"{value} is not True and {value} is not False and {value} not in (0, 1)"
+                self.line(f"if {no_bool}: raise CodecFault('bool')")
             self.add_to_run(field_type.format, value)
         elif isinstance(field_type, SizedType):
             self.sized(f, field_type, value, flexible=flexible)
