@@ -67,7 +67,7 @@ class _Uvarint(construct.Construct):  # type: ignore[misc]
 Uvarint: Final = _Uvarint()
 
 
-class _Sized(construct.Construct):  # type: ignore[misc]
+class Sized(construct.Construct):  # type: ignore[misc]
     """Content with a length before it; a negative length (0 when flexible) is null."""
 
     def __init__(self, length: Any, *, flexible: bool, nullable: bool, text: bool) -> None:
@@ -100,6 +100,14 @@ class _Sized(construct.Construct):  # type: ignore[misc]
         return obj
 
 
+def bytes_left(stream: Any) -> int:
+    """How many bytes a seekable stream still has."""
+    position = stream.tell()
+    end: int = stream.seek(0, 2)
+    stream.seek(position)
+    return end - int(position)
+
+
 class _Sequence(construct.Construct):  # type: ignore[misc]
     """A count, then that many elements; a negative count (0 when flexible) is null."""
 
@@ -116,6 +124,9 @@ class _Sequence(construct.Construct):  # type: ignore[misc]
             if not self.nullable:
                 raise construct.CheckError("null where null is not allowed", path=path)
             return None
+        left = bytes_left(stream)
+        if count > left:
+            raise construct.CheckError(f"{count} elements, {left} bytes left", path=path)
         return [self.element._parsereport(stream, context, f"{path}[{i}]") for i in range(count)]  # noqa: SLF001
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
@@ -195,7 +206,7 @@ def primitive(field_type: FieldType, *, flexible: bool, nullable: bool) -> const
     if isinstance(field_type, SizedType):
         plain = construct.Int16sb if field_type.length_format == "h" else construct.Int32sb
         length = Uvarint if flexible else plain
-        return _Sized(length, flexible=flexible, nullable=nullable, text=field_type is String)
+        return Sized(length, flexible=flexible, nullable=nullable, text=field_type is String)
     assert isinstance(field_type, Array)
     assert isinstance(field_type.element, FieldType)
     element = primitive(field_type.element, flexible=flexible, nullable=False)

@@ -115,8 +115,13 @@ class _Reader:
         return counted(name, field_type.name, form, prefix, elements, lambda value: self.built(reference, value, read))
 
     def optional(self, f: Field, cls: type[Struct], name: str) -> Group:
-        present = self.data[self.position] < 0x80
-        presence = fixed("presence", "int8", "b", self.take(self.position + 1))
+        presence: Leaf
+        if self.version in f.tagged:
+            number, stop = UVARINT.read(self.data, self.position)
+            present, presence = number > 0, variable("presence", UVARINT, self.take(stop))
+        else:
+            present = self.data[self.position] < 0x80
+            presence = fixed("presence", "int8", "b", self.take(self.position + 1))
         children: list[Node] = [presence]
         if present:
             held = self.struct(cls, "")
