@@ -10,7 +10,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,14 +52,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong with an argument, and of which command; subcommands are of this class too."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(EXIT_BAD_INPUT)
+
+
 def _parser() -> argparse.ArgumentParser:
     from broker_scenarios.commands import decode, encode, protocol
     from broker_sim import serve
 
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = _Parser(
         prog="broker-sim", description="A Kafka broker simulator, producer test harness and protocol simulator."
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands: argparse._SubParsersAction[argparse.ArgumentParser] = parser.add_subparsers(
+        required=True, metavar="COMMAND"
+    )
     serving = commands.add_parser("serve", help="start a cluster for any Kafka client", description=serve.__doc__)
     serve.add_arguments(serving)
     serving.set_defaults(run=serve.run)
