@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
+CUT_BATCH: Final = "the record set ends inside of it"
+"""How a batch is called that the end of its record set cuts: the last one of a Fetch response may be."""
+
 _RULES: Final = (
+    (re.compile(CUT_BATCH), "a batch is whole"),
     (re.compile(r"^\d+ bytes? needed, -?\d+ bytes left"), "a field ends before its message does"),
     (re.compile(r"never null"), "null (length -1, in flexible versions 0) stands only where the version allows it"),
     (re.compile(r"^(?:tag \d+: )?length -?\d+, -?\d+ bytes left"), "a length is no more than the bytes that are left"),
@@ -20,8 +24,8 @@ _RULES: Final = (
     (re.compile(r"^length -?\d+, the least is"), "a batch is at least as long as its header"),
     (re.compile(r"^magic -?\d+"), "the magic of a batch is 0, 1 or 2"),
     (
-        re.compile(r"the record set ends inside of it"),
-        "a batch is whole (the last one of a Fetch response need not be)",
+        re.compile(CUT_BATCH),
+        "a batch is whole",
     ),
     (re.compile(r"bytes after the last of \d+ records"), "the records fill their batch"),
     (re.compile(r"^length \d+, its fields take"), "a record is as long as its fields"),

@@ -14,7 +14,7 @@ from protocol_specs import registry
 from protocol_specs.codec.annotate import LEFT_OUT, Span, annotate_partly
 from protocol_specs.conformance import deviations
 from protocol_specs.errors import CompressionError, MessageDecodeError, UnknownApi, UnsupportedVersion
-from protocol_specs.inspection.broken_rules import rule_of
+from protocol_specs.inspection.broken_rules import CUT_BATCH, rule_of
 from protocol_specs.message import Kind
 from protocol_specs.messages.headers import (
     RequestHeader,
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from protocol_specs.message import Message
+    from protocol_specs.records.record_spans import Finding
 
 SIZE_BYTES: Final = 4
 UNSUPPORTED_VERSION: Final = 35
 _API_VERSIONS: Final = 18
+_OF_OURS: Final = ("needs the package", "pass limit_bytes")
 _SPANS_OF_RECORDS_MAX: Final = 100_000
 """How many spans of record sets one frame shows."""
 
@@ -48,7 +50,10 @@ class Remark:
 
 @dataclass(slots=True, kw_only=True)
 class DecodedFrame:
-    """`data` whole, with its size when it is a frame. Positions count from its start; the body begins at `body`."""
+    """`data` whole, with its size when it is a frame. Positions count from its start; the body begins at `body`.
+
+    `is_read` says that the body fits its layout; faults may then still be in its size or in its records.
+    """
 
     data: bytes
     kind: Kind | None = None
@@ -57,6 +62,7 @@ class DecodedFrame:
     header: Message | None = None
     header_version: int = 0
     body: int = 0
+    is_read: bool = False
     spans: list[Span] = field(default_factory=list)
     faults: list[Remark] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
@@ -201,6 +207,7 @@ def _body(frame: DecodedFrame, cls: type[Message], version: int, position: int) 
         _raw_rest(frame, "body")
         frame.fault(fault.path, fault.position, fault.reason)
         return
+    frame.is_read = True
     end = spans[-1].stop if spans else position
     if end < len(frame.data):
         frame.add("", end, len(frame.data), "bytes after the end", frame.data[end:])
@@ -230,7 +237,10 @@ def _records(frame: DecodedFrame, span: Span) -> None:
     if found.left_out:
         frame.notes.append(f"{span.path}: {found.left_out} more fields of records are not shown")
     for finding in (*found.findings, *([found.fault] if found.fault else [])):
-        frame.remarks.append(
+        if _is_no_fault(frame, finding):
+            frame.notes.append(f"{finding.path}, byte {finding.position}: {finding.reason}")
+            continue
+        frame.faults.append(
             Remark(
                 path=finding.path,
                 position=finding.position,
@@ -239,6 +249,13 @@ def _records(frame: DecodedFrame, span: Span) -> None:
                 within=finding.within,
             )
         )
+
+
+def _is_no_fault(frame: DecodedFrame, finding: Finding) -> bool:
+    """Whether a finding says nothing against the bytes: a Fetch response may end inside of a batch; limits are ours."""
+    if frame.kind is Kind.RESPONSE and CUT_BATCH in finding.reason:
+        return True
+    return any(words in finding.reason for words in _OF_OURS)
 
 
 def _conformance(

@@ -126,7 +126,7 @@ def _is_whole_frames(data: bytes) -> bool:
 
 def _may_be_frames(start: bytes) -> bool:
     size = int.from_bytes(start[:4], "big", signed=True)
-    return is_request_start(start, 0) or (4 <= size <= FRAME_BYTES_MAX and len(start) > 4) or len(start) < 8
+    return is_request_start(start, 0) or (4 <= size <= FRAME_BYTES_MAX and len(start) > 4)
 
 
 class _Rest(io.RawIOBase):

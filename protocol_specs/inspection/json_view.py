@@ -1,7 +1,7 @@
 """A decoded frame as one JSON object, for machines.
 
 `api`, `kind`, `version`, `hex` (the body), `json` and `unknown_tags` are those of JSON lines, so that a line of this
-output is also one of `encode --jsonl`. `json` is missing when the body is broken. Beside them: `size` (bytes of the
+output is also one of `encode --jsonl`. `json` is missing when the body does not fit. Beside them: `size` (bytes of the
 frame), `header`, `fields` (each with `path`, `offset`, `length`, `type`, `value`; `within` as in Span), `faults` and
 `remarks` (`path`, `offset`, `reason`, `rule`), `notes`; and of a capture `number`, `connection`, `time`, `source`,
 `destination`, `answers`.
@@ -33,7 +33,7 @@ def json_of_frame(frame: DecodedFrame, **place: object) -> dict[str, Any]:
     if frame.header is not None:
         made["header"] = to_json(frame.header, frame.header_version)
     made["hex"] = frame.data[frame.body :].hex()
-    if frame.cls is not None and not frame.faults:
+    if frame.cls is not None and frame.is_read:
         made |= _body(frame)
     made["fields"] = [_field(span) for span in frame.spans]
     made["faults"] = [_remark(remark) for remark in frame.faults]

@@ -26,6 +26,7 @@ from protocol_specs.inspection.json_view import json_of_frame
 from protocol_specs.inspection.tree_view import summary, tree_lines
 from protocol_specs.message import Kind
 from protocol_specs.messages.api_versions import ApiVersionsResponse
+from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol_specs.messages.metadata import MetadataRequest
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 
@@ -73,7 +74,7 @@ def tree(frame: DecodedFrame) -> list[str]:
 def test_every_byte_of_every_request_is_in_a_span() -> None:
     for data in frames():
         frame = decode_request(data)
-        assert frame.faults == []
+        assert frame.is_read
         assert_without_gaps(frame)
 
 
@@ -140,13 +141,14 @@ def test_what_a_broker_accepts_is_a_remark_and_no_fault() -> None:
     assert summary(frame) == "Metadata v4 request, correlation id 5, client id 'me', 22 bytes, 2 remarks"
 
 
-def test_a_wrong_checksum_is_a_remark_at_its_bytes() -> None:
+def test_a_wrong_checksum_is_a_fault_at_its_bytes() -> None:
     records = bytearray(bytes.fromhex(lines_of("record_batches.jsonl.gz")[0]["hex"]))
     records[-3] ^= 1
     frame = decode_request(produce_of(bytes(records)))
-    (remark,) = frame.remarks
-    assert remark.path == "topic_data[0].partition_data[0].records.batch[0].crc"
-    assert remark.rule == "the checksum is that of the bytes after it"
+    (fault,) = frame.faults
+    assert frame.is_read
+    assert fault.path == "topic_data[0].partition_data[0].records.batch[0].crc"
+    assert fault.rule == "the checksum is that of the bytes after it"
 
 
 def test_an_unknown_api_and_an_unknown_version_are_faults_at_their_bytes() -> None:
@@ -178,6 +180,16 @@ def test_opaque_frames_show_their_bytes_and_say_why() -> None:
     assert_without_gaps(frame)
     assert tree(frame)[-1] == "  note: no reason"
     assert summary(frame) == "frame of an unknown API, 7 bytes"
+
+
+def test_a_batch_that_a_fetch_response_cuts_is_no_fault() -> None:
+    records = bytes.fromhex(lines_of("record_batches.jsonl.gz")[0]["hex"])
+    partition = PartitionData(partition_index=0, high_watermark=1, records=records + records[:-9])
+    response = FetchResponse(responses=[FetchableTopicResponse(topic="orders", partitions=[partition])])
+    frame = decode_response(encode_response(response, 11, correlation_id=1), FetchResponse, 11)
+    assert frame.faults == []
+    assert "the record set ends inside of it" in frame.notes[0]
+    assert decode_request(produce_of(records + records[:-9])).faults[0].rule == "a batch is whole"
 
 
 @pytest.mark.parametrize(
@@ -220,7 +232,7 @@ def test_messages_alone_are_read_for_every_kind() -> None:
     for vector in lines_of("message_vectors.jsonl.gz")[::7]:
         cls = registry.find(vector["api"], Kind(vector["kind"]))
         frame = decode_message(cls, vector["version"], bytes.fromhex(vector["hex"]))
-        assert frame.faults == []
+        assert frame.is_read
         assert_without_gaps(frame)
         assert json_of_frame(frame)["json"] == vector["json"]
         assert tree(frame) or not vector["hex"]
