@@ -1,7 +1,7 @@
 """Where an independent codec carries less than Kafka does, or is wrong: the table of exceptions, each with its reason.
 
-What stands here is drawn around, as narrowly as it can be: values of a field, never a version. Each limit has a message
-beyond it, on which the peer is seen to fail; Kafka's own classes read all of them.
+What stands here is drawn around, as narrowly as it can be: values of a field where that is enough, a version only where
+a peer has a field of it wrong in every message. Each limit has a message beyond it, on which the peer is seen to fail.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from kio.schema.errors import ErrorCode
 
 from protocol_specs.messages.api_versions import ApiVersionsResponse
 from protocol_specs.messages.create_delegation_token import CreateDelegationTokenResponse
+from protocol_specs.messages.delete_records import DeleteRecordsResponse
+from protocol_specs.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
 from protocol_specs.messages.expire_delegation_token import ExpireDelegationTokenRequest
 from protocol_specs.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
 from protocol_specs.messages.heartbeat import HeartbeatResponse
+from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol_specs.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 from protocol_specs.version_range import VersionRange
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 KIO: Final = "kio"
 KAFKA_PYTHON: Final = "kafka-python"
+AIOKAFKA: Final = "aiokafka"
 _SECONDS_MAX: Final = 253_402_300_799
 """The last second of the year 9999."""
 _LENGTH_EXACT: Final = 2**50
@@ -38,7 +42,7 @@ _POINTS: Final = st.integers(0, _POINT_EXACT) | st.integers(0, _SECONDS_MAX).map
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """What a peer cannot carry, and why. `values` is drawn instead; None where it is tags that are left out.
+    """What a peer cannot carry, and why. `values` is drawn instead; None where tags or versions are left out.
 
     `beyond`, in `version`, is a message on which the peer is seen to fail.
     """
@@ -68,6 +72,9 @@ def _with_a_tag_inside_a_tag() -> FetchResponse:
     return FetchResponse(responses=[FetchableTopicResponse(partitions=[PartitionData(diverging_epoch=epoch)])])
 
 
+_NOT_FLEXIBLE: Final = (
+    "it is flexible (KIP-482), and aiokafka has it as the version before, without compact lengths and tags"
+)
 _DATETIMES: Final = (
     "kio's points in time are datetimes from 1970 to 9999, read by way of a float of seconds, which loses milliseconds "
     "from the year 2246 on"
@@ -137,7 +144,47 @@ TAG_LIMITS: Final[tuple[Limit, ...]] = (
         beyond=_with_a_tag_inside_a_tag(),
         version=12,
     ),
+    Limit(
+        peer=AIOKAFKA,
+        where="tags that are written",
+        reason="aiokafka writes a tag without the length of its data (it reads the length)",
+        beyond=_with_unknown_tag(DeleteRecordsResponse()),
+        version=2,
+    ),
 )
 
-LIMITS: Final[tuple[Limit, ...]] = (*KIO_TYPES.values(), *KAFKA_PYTHON_FIELDS.values(), *TAG_LIMITS)
+AIOKAFKA_WRONG: Final[dict[str, Limit]] = {
+    "ListOffsetsRequest": Limit(
+        peer=AIOKAFKA,
+        where="ListOffsetsRequest v4 and v5",
+        reason="its current leader epoch has 64 bits, where Kafka's has 32",
+        versions=VersionRange.parse("4-5"),
+        beyond=ListOffsetsRequest(topics=[ListOffsetsTopic(partitions=[ListOffsetsPartition()])]),
+        version=4,
+    ),
+    "DescribeAclsRequest": Limit(
+        peer=AIOKAFKA,
+        where="DescribeAclsRequest v2",
+        reason=_NOT_FLEXIBLE,
+        versions=VersionRange.parse("2"),
+        beyond=DescribeAclsRequest(),
+        version=2,
+    ),
+    "DescribeAclsResponse": Limit(
+        peer=AIOKAFKA,
+        where="DescribeAclsResponse v2",
+        reason=_NOT_FLEXIBLE,
+        versions=VersionRange.parse("2"),
+        beyond=DescribeAclsResponse(),
+        version=2,
+    ),
+}
+"""By message: versions that cannot be tried at all."""
+
+LIMITS: Final[tuple[Limit, ...]] = (
+    *KIO_TYPES.values(),
+    *KAFKA_PYTHON_FIELDS.values(),
+    *TAG_LIMITS,
+    *AIOKAFKA_WRONG.values(),
+)
 """All of them."""

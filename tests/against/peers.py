@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
-from tests.against import kafka_python_peer, kio_peer
-from tests.against.peer_limits import KAFKA_PYTHON, KAFKA_PYTHON_FIELDS, KIO, KIO_TYPES
+from tests.against import aiokafka_peer, kafka_python_peer, kio_peer
+from tests.against.peer_limits import AIOKAFKA, AIOKAFKA_WRONG, KAFKA_PYTHON, KAFKA_PYTHON_FIELDS, KIO, KIO_TYPES
 from tests.protocol_specs.every_message import MESSAGES
 
 if TYPE_CHECKING:
@@ -31,14 +31,23 @@ class Peer(Protocol):
         """The message that it finds in bytes."""
 
 
-PEERS: Final[dict[str, Peer]] = {KIO: kio_peer, KAFKA_PYTHON: kafka_python_peer}
+PEERS: Final[dict[str, Peer]] = {KIO: kio_peer, KAFKA_PYTHON: kafka_python_peer, AIOKAFKA: aiokafka_peer}
 """By the name of the package."""
 
 
 @cache
 def shared(name: str) -> tuple[tuple[type[Message], int], ...]:
-    """The message versions that a peer has."""
-    return tuple(which for which in MESSAGES if PEERS[name].peer_class(*which) is not None)
+    """The message versions that a peer has, but for those that it has wrong as a whole."""
+    return tuple(
+        (cls, version)
+        for cls, version in MESSAGES
+        if PEERS[name].peer_class(cls, version) is not None and not _is_wrong(name, cls, version)
+    )
+
+
+def _is_wrong(name: str, cls: type[Message], version: int) -> bool:
+    limit = AIOKAFKA_WRONG.get(cls.__name__) if name == AIOKAFKA else None
+    return limit is not None and version in limit.versions
 
 
 def for_shared(name: str, *, flexible: bool = False) -> pytest.MarkDecorator:
@@ -58,8 +67,10 @@ def values(name: str, cls: type[Message], version: int) -> dict[str, SearchStrat
     if name == KIO:
         typed = kio_peer.typed_fields(cls, kio_peer.peer_class(cls, version), version)
         limits = {path: KIO_TYPES[kio_type] for path, kio_type in typed if kio_type in KIO_TYPES}
-    else:
+    elif name == KAFKA_PYTHON:
         limits = {path: limit for (message, path), limit in KAFKA_PYTHON_FIELDS.items() if message == cls.__name__}
+    else:
+        return {}
     return {
         path: limit.values for path, limit in limits.items() if limit.values is not None and version in limit.versions
     }

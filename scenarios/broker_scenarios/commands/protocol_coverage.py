@@ -62,7 +62,7 @@ def _count_lines(table: Coverage, pairs: list[Pair]) -> Iterator[str]:
     from protocol_specs.text_columns import columns
 
     names = [source.name for source in table.sources]
-    rows = [("(message, version)", "declared", VECTORS, "a peer", *names[1:], "nothing")]
+    rows = [("versions of", "declared", VECTORS, "a peer", *names[1:], "nothing")]
     for kind, some in by_kind(pairs).items():
         rows.append(_row(_KINDS[kind.value], table.count(some), names))
     rows.append(_row("total", table.count(pairs), names))
