@@ -1,7 +1,8 @@
 """Control records: transaction markers, and the kinds that Raft writes. Mirrors EndTransactionMarker.
 
-A control batch holds one record. Its key is an int16 version and an int16 type; the value of a transaction marker is an
-int16 version and the int32 epoch of the coordinator that wrote it. A reader accepts higher versions of both.
+The key is an int16 version and an int16 type. A transaction marker is alone in its batch; its value is an int16 version
+and the int32 epoch of the coordinator that wrote it. A reader accepts higher versions of both. The values that Raft
+writes are declared messages, of version 0 in every release so far; a snapshot begins with several in a batch.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from protocol_specs.records.batch_builder import RecordBatchBuilder
 from protocol_specs.records.batch_peek import NO_PARTITION_LEADER_EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from protocol_specs.message import Message
     from protocol_specs.records.record_reader import Record
 
 CURRENT_CONTROL_RECORD_KEY_VERSION: Final = 0
 CURRENT_END_TXN_MARKER_VERSION: Final = 0
+CURRENT_QUORUM_MESSAGE_VERSION: Final = 0
 
 _key = struct.Struct(">hh")
 _marker = struct.Struct(">hi")
@@ -36,6 +41,16 @@ class ControlRecordType(IntEnum):
     SNAPSHOT_FOOTER = 4
     KRAFT_VERSION = 5
     KRAFT_VOTERS = 6
+
+
+QUORUM_MESSAGES: Final[Mapping[ControlRecordType, str]] = {
+    ControlRecordType.LEADER_CHANGE: "LeaderChangeMessage",
+    ControlRecordType.SNAPSHOT_HEADER: "SnapshotHeaderRecord",
+    ControlRecordType.SNAPSHOT_FOOTER: "SnapshotFooterRecord",
+    ControlRecordType.KRAFT_VERSION: "KRaftVersionRecord",
+    ControlRecordType.KRAFT_VOTERS: "VotersRecord",
+}
+"""The declared message that is the value of a control record which Raft writes."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +87,50 @@ def end_transaction_marker_batch(
     key = _key.pack(CURRENT_CONTROL_RECORD_KEY_VERSION, marker.control_type)
     builder.append(timestamp_ms, key, _marker.pack(CURRENT_END_TXN_MARKER_VERSION, marker.coordinator_epoch))
     return builder.build()
+
+
+def quorum_control_batch(
+    messages: Sequence[Message],
+    *,
+    timestamp_ms: int,
+    base_offset: int = 0,
+    partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
+    version: int = CURRENT_QUORUM_MESSAGE_VERSION,
+) -> bytes:
+    """Write a batch of what Raft says of itself. Mirrors MemoryRecords.withLeaderChangeMessage and its siblings.
+
+    ValueError for a message that is none of QUORUM_MESSAGES, and for a leader change without a leader epoch.
+    """
+    types = {name: control_type for control_type, name in QUORUM_MESSAGES.items()}
+    builder = RecordBatchBuilder(
+        base_offset=base_offset, partition_leader_epoch=partition_leader_epoch, is_control=True
+    )
+    for message in messages:
+        name = type(message).__name__
+        if name not in types:
+            raise ValueError(f"{name} is no control record; {', '.join(types)} are")
+        if types[name] is ControlRecordType.LEADER_CHANGE and partition_leader_epoch == NO_PARTITION_LEADER_EPOCH:
+            raise ValueError("a leader change needs a partition leader epoch")
+        key = _key.pack(CURRENT_CONTROL_RECORD_KEY_VERSION, types[name])
+        builder.append(timestamp_ms, key, message.encode(version))
+    return builder.build()
+
+
+def control_record_value(
+    record: Record, *, version: int = CURRENT_QUORUM_MESSAGE_VERSION
+) -> EndTransactionMarker | Message:
+    """Read what a control record says: a marker, or one of QUORUM_MESSAGES in `version`.
+
+    Raises InvalidRecord, also for a type that is not known; MessageDecodeError.
+    """
+    control_type = control_record_type(record)
+    if control_type in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
+        return end_transaction_marker(record)
+    if control_type not in QUORUM_MESSAGES or record.value is None:
+        raise InvalidRecord(0, 0, f"control record {control_type.name} has no value that is known")
+    from protocol_specs.registry import schema_type
+
+    return schema_type(QUORUM_MESSAGES[control_type]).decode(version, record.value)
 
 
 def control_record_type(record: Record) -> ControlRecordType:

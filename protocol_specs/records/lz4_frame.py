@@ -27,6 +27,8 @@ DEFAULT_LEVEL: Final = 9
 _HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
 _HEADER_BEFORE_KIP_57: Final = b"\x04\x22\x4d\x18\x60\x40\x1a"
 _MAGIC: Final = _HEADER[:4]
+# Each byte of a length adds at most 255 to what a sequence makes.
+_MAX_RATIO: Final = 256
 _END_MARK: Final = b"\x00\x00\x00\x00"
 _STORED: Final = 0x8000_0000
 _DICTIONARY_OR_RESERVED: Final = 0x03
@@ -75,7 +77,10 @@ def decompress_frame(data: bytes | memoryview, limit_bytes: int, *, any_header_c
         if stored:
             part = bytes(block)
         else:
-            scratch = scratch or bytearray(frame.max_block_bytes)
+            # A small block needs no room for the largest that the frame allows.
+            room = min(frame.max_block_bytes, _MAX_RATIO * len(block))
+            if scratch is None or len(scratch) < room:
+                scratch = bytearray(room)
             part = _decompress_block(block, scratch)
         remaining -= len(part)
         if remaining < 0:

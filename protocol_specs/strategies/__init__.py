@@ -2,11 +2,13 @@
 
 Nothing else in protocol_specs imports Hypothesis. `message`, `request` and `response` draw values that a version
 carries; `nearly_valid` draws their bytes with one rule broken, and says which and whether a reader must refuse them;
-`frames` draws what a client may send to a broker, sound and broken; `records` and `record_batches` draw record sets.
+`frames` draws what a client may send to a broker, sound and broken; `records`, `record_batches`, `message_sets` and
+`record_sets` draw what partitions hold.
 """
 
 from protocol_specs.strategies.frames import Frame, broken_frames, frames, request_frames
 from protocol_specs.strategies.messages import message, request, response
+from protocol_specs.strategies.message_sets import message_set_codecs, message_sets, record_sets
 from protocol_specs.strategies.near_misses import NearlyValid, nearly_valid
 from protocol_specs.strategies.records import (
     BASE_TIMESTAMP,
@@ -27,10 +29,13 @@ __all__ = [
     "codecs",
     "frames",
     "message",
+    "message_set_codecs",
+    "message_sets",
     "nearly_valid",
     "payloads",
     "record_batches",
     "record_headers",
+    "record_sets",
     "records",
     "request",
     "request_frames",

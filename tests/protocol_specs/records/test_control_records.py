@@ -6,15 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from protocol_specs.errors import InvalidRecord
+from protocol_specs.errors import InvalidRecord, MessageDecodeError
 from protocol_specs.records.control_records import (
+    QUORUM_MESSAGES,
     ControlRecordType,
     EndTransactionMarker,
     control_record_type,
+    control_record_value,
     end_transaction_marker,
     end_transaction_marker_batch,
+    quorum_control_batch,
 )
 from protocol_specs.records.record_batch import Record, peek_header, read_records
+from protocol_specs.schemas.k_raft_version_record import KRaftVersionRecord
+from protocol_specs.schemas.leader_change_message import LeaderChangeMessage
+from protocol_specs.schemas.leader_change_message import Voter as Granting
+from protocol_specs.schemas.snapshot_footer_record import SnapshotFooterRecord
+from protocol_specs.schemas.snapshot_header_record import SnapshotHeaderRecord
+from protocol_specs.schemas.voters_record import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 
 VECTORS = {
     vector["case"]: bytes.fromhex(vector["hex"])
@@ -92,3 +101,56 @@ def test_higher_versions_and_unknown_types_are_accepted() -> None:
 def test_control_records_that_do_not_fit_are_refused(key: str | None, value: str | None, words: str) -> None:
     with pytest.raises(InvalidRecord, match=words):
         end_transaction_marker(record(key, value))
+
+
+@pytest.mark.parametrize("case", ["leader change", "snapshot header", "snapshot footer"])
+def test_what_raft_writes_is_read_and_written_as_kafka_does(case: str) -> None:
+    batch = VECTORS[case]
+    header = peek_header(batch)
+    values = [control_record_value(record) for record in read_records(batch)]
+    messages = [value for value in values if not isinstance(value, EndTransactionMarker)]
+    assert len(messages) == header.records_count == 1
+    written = quorum_control_batch(
+        messages,
+        timestamp_ms=header.base_timestamp,
+        base_offset=header.base_offset,
+        partition_leader_epoch=header.partition_leader_epoch,
+    )
+    assert written == batch
+
+
+def test_every_kind_of_raft_comes_back_from_one_batch() -> None:
+    voter = Voter(
+        voter_id=1,
+        voter_directory_id=bytes(16),
+        endpoints=[Endpoint(name="CONTROLLER", host="localhost", port=9093)],
+        k_raft_version_feature=KRaftVersionFeature(min_supported_version=0, max_supported_version=1),
+    )
+    messages = [
+        SnapshotHeaderRecord(version=0, last_contained_log_timestamp=99),
+        KRaftVersionRecord(version=0, k_raft_version=1),
+        VotersRecord(version=0, voters=[voter]),
+        LeaderChangeMessage(version=0, leader_id=1, voters=[Granting(voter_id=1)], granting_voters=[]),
+        SnapshotFooterRecord(version=0),
+    ]
+    records = read_records(quorum_control_batch(messages, timestamp_ms=5, partition_leader_epoch=3))
+    assert [control_record_value(record) for record in records] == messages
+    assert {control_record_type(record).name for record in records} == {kind.name for kind in QUORUM_MESSAGES}
+
+
+def test_a_marker_is_a_value_too() -> None:
+    [commit] = read_records(VECTORS["commit marker"])
+    assert control_record_value(commit) == end_transaction_marker(commit)
+
+
+def test_control_records_that_say_nothing_known_are_refused() -> None:
+    with pytest.raises(InvalidRecord, match="UNKNOWN has no value that is known"):
+        control_record_value(record("00000063"))
+    with pytest.raises(InvalidRecord, match="LEADER_CHANGE has no value"):
+        control_record_value(record("00000002", None))
+    with pytest.raises(MessageDecodeError, match="LeaderChangeMessage"):
+        control_record_value(record("00000002", "0000"))
+    with pytest.raises(ValueError, match="needs a partition leader epoch"):
+        quorum_control_batch([LeaderChangeMessage()], timestamp_ms=0)
+    with pytest.raises(ValueError, match="Endpoint is no control record"):
+        quorum_control_batch([Endpoint()], timestamp_ms=0)  # type: ignore[list-item]
