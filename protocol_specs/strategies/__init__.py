@@ -7,8 +7,8 @@ carries; `nearly_valid` draws their bytes with one rule broken, and says which a
 """
 
 from protocol_specs.strategies.frames import Frame, broken_frames, frames, request_frames
-from protocol_specs.strategies.messages import message, request, response
 from protocol_specs.strategies.message_sets import message_set_codecs, message_sets, record_sets
+from protocol_specs.strategies.messages import message, request, response
 from protocol_specs.strategies.near_misses import NearlyValid, nearly_valid
 from protocol_specs.strategies.records import (
     BASE_TIMESTAMP,
