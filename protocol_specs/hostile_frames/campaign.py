@@ -152,7 +152,10 @@ class Campaign:
         """
         tally = Tally()
         deadline = seconds() + seconds_max
-        for number in range(part, -(-frames // FAMILY_FRAMES), parts):
+        for number in range(-(-frames // FAMILY_FRAMES)):
+            # By subject: the code of a message is generated in one of the parts alone.
+            if number % len(self._subjects) % parts != part:
+                continue
             if seconds() >= deadline or len(tally.findings) >= FINDINGS_MAX:
                 break
             self._run_family(number, min(FAMILY_FRAMES, frames - number * FAMILY_FRAMES), clock, tally)

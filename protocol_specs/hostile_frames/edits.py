@@ -43,7 +43,9 @@ _WRONG_SIZES: Final = (-1, 0, 1, 4, 100, 2**20 - 1, 2**20, 2**20 + 1, INT32_MAX,
 _SIZE: Final = struct.Struct(">i")
 
 
-_LYING: Final = frozenset({"length", "tag count", "odd run inserted", "odd run written", "frame size"})
+_LENGTH_EDITS: Final = ("length", "tag count", "frame size")
+_ODD_RUN_EDITS: Final = ("odd run inserted", "odd run written")
+_LARGE: Final = 1000
 
 
 class Note(NamedTuple):
@@ -58,8 +60,8 @@ class Note(NamedTuple):
 
     @property
     def may_lie(self) -> bool:
-        """Whether a large number may stand now where there are few bytes."""
-        return self.edit in _LYING
+        """Whether a large number may stand now where there are few bytes: a thousand elements are no megabyte."""
+        return self.edit in _ODD_RUN_EDITS or (self.edit in _LENGTH_EDITS and (self.value or 0) > _LARGE)
 
 
 class Editor:
