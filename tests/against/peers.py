@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from protocol_specs.message import Message
+    from tests.against.peer_limits import Limit
 
 
 class Peer(Protocol):
@@ -62,15 +63,15 @@ def installed(name: str) -> str:
     return version_of(name)
 
 
-def values(name: str, cls: type[Message], version: int) -> dict[str, SearchStrategy[Any]]:
-    """What is drawn in place of values that a peer is known not to carry, by field."""
+def values(name: str, cls: type[Message], version: int) -> dict[str, SearchStrategy[Any]] | None:
+    """What is drawn in place of values that a peer is known not to carry, by field; None when it carries all."""
+    limits: dict[str, Limit] = {}
     if name == KIO:
         typed = kio_peer.typed_fields(cls, kio_peer.peer_class(cls, version), version)
         limits = {path: KIO_TYPES[kio_type] for path, kio_type in typed if kio_type in KIO_TYPES}
     elif name == KAFKA_PYTHON:
         limits = {path: limit for (message, path), limit in KAFKA_PYTHON_FIELDS.items() if message == cls.__name__}
-    else:
-        return {}
-    return {
+    drawn = {
         path: limit.values for path, limit in limits.items() if limit.values is not None and version in limit.versions
     }
+    return drawn or None

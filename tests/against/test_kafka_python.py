@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @for_shared(KAFKA_PYTHON)
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_it_reads_and_writes_our_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:
     narrower = values(KAFKA_PYTHON, cls, version)
@@ -44,7 +44,7 @@ def without_tags_inside_tags(value: Any, version: int, *, inside: bool = False) 
 
 
 @for_shared(KAFKA_PYTHON, flexible=True)
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(data=st.data())
 def test_it_passes_over_tags_that_it_does_not_know(cls: type[Message], version: int, data: st.DataObject) -> None:
     drawn = data.draw(strategies.message(cls, version, values=values(KAFKA_PYTHON, cls, version)))

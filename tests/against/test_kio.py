@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @for_shared(KIO)
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_it_reads_and_writes_our_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:
     message = data.draw(strategies.message(cls, version, unknown_tags=False, values=values(KIO, cls, version)))
