@@ -35,6 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="one JSON object a frame instead of a tree")
     how.add_argument("--brief", action="store_true", help="one line a frame instead of a tree")
+    parser.add_argument("--frame", metavar="N", help="show frame N alone")
     parser.add_argument("--format", default="auto", help="auto, capture, frames or message (auto)")
     parser.add_argument("--kind", help="request or response; of a message alone also header, data, metadata ...")
     parser.add_argument("--api", help="the API of responses, or the name of a message alone")
@@ -76,7 +77,9 @@ class _Showing:
         self.kind: Kind | None = named_kind(options.kind) if options.kind else None
         self.version = _number(options.version, "--version", 32767)
         self.port = _number(options.port, "--port", 65535)
+        self.frame_number = _number(options.frame, "--frame", 999_999_999)
         self.broken = False
+        self.shown = False
         self.first_ns: int | None = None
 
     def lines(self, given: Input, source: str) -> Iterator[str]:
@@ -122,7 +125,8 @@ class _Showing:
             self.declaration(source, self.kind or Kind.RESPONSE)
         frames = FrameFile(source, kind=self.kind, api=self.options.api, version=self.version)
         for number, (offset, frame, asked) in enumerate(frames.frames(given.file), start=1):
-            yield from self.frame(frame, asked, number=number, offset=offset)
+            if self.frame_number in {None, number}:
+                yield from self.frame(frame, asked, number=number, offset=offset)
 
     def of_capture(self, given: Input, source: str) -> Iterator[str]:
         import sys
@@ -135,8 +139,11 @@ class _Showing:
         session = CaptureSession(source, port=self.port, forced=forced)
         for event in session.events(read_packets(given.file, source)):
             if isinstance(event, CapturedFrame):
-                if self.kind is None or event.frame.kind is self.kind:
+                self.first_ns = event.time_ns if self.first_ns is None else self.first_ns
+                if self.frame_number in {None, event.number} and self.kind in {None, event.frame.kind}:
                     yield from self.captured(event)
+            elif self.frame_number is not None:
+                continue
             elif self.options.json:
                 sys.stderr.write(f"{event.text}\n")
             else:
@@ -163,8 +170,7 @@ class _Showing:
             return
         moment = ""
         if time_ns is not None:
-            self.first_ns = time_ns if self.first_ns is None else self.first_ns
-            moment = f" {(time_ns - self.first_ns) / 1e9:.6f} s"
+            moment = f" {(time_ns - (self.first_ns or 0)) / 1e9:.6f} s"
         answers = ""
         if asked is not None:
             took = (
@@ -177,11 +183,14 @@ class _Showing:
     def tree(self, frame: DecodedFrame, title: str) -> Iterator[str]:
         from protocol_specs.inspection.tree_view import fault_lines, tree_lines
 
-        yield title
         if not self.options.brief:
+            if self.shown:
+                yield ""
+            self.shown = True
+            yield title
             yield from tree_lines(frame)
-            yield ""
             return
+        yield title
         for remark in frame.faults:
             yield from fault_lines(remark, frame.data, "broken")
 

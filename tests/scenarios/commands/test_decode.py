@@ -129,6 +129,17 @@ def test_a_capture_is_a_tree_a_line_or_an_object_a_frame(run: Callable[..., Run]
     assert {json.loads(line)["kind"] for line in only.out.splitlines()} == {"response"}
 
 
+def test_one_frame_can_be_shown_alone(run: Callable[..., Run]) -> None:
+    tree = run("decode", CAPTURE).out
+    for number in (1, 12):
+        alone = run("decode", CAPTURE, "--frame", number).out
+        assert alone.startswith(f"frame {number} ")
+        assert alone in tree
+    assert run("decode", (REQUEST + RESPONSE).hex(), "--frame", 2).out.startswith(
+        "frame 2 at byte 22: Metadata v9 resp"
+    )
+
+
 def test_the_objects_of_a_capture_are_lines_that_encode_takes(
     run: Callable[..., Run], type_in: Callable[[bytes], None]
 ) -> None:
@@ -183,6 +194,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         "HEX: a message alone says nothing about itself: give --api, --kind and --version",
     ),
     "frames of a kind that is none": ([FRAME, "--kind", "metadata"], "HEX: --kind metadata is of a message alone"),
+    "a frame that is none": (["half.pcap", "--frame", "first"], "--frame: 'first': expected a whole number from 0"),
     "two files of lines": (["--jsonl", "a", "b"], "b: one file of JSON lines at a time"),
     "lines that are missing": (["--jsonl", "nosuch.jsonl"], "nosuch.jsonl: no such file"),
 }
