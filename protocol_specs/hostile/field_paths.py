@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.hostile.field_tree import Framing, Group, MutationError, Node, path_of
+from protocol_specs.hostile.field_tree import Framing, Group, MutationError, Node, joined, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,11 +53,23 @@ def segments_of(path: str) -> list[tuple[str, int | None]]:
 
 def every_path(root: Group) -> Iterator[str]:
     """Every path of a tree, in wire order: fields, elements and the parts of fields."""
-    for child in root.children:
-        if not (isinstance(child, Group) and child.see_through and not child.name):
-            yield path_of(child)
+    yield from _paths(root, "", "")
+
+
+def _paths(group: Group, path: str, prefix: str) -> Iterator[str]:
+    """Below a group with this path, whose fields' paths begin with `prefix`: one pass, where path_of searches."""
+    index = 0
+    for child in group.children:
+        child_path = joined(
+            path if isinstance(child, Framing) else prefix, child.series if child.element else child.name
+        )
+        if child.element:
+            child_path, index = f"{child_path}[{index}]", index + 1
+        see_through = isinstance(child, Group) and child.see_through
+        if child.name or child.element:
+            yield child_path
         if isinstance(child, Group):
-            yield from every_path(child)
+            yield from _paths(child, child_path, prefix if see_through else child_path)
 
 
 def _next(node: Node, name: str, index: int | None, path: str) -> Node:

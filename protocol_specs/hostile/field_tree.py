@@ -222,12 +222,12 @@ class Group(Node):
 
     def render(self) -> bytes:
         """The bytes as they are now."""
-        following = b""
+        parts: list[bytes] = []
         for child in reversed(self.children):
-            if isinstance(child, Framing):
-                child.settle(following)
-            following = child.render() + following
-        return following
+            if isinstance(child, Framing) and child.dirty:
+                child.settle(b"".join(reversed(parts)))
+            parts.append(child.render())
+        return b"".join(reversed(parts))
 
     def copy(self) -> Group:
         """The same again, without a parent."""
@@ -361,8 +361,8 @@ def path_of(node: Node) -> str:
         return ""
     if node.element:
         index = next(i for i, child in enumerate(group.elements()) if child is node)
-        return f"{_joined(_prefix(group), node.series)}[{index}]"
-    return _joined(path_of(group) if isinstance(node, Framing) else _prefix(group), node.name)
+        return f"{joined(_prefix(group), node.series)}[{index}]"
+    return joined(path_of(group) if isinstance(node, Framing) else _prefix(group), node.name)
 
 
 def _prefix(group: Group) -> str:
@@ -370,5 +370,6 @@ def _prefix(group: Group) -> str:
     return _prefix(group.parent) if group.see_through and group.parent is not None else path_of(group)
 
 
-def _joined(prefix: str, name: str) -> str:
+def joined(prefix: str, name: str) -> str:
+    """A path with one more segment; either may be empty."""
     return f"{prefix}.{name}" if prefix and name else prefix or name

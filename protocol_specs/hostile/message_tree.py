@@ -7,13 +7,13 @@ A field's value is built by the construct reference when it is set.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.codec.runtime import INT32_MAX
 from protocol_specs.codec.struct_builder import field_reference, primitive, struct_reference, to_reference
 from protocol_specs.fields import Array, FieldType, FixedType, Records, SizedType
-from protocol_specs.hostile.field_tree import Framing, Group, Leaf, Node
-from protocol_specs.hostile.record_tree import fixed, record_set_tree, variable
+from protocol_specs.hostile.field_tree import Framing, Group, Leaf, MutationError, Node
+from protocol_specs.hostile.record_tree import Budget, fixed, record_set_tree, variable
 from protocol_specs.hostile.sized_nodes import content_leaf, counted, raw_bytes, sized
 from protocol_specs.hostile.wire_lengths import COMPACT, INT16, INT32, UVARINT
 from protocol_specs.message import Struct
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from protocol_specs.message import Field, Message
+
+NODES_MAX: Final = 1_000_000
+"""How many fields a message is taken apart to."""
 
 
 def message_tree(cls: type[Message], version: int, data: bytes, position: int, name: str = "") -> tuple[Group, int]:
@@ -39,6 +42,8 @@ class _Reader:
         self.flexible = flexible
         self.data = data
         self.position = position
+        self.budget = Budget()
+        self.nodes_left = NODES_MAX
 
     def again(self, data: bytes) -> _Reader:
         return _Reader(self.version, data, 0, flexible=self.flexible)
@@ -74,6 +79,9 @@ class _Reader:
         return self.value(f, f.type, f.name, flexible=self.flexible and f.flexible)
 
     def value(self, f: Field | None, field_type: FieldType | type[Struct], name: str, *, flexible: bool) -> Node:
+        self.nodes_left -= 1
+        if self.nodes_left < 0:
+            raise MutationError(name, f"the message has more than NODES_MAX={NODES_MAX} fields")
         if isinstance(field_type, FixedType):
             return self.primitive(field_type, name)
         if isinstance(field_type, SizedType):
@@ -98,10 +106,13 @@ class _Reader:
         form = COMPACT if flexible else INT16 if field_type.length_format == "h" else INT32
         size, start = form.read(self.data, self.position)
         prefix, content = self.take(start), self.take(start + max(0, size))
-        hold = record_set_tree if field_type is Records else content_leaf
+        hold = self.record_set if field_type is Records else content_leaf
         group = sized(name, field_type.name, form, prefix, None if size < 0 else hold(content))
         group.build = lambda value: hold(raw_bytes(value))
         return group
+
+    def record_set(self, data: bytes) -> Group:
+        return record_set_tree(data, self.budget)
 
     def array(self, f: Field, field_type: Array, name: str, *, flexible: bool) -> Group:
         form = COMPACT if flexible else INT32

@@ -43,12 +43,15 @@ from protocol_specs.hostile.record_tree import record_set_tree
 from protocol_specs.message import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from protocol_specs.message import Buffer, Message
 
 GROWTH_BYTES_MAX: Final = 16 * 1024 * 1024
 """How many bytes the changes of one call may add."""
+
+PATHS_MAX: Final = 100_000
+"""How many paths are listed."""
 
 
 class Operation(enum.Enum):
@@ -128,9 +131,7 @@ def mutate(
     reframe: Reframe | bool = True,
 ) -> bytes:
     """Change a whole frame: size, header and message. Raises MutationError, MessageDecodeError, UnknownApi."""
-    key = registry.api_key(api) if isinstance(api, str) else api
-    cls = registry.request_type(key) if kind is Kind.REQUEST else registry.response_type(key)
-    return _changed(frame_tree(cls, version, bytes(frame)), mutations, reframe)
+    return _changed(frame_tree(_class_of(api, kind), version, bytes(frame)), mutations, reframe)
 
 
 def mutate_message(
@@ -147,16 +148,27 @@ def mutate_record_set(data: Buffer, mutations: Sequence[Mutation], *, reframe: R
     return _changed(record_set_tree(bytes(data)), mutations, reframe)
 
 
-def frame_paths(frame: Buffer, api: str | int, kind: Kind, version: int) -> list[str]:
-    """Every path of a whole frame, in wire order. Raises MessageDecodeError, UnknownApi."""
-    key = registry.api_key(api) if isinstance(api, str) else api
-    cls = registry.request_type(key) if kind is Kind.REQUEST else registry.response_type(key)
-    return list(every_path(frame_tree(cls, version, bytes(frame))))
+def frame_paths(frame: Buffer, api: str | int, kind: Kind, version: int, *, limit: int = PATHS_MAX) -> list[str]:
+    """Every path of a whole frame, in wire order, the first `limit` of them. Raises MessageDecodeError, UnknownApi."""
+    return _limited(every_path(frame_tree(_class_of(api, kind), version, bytes(frame))), limit)
 
 
-def message_paths(cls: type[Message], version: int, data: Buffer) -> list[str]:
+def message_paths(cls: type[Message], version: int, data: Buffer, *, limit: int = PATHS_MAX) -> list[str]:
     """Every path of a message without size and header, in wire order. Raises MessageDecodeError."""
-    return list(every_path(message_tree(cls, version, bytes(data), 0)[0]))
+    return _limited(every_path(message_tree(cls, version, bytes(data), 0)[0]), limit)
+
+
+def _limited(paths: Iterator[str], limit: int) -> list[str]:
+    from itertools import islice
+
+    return list(islice(paths, limit))
+
+
+def _class_of(api: str | int, kind: Kind) -> type[Message]:
+    if kind not in {Kind.REQUEST, Kind.RESPONSE}:
+        raise MutationError(kind.value, "a frame holds a request or a response: use mutate_message for other schemas")
+    key = registry.api_key(api) if isinstance(api, str) else api
+    return registry.request_type(key) if kind is Kind.REQUEST else registry.response_type(key)
 
 
 def _changed(root: Group, mutations: Sequence[Mutation], reframe: Reframe | bool) -> bytes:  # noqa: FBT001

@@ -37,14 +37,35 @@ _UNREADABLE: Final = (ProtocolError, ValueError, IndexError, struct.error)
 _MAGIC_V2: Final = 2
 
 
-def record_set_tree(data: bytes, *, nested: bool = False) -> Group:
+RECORDS_MAX: Final = 50_000
+"""How many records and messages the record sets of one tree are taken apart to; what follows stays whole."""
+
+
+class Budget:
+    """What is left to the record sets of one tree: decompressed bytes, and records taken apart."""
+
+    __slots__ = ("bytes_left", "records_left")
+
+    def __init__(self) -> None:
+        self.bytes_left = DECOMPRESSED_BYTES_MAX
+        self.records_left = RECORDS_MAX
+
+    def take_record(self) -> None:
+        """Count one more record; ValueError when there were too many."""
+        if self.records_left <= 0:
+            raise ValueError(f"more than RECORDS_MAX={RECORDS_MAX} records")
+        self.records_left -= 1
+
+
+def record_set_tree(data: bytes, budget: Budget | None = None, *, nested: bool = False) -> Group:
     """The tree of a record set: `batch[i]` and `message[i]`, with one index over both."""
+    budget = Budget() if budget is None else budget
     content = Group("content", "records", [], see_through=True)
     content.holds = ("batch", "message")
     position = 0
     while position < len(data):
         try:
-            entry, stop = _entry(data, position, nested=nested)
+            entry, stop = _entry(data, position, budget, nested=nested)
         except _UNREADABLE as error:
             content.unread = str(error)
             content.insert(len(content.children), Leaf("rest", "bytes", data[position:]))
@@ -55,7 +76,7 @@ def record_set_tree(data: bytes, *, nested: bool = False) -> Group:
     return content
 
 
-def _entry(data: bytes, position: int, *, nested: bool) -> tuple[Node, int]:
+def _entry(data: bytes, position: int, budget: Budget, *, nested: bool) -> tuple[Node, int]:
     left = len(data) - position
     if left < HEADER_SIZE_UP_TO_MAGIC:
         raise ValueError(f"{left} bytes left, an entry begins with {HEADER_SIZE_UP_TO_MAGIC}")
@@ -67,7 +88,9 @@ def _entry(data: bytes, position: int, *, nested: bool) -> tuple[Node, int]:
         raise ValueError(f"length {length}, {left - LOG_OVERHEAD} bytes left")
     stop = position + LOG_OVERHEAD + length
     raw = data[position:stop]
-    entry = _batch(raw) if magic == _MAGIC_V2 else _message(raw, with_timestamp=magic == 1, nested=nested)
+    entry = (
+        _batch(raw, budget) if magic == _MAGIC_V2 else _message(raw, budget, with_timestamp=magic == 1, nested=nested)
+    )
     return entry.as_element("batch" if magic == _MAGIC_V2 else "message"), stop
 
 
@@ -100,35 +123,44 @@ def _write_crc(value: int) -> bytes:
     return struct.pack(">I", value)
 
 
-def _batch(raw: bytes) -> Group:
+def _batch(raw: bytes, budget: Budget) -> Group:
     children = _fixed_fields(raw, BATCH_FIELDS, crc32c)
     count = children[-1]
     assert isinstance(count, Framing)
     attributes, records_count = struct.unpack_from(">21xh34xi", raw)
     held = raw[RECORD_BATCH_OVERHEAD:]
-    section = _section("records", held, attributes & COMPRESSION_CODEC_MASK, lambda data: _records(data, records_count))
+    section = _section(
+        "records",
+        held,
+        attributes & COMPRESSION_CODEC_MASK,
+        budget,
+        lambda data: _records(data, records_count, budget),
+    )
     count.counted = section
     section.holds = ("record",)
     return Group("", "batch", [*children, section])
 
 
-def _section(name: str, raw: bytes, codec_id: int, read: Callable[[bytes], list[Node]]) -> Group:
+def _section(name: str, raw: bytes, codec_id: int, budget: Budget, read: Callable[[bytes], list[Node]]) -> Group:
     """Records as they are, or behind a codec; one stretch of bytes where they cannot be read."""
     try:
         codec = CompressionCodec.for_id(codec_id)
         if codec is CompressionCodec.NONE:
             return Group(name, "records", read(raw), see_through=True)
-        return CompressedSection(name, read(decompress(codec, raw, limit_bytes=DECOMPRESSED_BYTES_MAX)), codec, raw)
+        held = decompress(codec, raw, limit_bytes=budget.bytes_left)
+        budget.bytes_left -= len(held)
+        return CompressedSection(name, read(held), codec, raw)
     except _UNREADABLE as error:
         section = Group(name, "records", [Leaf("rest", "bytes", raw)], see_through=True)
         section.unread = str(error)
         return section
 
 
-def _records(data: bytes, count: int) -> list[Node]:
+def _records(data: bytes, count: int, budget: Budget) -> list[Node]:
     made: list[Node] = []
     position = 0
     for _ in range(count):
+        budget.take_record()
         record, position = _record(data, position)
         made.append(record.as_element("record"))
     if position < len(data):
@@ -183,7 +215,8 @@ def _headers(data: bytes, position: int) -> tuple[Group, int]:
     return counted("header", "[]header", VARINT, prefix, made), at
 
 
-def _message(raw: bytes, *, with_timestamp: bool, nested: bool) -> Group:
+def _message(raw: bytes, budget: Budget, *, with_timestamp: bool, nested: bool) -> Group:
+    budget.take_record()
     fields = (*MESSAGE_FIELDS, TIMESTAMP_FIELD) if with_timestamp else MESSAGE_FIELDS
     children = _fixed_fields(raw, fields, zlib.crc32)
     at = sum(len(child.render()) for child in children)
@@ -192,7 +225,9 @@ def _message(raw: bytes, *, with_timestamp: bool, nested: bool) -> Group:
     value, end = sized_bytes("value", "bytes", INT32, raw, at)
     if codec and not nested and not value.null:
         held = value.children[1].render()
-        section = _section("content", held, codec, lambda data: list(record_set_tree(data, nested=True).children))
+        section = _section(
+            "content", held, codec, budget, lambda data: list(record_set_tree(data, budget, nested=True).children)
+        )
         section.holds = ("batch", "message")
         value = sized("value", "bytes", INT32, raw[at : at + 4], section)
     children += [key, value]

@@ -19,6 +19,7 @@ from protocol_specs.hostile import (
     mutate,
     mutate_message,
     mutate_record_set,
+    record_tree,
 )
 from protocol_specs.message import Kind
 from protocol_specs.messages.headers import RequestHeader
@@ -333,3 +334,24 @@ def test_a_broken_frame_is_refused_with_its_place() -> None:
         mutate(frame()[:-20], "Produce", Kind.REQUEST, 9, [])
     with pytest.raises(MutationError, match="2 bytes: a frame begins with a size of 4"):
         mutate(b"\0\0", "Produce", Kind.REQUEST, 9, [])
+
+
+def test_a_frame_is_a_request_or_a_response() -> None:
+    with pytest.raises(MutationError, match="use mutate_message"):
+        mutate(frame(), "Produce", Kind.DATA, 9, [])
+
+
+def test_more_records_than_the_limit_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_tree, "RECORDS_MAX", 2)
+    assert changed() == frame()
+    with pytest.raises(UnknownFieldPath, match=r"no record\[0\].*RECORDS_MAX=2"):
+        changed(Mutation.delete(f"{RECORDS}.batch[1].record[0].key"))
+    assert changed(Mutation.delete(f"{RECORDS}.batch[2]"))
+
+
+def test_a_bomb_stays_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_tree, "DECOMPRESSED_BYTES_MAX", 1000)
+    bomb = batch(bytes(10_000), codec=CompressionCodec.GZIP)
+    with pytest.raises(UnknownFieldPath, match="limit_bytes"):
+        mutate_record_set(bomb, [Mutation.delete("batch[0].record[0]")])
+    assert mutate_record_set(bomb, [Mutation.set("batch[0].crc", 1)])[17:21] == b"\0\0\0\1"
