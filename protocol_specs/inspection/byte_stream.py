@@ -8,6 +8,7 @@ REORDERED_BYTES_MAX wait behind it, or when the stream ends.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -38,17 +39,20 @@ Piece: TypeAlias = bytes | Gap
 class ByteStream:
     """Takes the segments of one direction; answers bytes and gaps in order."""
 
-    __slots__ = ("_next", "_waiting", "_waiting_bytes")
+    __slots__ = ("_heap", "_next", "_sequence", "_waiting", "_waiting_bytes")
 
     def __init__(self) -> None:
-        self._next: int | None = None
+        self._sequence: int | None = None
+        # Where the next byte is, and where those that wait are: counted on without the wrap of sequence numbers.
+        self._next = 0
         self._waiting: dict[int, tuple[bytes, int]] = {}
+        self._heap: list[int] = []
         self._waiting_bytes = 0
 
     @property
     def has_hole(self) -> bool:
         """Whether segments wait for others before them."""
-        return bool(self._waiting)
+        return bool(self._heap)
 
     @property
     def waiting_bytes(self) -> int:
@@ -57,20 +61,21 @@ class ByteStream:
 
     def begin(self, sequence: int) -> None:
         """The stream's first byte has this sequence number (the SYN's, plus 1)."""
-        self._next = sequence % _SEQUENCE_NUMBERS
+        self._sequence = sequence % _SEQUENCE_NUMBERS
         self._waiting.clear()
+        self._heap.clear()
         self._waiting_bytes = 0
 
     def receive(self, sequence: int, payload: bytes, cut: int) -> Iterator[Piece]:
         """Take a segment, of which the capture left out the last `cut` bytes; without a begin it is the first."""
-        if self._next is None:
-            self._next = sequence
+        if self._sequence is None:
+            self._sequence = sequence
         ahead = self._ahead(sequence)
         if not -WINDOW_BYTES_MAX <= ahead <= WINDOW_BYTES_MAX:
             return
         if ahead > 0:
-            self._wait(sequence, payload, cut)
-            while self._waiting_bytes > REORDERED_BYTES_MAX or len(self._waiting) > REORDERED_SEGMENTS_MAX:
+            self._wait(self._next + ahead, payload, cut)
+            while self._waiting_bytes > REORDERED_BYTES_MAX or len(self._heap) > REORDERED_SEGMENTS_MAX:
                 yield from self._skip_hole()
             return
         yield from self._deliver(-ahead, payload, cut)
@@ -78,28 +83,30 @@ class ByteStream:
 
     def acknowledged(self, sequence: int) -> Iterator[Piece]:
         """The other side has everything before `sequence`: a hole before it will not be filled any more."""
-        while self._waiting and 0 < self._ahead(sequence) <= WINDOW_BYTES_MAX:
-            if self._ahead(min(self._waiting, key=self._ahead)) > self._ahead(sequence):
+        while self._heap and 0 < (ahead := self._ahead(sequence)) <= WINDOW_BYTES_MAX:
+            if self._heap[0] > self._next + ahead:
                 break
             yield from self._skip_hole()
 
     def end(self) -> Iterator[Piece]:
         """Nothing more comes: what waits comes out, with gaps."""
-        while self._waiting:
+        while self._heap:
             yield from self._skip_hole()
 
     def _ahead(self, sequence: int) -> int:
         """How far a sequence number is from the next one expected; negative before it."""
-        assert self._next is not None
-        distance = (sequence - self._next) % _SEQUENCE_NUMBERS
+        assert self._sequence is not None
+        distance = (sequence - self._sequence) % _SEQUENCE_NUMBERS
         return distance if distance < _SEQUENCE_NUMBERS // 2 else distance - _SEQUENCE_NUMBERS
 
-    def _wait(self, sequence: int, payload: bytes, cut: int) -> None:
-        known = self._waiting.get(sequence)
-        if known is not None and len(known[0]) >= len(payload):
+    def _wait(self, place: int, payload: bytes, cut: int) -> None:
+        known = self._waiting.get(place)
+        if known is None:
+            heappush(self._heap, place)
+        elif len(known[0]) >= len(payload):
             return
         self._waiting_bytes += len(payload) - (len(known[0]) if known else 0)
-        self._waiting[sequence] = payload, cut
+        self._waiting[place] = payload, cut
 
     def _deliver(self, skip: int, payload: bytes, cut: int) -> Iterator[Piece]:
         """Hand out what a segment has that is new: its first `skip` bytes came before."""
@@ -113,21 +120,19 @@ class ByteStream:
             yield Gap(size=missing)
 
     def _advance(self, count: int) -> None:
-        assert self._next is not None
-        self._next = (self._next + count) % _SEQUENCE_NUMBERS
+        assert self._sequence is not None
+        self._next += count
+        self._sequence = (self._sequence + count) % _SEQUENCE_NUMBERS
 
     def _deliver_waiting(self) -> Iterator[Piece]:
-        while self._waiting:
-            first = min(self._waiting, key=self._ahead)
-            ahead = self._ahead(first)
-            if ahead > 0:
-                return
-            payload, cut = self._waiting.pop(first)
+        while self._heap and self._heap[0] <= self._next:
+            place = heappop(self._heap)
+            payload, cut = self._waiting.pop(place)
             self._waiting_bytes -= len(payload)
-            yield from self._deliver(-ahead, payload, cut)
+            yield from self._deliver(self._next - place, payload, cut)
 
     def _skip_hole(self) -> Iterator[Piece]:
-        size = self._ahead(min(self._waiting, key=self._ahead))
+        size = self._heap[0] - self._next
         if size > 0:
             self._advance(size)
             yield Gap(size=size)

@@ -25,8 +25,6 @@ from protocol_specs.inspection.frame_cutter import FRAME_BYTES_MAX, is_request_s
 from protocol_specs.message import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from protocol_specs.message import Message
 
 OUTSTANDING_MAX: Final = 10_000
@@ -50,17 +48,18 @@ class Asked:
 class Conversation:
     """Which request each response answers. `forced` is the API and version of responses, when the user says so."""
 
-    __slots__ = ("_outstanding", "_tokens", "_tokens_expected", "forced")
+    __slots__ = ("_outstanding", "_outstanding_count", "_tokens", "_tokens_expected", "forced")
 
     def __init__(self, forced: tuple[type[Message], int] | None = None) -> None:
         self.forced = forced
-        self._outstanding: deque[Asked] = deque()
+        self._outstanding: dict[int, deque[Asked]] = {}
+        self._outstanding_count = 0
         self._tokens = False
         self._tokens_expected = 0
 
-    def outstanding_ids(self) -> Iterable[int]:
+    def outstanding_ids(self) -> list[int]:
         """The correlation ids of the requests that wait, oldest first."""
-        return [asked.correlation_id for asked in self._outstanding]
+        return list(self._outstanding)
 
     def answers(self, data: bytes) -> bool:
         """Whether a frame has the correlation id of a request that waits."""
@@ -70,11 +69,8 @@ class Conversation:
         """The request that waits for this frame."""
         if len(data) < 8:
             return None
-        (correlation_id,) = struct.unpack_from(">i", data, 4)
-        for asked in self._outstanding:
-            if asked.correlation_id == correlation_id:
-                return asked
-        return None
+        waiting = self._outstanding.get(struct.unpack_from(">i", data, 4)[0])
+        return waiting[0] if waiting else None
 
     def request(self, data: bytes, number: int, time_ns: int | None) -> DecodedFrame:
         """Take a frame of the client, with its size."""
@@ -94,7 +90,7 @@ class Conversation:
             return broken_size(data, Kind.RESPONSE, FRAME_BYTES_MAX), None
         asked = self.asked_of(data)
         if asked is not None:
-            self._outstanding.remove(asked)
+            self._forget(asked.correlation_id)
         elif self._tokens_expected:
             self._tokens_expected -= 1
             return opaque_frame(data, Kind.RESPONSE, "a SASL token, bare as after SaslHandshake v0"), None
@@ -114,17 +110,25 @@ class Conversation:
         if frame.cls.API_KEY == _PRODUCE and _wants_no_answer(frame):
             frame.notes.append("acks 0: the broker does not answer")
             return
-        if len(self._outstanding) == OUTSTANDING_MAX:
-            self._outstanding.popleft()
-        self._outstanding.append(
-            Asked(
-                correlation_id=correlation_id,
-                api_key=frame.cls.API_KEY,
-                version=frame.version,
-                number=number,
-                time_ns=time_ns,
-            )
+        if self._outstanding_count == OUTSTANDING_MAX:
+            self._forget(next(iter(self._outstanding)))
+        asked = Asked(
+            correlation_id=correlation_id,
+            api_key=frame.cls.API_KEY,
+            version=frame.version,
+            number=number,
+            time_ns=time_ns,
         )
+        self._outstanding.setdefault(correlation_id, deque()).append(asked)
+        self._outstanding_count += 1
+
+    def _forget(self, correlation_id: int) -> None:
+        """Take the oldest request with this correlation id off the list."""
+        waiting = self._outstanding[correlation_id]
+        waiting.popleft()
+        self._outstanding_count -= 1
+        if not waiting:
+            del self._outstanding[correlation_id]
 
 
 def _is_broken(data: bytes) -> bool:

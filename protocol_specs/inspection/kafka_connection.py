@@ -27,6 +27,9 @@ UNDECIDED_BYTES_MAX: Final = 256 * 1024
 HELD_BYTES_MAX: Final = 64 * 1024 * 1024
 """How many bytes of responses may wait for a request that the capture has out of order."""
 
+CANDIDATES_MAX: Final = 256
+"""How many of the latest requests a response is looked for after bytes that are missing."""
+
 KAFKA_PORT: Final = 9092
 _REQUEST_START_BYTES: Final = 14
 _TLS_HANDSHAKE: Final = b"\x16\x03"
@@ -67,6 +70,7 @@ class KafkaConnection:
         self.no_kafka = ""
         self.had_payload = False
         self.number = 0
+        self._undecided_next = dict.fromkeys(self.ends, 0)
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._choose_by_port(port)
@@ -116,6 +120,9 @@ class KafkaConnection:
         """Nothing more comes: what waits for missing bytes comes out without them."""
         for end in self.ends:
             yield from self._pieces(end, self.directions[end].stream.end())
+            if self.client is None and not self.no_kafka:
+                self._undecided_next[end] = 0
+                self._choose_by_bytes(end)
         yield from self._frames(at_end=True)
 
     def drop(self) -> None:
@@ -158,6 +165,10 @@ class KafkaConnection:
 
     def _choose_by_bytes(self, end: Endpoint) -> None:
         cutter = self.directions[end].cutter
+        if cutter.buffered_bytes < self._undecided_next[end]:
+            return
+        # Looked through again only when a quarter more has come: many small segments stay linear.
+        self._undecided_next[end] = min(cutter.buffered_bytes * 5 // 4 + 1, UNDECIDED_BYTES_MAX)
         data = cutter.peek(UNDECIDED_BYTES_MAX)
         start = request_start(data, 0)
         while start is not None:
@@ -192,7 +203,7 @@ class KafkaConnection:
             yield Party.CLIENT, frame
         cutter = self.directions[self.other(self.client)].cutter
         if not cutter.synced:
-            cutter.find = response_start(self.conversation.outstanding_ids())
+            cutter.find = response_start(self.conversation.outstanding_ids()[-CANDIDATES_MAX:])
         wait = requests.stream.has_hole and not at_end
         while (frame := cutter.take()) is not None:
             self._held.append(frame)
