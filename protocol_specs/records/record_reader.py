@@ -55,7 +55,12 @@ def read_records(batch: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESS
         return []
     if header.records_count < 0:
         raise InvalidRecord(0, 0, f"record count {header.records_count} is negative")
-    return _Reader(records_section(batch, header, limit_bytes=limit_bytes), header).read_all()
+    return read_section(records_section(batch, header, limit_bytes=limit_bytes), header)
+
+
+def read_section(section: bytes, header: BatchHeader) -> list[Record]:
+    """Read the records of a decompressed section, as many as the header says; raises InvalidRecord."""
+    return _Reader(section, header).read_all()
 
 
 def read_record_set(buffer: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:

@@ -79,6 +79,12 @@ def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) 
 
     `index` is that of the next record, `count` that of all. None when not even the next record is like it.
     """
+    limit = count_run(data, layout, size, index, count)
+    return _measure_timestamps(data, layout, size, limit) if limit else None
+
+
+def count_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> int:
+    """Count the records after the one of `layout` that are like it, their timestamps left aside; see measure_run."""
     start = layout.start
     limit = min(count - index, (len(data) - start) // size - 1)
     width = layout.offset_width
@@ -91,13 +97,10 @@ def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) 
     last_byte = start + size - 1
     for column in (*layout.constant_columns, last_byte):
         if limit <= 0:
-            return None
+            return 0
         wanted = data[column : column + 1] * limit
         limit = _same(data[column + size : column + limit * size + 1 : size], wanted)
-    limit = _same_offsets(data, layout.offset + size, size, index, limit, width)
-    if limit <= 0:
-        return None
-    return _measure_timestamps(data, layout, size, limit)
+    return max(_same_offsets(data, layout.offset + size, size, index, limit, width), 0)
 
 
 def _after(data: bytes, position: int) -> int:

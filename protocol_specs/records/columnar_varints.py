@@ -1,0 +1,159 @@
+"""Zigzag varints by the column: many read or written in a few calls of numpy. Mirrors ByteUtils.
+
+A column whose numbers are all the same comes as one `int`, and numpy spreads it: most columns of a batch are such.
+Positions never leave the buffer, whatever it holds, because they are clipped: a reader that follows them must compare
+where it arrives with where it should.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from protocol_specs.records.columnar_arrays import np
+from protocol_specs.records.varints import MAX_VARINT_BYTES, size_of_unsigned_varint
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from protocol_specs.records.columnar_arrays import Bytes, Ints
+
+    # One number for every row, or one for all of them.
+    Numbers: TypeAlias = Ints | int
+    RawNumbers: TypeAlias = NDArray[np.uint64] | int
+
+WORD_BYTES: Final = 8
+"""How many bytes must follow the last varint in the buffer of a VarintReader."""
+
+_HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)
+_LOW_BITS: Final = np.uint64(0x0101_0101_0101_0101)
+_MOVES: Final = [
+    (np.uint64(0x007F_007F_007F_007F), np.uint64(0x7F00_7F00_7F00_7F00), np.uint64(1)),
+    (np.uint64(0x0000_3FFF_0000_3FFF), np.uint64(0x3FFF_0000_3FFF_0000), np.uint64(2)),
+    (np.uint64(0x0000_0000_0FFF_FFFF), np.uint64(0x0FFF_FFFF_0000_0000), np.uint64(4)),
+]
+_MASK_32: Final = 0xFFFF_FFFF
+
+
+class UnusualVarint(Exception):
+    """A varint longer than its width allows, or than eight bytes: the record reader knows what to do."""
+
+
+class VarintReader:
+    """Reads columns of varints from one buffer, which must go on for WORD_BYTES after the last of them."""
+
+    __slots__ = ("_data", "_last", "_words")
+
+    def __init__(self, data: Bytes) -> None:
+        self._data = data
+        self._last = len(data) - WORD_BYTES
+        self._words: NDArray[np.uint64] = np.ndarray((self._last + 1,), "<u8", data, strides=(1,))
+
+    def skip(self, positions: Ints, max_bytes: int) -> Ints:
+        """Answer the positions after the varints that begin there."""
+        first = self._data.take(positions, mode="clip")
+        if _is_ascii(first):
+            return positions + 1
+        return positions + self._decode(positions, first, max_bytes)[1]
+
+    def raw(self, positions: Ints) -> tuple[Numbers, Ints]:
+        """Read varints of 32 bits without undoing the zigzag; answers the positions after them too."""
+        first = self._data.take(positions, mode="clip")
+        if _is_ascii(first):
+            only = _only_byte(first)
+            return (first.astype(np.int64) if only is None else only), positions + 1
+        raw, widths = self._decode(positions, first, MAX_VARINT_BYTES)
+        return raw & _MASK_32, positions + widths
+
+    def varlongs(self, positions: Ints) -> tuple[Numbers, Ints]:
+        """Read numbers of 64 bits that take up to eight bytes; answers the positions after them too."""
+        first = self._data.take(positions, mode="clip")
+        if _is_ascii(first):
+            only = _only_byte(first)
+            raw: Numbers = first.astype(np.int64) if only is None else only
+            return unzigzag(raw), positions + 1
+        raw, widths = self._decode(positions, first, WORD_BYTES)
+        return unzigzag(raw), positions + widths
+
+    def varints(self, positions: Ints) -> tuple[Numbers, Ints]:
+        """Read numbers of 32 bits; answers the positions after them too."""
+        raw, after = self.raw(positions)
+        return unzigzag(raw), after
+
+    def _decode(self, positions: Ints, first: Bytes, max_bytes: int) -> tuple[Ints, Numbers]:
+        second = self._data.take(positions + 1, mode="clip")
+        longer = first >> 7
+        if not (longer & (second >> 7)).any():
+            raw = (first & 0x7F) | (second * longer).astype(np.int64) << 7
+            return raw, (2 if longer.all() else longer.astype(np.int64) + 1)
+        words = self._words[np.minimum(positions, self._last)]
+        ends = ~words & _HIGH_BITS
+        if not ends.all():
+            raise UnusualVarint
+        # The lowest end and all bits below it.
+        kept = ends ^ (ends - np.uint64(1))
+        widths = ((kept & _LOW_BITS) * _LOW_BITS >> np.uint64(56)).astype(np.int64)
+        if int(widths.max()) > max_bytes:
+            raise UnusualVarint
+        words &= kept & ~_HIGH_BITS
+        # Two groups of bits at a time move together, until all do.
+        for low, high, shift in _MOVES:
+            words = (words & low) | (words & high) >> shift
+        return words.astype(np.int64), widths
+
+
+def spread(numbers: Numbers, count: int) -> Ints:
+    """Answer a number for every row."""
+    return np.full(count, numbers, np.int64) if isinstance(numbers, int) else numbers
+
+
+def unzigzag(raw: Numbers) -> Numbers:
+    """Undo the zigzag."""
+    return (raw >> 1) ^ -(raw & 1)
+
+
+def zigzag(values: Numbers) -> RawNumbers:
+    """Write the sign into the lowest bit."""
+    raw = (values << 1) ^ (values >> 63)
+    return raw if isinstance(raw, int) else raw.view(np.uint64)
+
+
+def widths_of(raw: RawNumbers) -> Numbers:
+    """Answer how many bytes the varints of zigzag numbers take."""
+    if isinstance(raw, int):
+        return size_of_unsigned_varint(raw)
+    least, most = size_of_unsigned_varint(int(raw.min())), size_of_unsigned_varint(int(raw.max()))
+    if least == most:
+        return least
+    widths = np.full(len(raw), least, np.int64)
+    for width in range(least, most):
+        widths += raw >= np.uint64(1 << 7 * width)
+    return widths
+
+
+def write_varints(target: Bytes, positions: Ints, raw: RawNumbers, widths: Numbers) -> None:
+    """Write zigzag numbers where they belong; `widths` are what widths_of answers."""
+    if isinstance(raw, int):
+        for at in range(size_of_unsigned_varint(raw)):
+            more = 0x80 if raw >> 7 * (at + 1) else 0
+            target[positions + at] = raw >> 7 * at & 0x7F | more
+    elif isinstance(widths, int):
+        _write_alike(target, positions, raw, widths)
+    else:
+        for width in range(int(widths.min()), int(widths.max()) + 1):
+            rows = np.flatnonzero(widths == width)
+            _write_alike(target, positions[rows], raw[rows], width)
+
+
+def _is_ascii(column: Bytes) -> bool:
+    return column.tobytes().isascii()
+
+
+def _only_byte(column: Bytes) -> int | None:
+    data = column.tobytes()
+    return data[0] if data and data.count(data[:1]) == len(data) else None
+
+
+def _write_alike(target: Bytes, positions: Ints, raw: NDArray[np.uint64], width: int) -> None:
+    for at in range(width):
+        low = (raw >> np.uint64(7 * at) if at else raw).astype(np.uint8)
+        target[positions + at if at else positions] = low | 0x80 if at < width - 1 else low
