@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import construct
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from protocol_specs import strategies
 from protocol_specs.codec.struct_builder import plain, to_reference
-from tests.protocol_specs.every_message import for_every_message
+from protocol_specs.errors import MessageDecodeError, MessageEncodeError
+from tests.protocol_specs.every_message import any_message, for_every_message
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message
@@ -58,3 +60,24 @@ def test_both_make_the_same_of_broken_bytes(cls: type[Message], version: int, da
         message = cls.decode(version, broken.data)
         values = to_reference(message, version, flexible=cls.is_flexible(version))
         assert without_null_tags(plain(reference.parse(broken.data))) == without_null_tags(values)
+
+
+WORDS = st.sampled_from(
+    [b"\0", b"\1", b"\2", b"\x7f", b"\x80", b"\xff", b"\xff\xff", b"\0\0\0\1", b"\xff\xff\xff\xff\x0f"]
+)
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(which=any_message(), data=st.lists(WORDS | st.binary(max_size=4), max_size=20).map(b"".join))
+def test_both_take_the_same_of_any_bytes(which: tuple[type[Message], int], data: bytes) -> None:
+    cls, version = which
+    try:
+        message = cls.decode(version, data)
+    except MessageDecodeError:
+        with pytest.raises(construct.ConstructError):
+            cls.struct(version).parse(data)
+        return
+    again = cls.decode(version, cls.struct(version).build(cls.struct(version).parse(data)))
+    # Written again, because not-a-number equals nothing; a tag that came twice cannot be written.
+    with contextlib.suppress(MessageEncodeError):
+        assert again.encode(version) == message.encode(version)
