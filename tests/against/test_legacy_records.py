@@ -9,7 +9,7 @@ import kafka.record.legacy_records as kafka_python_legacy
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder as AiokafkaBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords as AiokafkaRecords
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBatchBuilder
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
@@ -28,6 +28,7 @@ LEGACY = {"kafka-python": kafka_python_legacy, "aiokafka": aiokafka_legacy}
 READERS = {"kafka-python": KafkaPythonRecords, "aiokafka": AiokafkaRecords}
 BATCH_BUILDERS = {"kafka-python": KafkaPythonBatchBuilder, "aiokafka": AiokafkaBatchBuilder}
 EVER = 2**30
+FEW = settings(max_examples=40)
 peers = pytest.mark.parametrize("peer", LEGACY)
 
 
@@ -47,6 +48,7 @@ def expected_of(expected: list[Record], magic: int) -> list[tuple[Any, ...]]:
 
 
 @peers
+@FEW
 @given(drawn=message_sets(max_size=12))
 def test_a_peer_reads_our_message_sets(peer: str, drawn: tuple[bytes, list[Record]]) -> None:
     data, expected = drawn
@@ -57,6 +59,7 @@ def test_a_peer_reads_our_message_sets(peer: str, drawn: tuple[bytes, list[Recor
 
 
 @peers
+@FEW
 @given(
     magic=st.integers(0, 1),
     codec=message_set_codecs(),
@@ -85,6 +88,7 @@ def test_the_message_sets_of_a_peer_are_read_and_hold_what_ours_would(
 
 
 @peers
+@FEW
 @given(drawn=record_batches(max_size=12))
 def test_a_peer_reads_our_batches(peer: str, drawn: tuple[bytes, list[Record]]) -> None:
     data, expected = drawn
@@ -92,6 +96,7 @@ def test_a_peer_reads_our_batches(peer: str, drawn: tuple[bytes, list[Record]]) 
 
 
 @peers
+@FEW
 @given(codec=codecs(), drawn=records(max_size=12))
 def test_the_batches_of_a_peer_are_read_and_valid(peer: str, codec: CompressionCodec, drawn: list[Record]) -> None:
     theirs = BATCH_BUILDERS[peer](

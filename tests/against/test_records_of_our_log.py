@@ -61,7 +61,7 @@ def produced_batches(draw: st.DrawFn) -> bytes:
     st.booleans(),
     st.sampled_from(["100", "5000000000"]),
 )
-@settings(max_examples=250)
+@settings(max_examples=150)
 def test_both_store_the_same_bytes_or_refuse_with_the_same_code(
     data: bytes, compression_type: str, timestamp_type: str, compact: bool, difference: str
 ) -> None:
