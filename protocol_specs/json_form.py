@@ -196,5 +196,8 @@ def _no_such_field(cls: type[Struct], version: int, key: str, known: list[str]) 
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    """A value as it stood in JSON."""
+    from json import dumps
+
+    text = dumps(value, default=repr)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -61,7 +61,10 @@ class FrameFile:
             return self.conversation.response(data)
         if self.request is not None and self.kind is Kind.REQUEST:
             return decode_request(data, self.request), None
-        return self.conversation.request(data, number, None), None
+        frame = self.conversation.request(data, number, None)
+        if self.kind is None and self.response is None and frame.faults and not frame.is_read:
+            frame.notes.append("read as a request; if it is a response, say to what: --api and --version")
+        return frame, None
 
     def is_response(self, data: bytes) -> bool:
         """Whether a frame is to be read as a response."""

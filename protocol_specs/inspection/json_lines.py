@@ -83,7 +83,7 @@ def _parse(raw: bytes) -> dict[str, Any]:
     if len(raw) > LINE_BYTES_MAX:
         raise ProtocolError(f"the line is longer than LINE_BYTES_MAX={LINE_BYTES_MAX}")
     try:
-        line = json.loads(raw.decode("utf-8"))
+        line = json.loads(raw.decode("utf-8"), object_pairs_hook=_object)
     except json.JSONDecodeError as error:
         raise ProtocolError(f"no JSON: {error.msg}, column {error.colno}") from None
     except UnicodeDecodeError as error:
@@ -95,6 +95,15 @@ def _parse(raw: bytes) -> dict[str, Any]:
     if not isinstance(line, dict):
         raise ProtocolError(f"{_shown(line)} is no JSON object: expected api, kind, version and hex or json")
     return line
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ProtocolError(f"no JSON: key {json.dumps(twice)} stands twice in an object")
+    return made
 
 
 def _declaration(line: dict[str, Any]) -> tuple[type[Message], int]:
@@ -194,5 +203,5 @@ def _tags_from_json(tags: object, place: str) -> list[tuple[int, bytes]]:
 
 
 def _shown(value: object) -> str:
-    text = ascii(value)
+    text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

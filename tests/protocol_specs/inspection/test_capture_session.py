@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol_specs.framing import encode_request, encode_response
 from protocol_specs.inspection import capture_session, conversation, kafka_connection
 from protocol_specs.inspection.capture_file import read_packets
 from protocol_specs.inspection.capture_session import CapturedFrame, CaptureNote, CaptureSession
 from protocol_specs.inspection.errors import InputError
 from protocol_specs.inspection.tcp_segment import RST
 from protocol_specs.messages.metadata import MetadataResponse
+from protocol_specs.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.protocol_specs.inspection.captures import (
     BROKER,
     CLIENT,
@@ -198,6 +200,23 @@ def test_a_produce_without_acks_waits_for_no_response() -> None:
     frames = [event for event in events if isinstance(event, CapturedFrame)]
     assert frames[0].frame.notes == ["acks 0: the broker does not answer"]
     assert frames[1].frame.notes == []
+
+
+def test_tokens_after_sasl_handshake_0_are_no_requests() -> None:
+    dialogue = Dialogue()
+    dialogue.open()
+    handshake = SaslHandshakeRequest(mechanism="PLAIN")
+    dialogue.ask(encode_request(handshake, 0, correlation_id=1, client_id="c"))
+    dialogue.answer(encode_response(SaslHandshakeResponse(mechanisms=["PLAIN"]), 0, correlation_id=1))
+    dialogue.ask(b"\0\0\0\x0d\0alice\0secret")
+    dialogue.answer(bytes(4))
+    dialogue.ask(asked(2))
+    dialogue.answer(answered(2))
+    events = list(CaptureSession("x").events(read_packets(io.BytesIO(pcap(dialogue.packets)), "x")))
+    frames = [event.frame for event in events if isinstance(event, CapturedFrame)]
+    assert [frame.api for frame in frames] == ["SaslHandshake", "SaslHandshake", "", "", "Metadata", "Metadata"]
+    assert [frame.faults for frame in frames] == [[]] * 6
+    assert frames[2].notes == frames[3].notes == ["a SASL token, bare as after SaslHandshake v0"]
 
 
 def test_an_api_versions_response_with_error_35_is_of_version_0() -> None:

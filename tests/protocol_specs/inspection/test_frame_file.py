@@ -55,6 +55,11 @@ def test_responses_alone_need_the_api_and_the_version() -> None:
         told(answered(1), kind=Kind.RESPONSE, api="Metadatum", version=9)
 
 
+def test_a_frame_that_is_no_request_may_be_a_response() -> None:
+    ((_, frame, _),) = FrameFile("f", kind=None, api=None, version=None).frames(io.BytesIO(answered(1)))
+    assert frame.notes == ["read as a request; if it is a response, say to what: --api and --version"]
+
+
 def test_a_request_can_be_read_as_another_version() -> None:
     assert told(asked(1), kind=Kind.REQUEST, api="Metadata", version=8) == ["0 Metadata v8 request !"]
 

@@ -114,7 +114,7 @@ BAD_LINES = {
     "an unknown api": ({**HEX_LINE, "api": "Hartbeat"}, "no API 'Hartbeat': did you mean Heartbeat or"),
     "an unknown kind": ({**HEX_LINE, "kind": "question"}, "no kind 'question': the kinds are request, response"),
     "an unknown version": ({**HEX_LINE, "version": 99}, "HeartbeatRequest has no version 99: its versions are 0-4"),
-    "a version that is no number": ({**HEX_LINE, "version": True}, "version: True is no whole number"),
+    "a version that is no number": ({**HEX_LINE, "version": True}, "version: true is no whole number"),
     "no hex": (LINE, "no key 'hex': a line has api, kind, version and hex or json"),
     "half a byte": ({**HEX_LINE, "hex": "001"}, "hex: 3 hex digits, an odd number"),
     "no hex digit": ({**HEX_LINE, "hex": "00g0"}, "hex: 'g' is no hex digit (digit 3)"),
@@ -142,6 +142,7 @@ def test_a_bad_line_to_decode_is_named_with_its_number(case: str) -> None:
         (b"[" * 100_000, "no JSON: nested too deep"),
         (b'{"version": ' + b"1" * 5000 + b"}", "no JSON: Exceeds the limit"),
         (b"{}\n", "no key 'api'"),
+        (b'{"api": "Fetch", "json": {"a": 1, "a": 2}}', 'no JSON: key "a" stands twice in an object'),
     ],
 )
 def test_what_is_no_json_is_named_with_its_column(raw: bytes, words: str) -> None:
@@ -169,7 +170,7 @@ BAD_VALUES = {
         "generationId: 2147483648 is no int32: a whole number from -2147483648 to 2147483647",
     ),
     "a fraction": ({**HEARTBEAT, "generationId": 1.0}, "generationId: 1.0 is no int32"),
-    "a bool for a number": ({**HEARTBEAT, "generationId": True}, "generationId: True is no int32"),
+    "a bool for a number": ({**HEARTBEAT, "generationId": True}, "generationId: true is no int32"),
     "null where none may be": ({**HEARTBEAT, "groupId": None}, "groupId: null, but this field is never null"),
     "a number for text": ({**HEARTBEAT, "groupId": 1}, "groupId: 1 is no text: a string"),
     "half a surrogate pair": ({**HEARTBEAT, "groupId": "\ud83d"}, "groupId: '\\ud83d' is not UTF-8"),
@@ -191,7 +192,7 @@ def test_values_deep_inside_are_named_with_their_path() -> None:
     topics = [{"name": "a", "partitions": [{"partitionIndex": 0, "currentLeaderEpoch": "x", "timestamp": 1}]}]
     value = {"replicaId": -1, "isolationLevel": 0, "topics": topics}
     line = {"api": "ListOffsets", "kind": "request", "version": 4, "json": value}
-    assert "topics[0].partitions[0].currentLeaderEpoch: 'x' is no int32" in refusal(file_of(line), encode=True)
+    assert 'topics[0].partitions[0].currentLeaderEpoch: "x" is no int32' in refusal(file_of(line), encode=True)
 
 
 @pytest.mark.parametrize(
