@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PROGRAM: Final = Path(__file__).parent / "java" / "ReadMessages.java"
 RUN_SECONDS_MAX: Final = 200
-EXAMPLES: Final = 15
+EXAMPLES: Final = 10
 """How many sound and how many broken cases each message version has."""
 
 SOUND: Final = ""

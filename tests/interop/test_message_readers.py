@@ -25,25 +25,25 @@ def sound(release: str) -> list[Answer]:
 
 
 def test_java_writes_sound_bytes_as_it_read_them(sound: list[Answer]) -> None:
-    assert len(sound) > 5000
+    assert len(sound) > 4000
     assert [answer for answer in sound if answer.written != answer.case.data.hex()] == []
 
 
 def test_java_finds_our_values_in_our_bytes(sound: list[Answer]) -> None:
     told = [answer for answer in sound if answer.has_value]
-    assert len(told) > 5000
+    assert len(told) > 4000
     assert [answer for answer in told if answer.found_value() != answer.expected_value()] == []
 
 
 def test_java_writes_our_values_as_our_bytes(sound: list[Answer]) -> None:
     readable = [answer for answer in sound if answer.is_readable_json]
-    assert len(readable) > 5000
+    assert len(readable) > 4000
     assert [answer for answer in readable if answer.from_value != answer.expected_bytes()] == []
 
 
 def test_java_refuses_what_is_predicted_and_takes_the_rest(release: str) -> None:
     broken = [answer for answer in answers(release) if answer.case.rule != SOUND and not answer.is_of_later_tags]
-    assert len(broken) > 5000
+    assert len(broken) > 4000
     assert [answer for answer in broken if answer.written.startswith("refused") is not answer.case.refused] == []
 
 
