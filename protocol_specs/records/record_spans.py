@@ -2,7 +2,8 @@
 
 Mirrors what ByteBufferLogInputStream, DefaultRecord and LegacyRecord read. The walk is slow, tolerant and bounded: it
 goes as far as the bytes can be believed, and says what it met. A batch is `batch[i]`, a message of magic 0 or 1 is
-`message[i]`; `i` counts both (`message[0].value.message[1]` inside of a compressed one). Fields have the names of BatchHeader; records are `batch[2].record[3].header[0].value`.
+`message[i]`; `i` counts both (`message[0].value.message[1]` inside of a compressed one). Fields have the names of
+BatchHeader; records are `batch[2].record[3].header[0].value`.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class RecordSetSpans:
 
     `findings` are broken rules that do not keep a reader from going on: a wrong checksum, a batch that the record set
     ends inside of (as a Fetch response may), a section that cannot be decompressed or whose records do not fit.
-    `fault` is where the walk stopped before the end. `left_out` counts spans after the limit.
+    `fault` is where the walk stopped before the end. `left_out` counts spans after the limit; what else a compressed
+    section holds is not looked at then, and a record of it, or the rest of its messages, counts as one.
     """
 
     spans: list[Span]
@@ -178,6 +180,10 @@ class _RecordSetWalk:
             )
         )
 
+    def is_full(self) -> bool:
+        """Whether to look no further: a few compressed bytes can hold records for minutes."""
+        return bool(self.cursor.within) and len(self.spans) >= self.limit
+
     def fixed(self, path: str, type_name: str, code: str, stop: int) -> Any:
         """Read one value of fixed size; None, and nothing noted, when `stop` comes before its end."""
         start = self.cursor.position
@@ -200,6 +206,9 @@ class _RecordSetWalk:
         cursor = self.cursor
         end, index = len(cursor.data), 0
         while cursor.position < end:
+            if self.is_full():
+                self.left_out += 1
+                return
             start = cursor.position
             magic = cursor.data[start + MAGIC_OFFSET] if end - start >= HEADER_SIZE_UP_TO_MAGIC else None
             kind, fields = ("message", MESSAGE_FIELDS) if magic in {0, 1} else ("batch", BATCH_FIELDS)
@@ -299,6 +308,9 @@ class _RecordSetWalk:
         if count < 0:
             raise self.stop(f"{path}.records_count", cursor.position, f"record count {count} is negative")
         for index in range(count):
+            if self.is_full():
+                self.left_out += count - index
+                return
             self.record(f"{path}.record[{index}]", stop, control=control)
         if cursor.position != stop:
             left = stop - cursor.position

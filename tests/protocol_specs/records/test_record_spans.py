@@ -133,6 +133,14 @@ def test_more_spans_than_the_limit_are_counted() -> None:
     assert short.left_out == len(whole.spans) - 5
 
 
+def test_compressed_records_after_the_limit_are_not_looked_at() -> None:
+    bomb = batch(*[b""] * 100, codec=CompressionCodec.GZIP)
+    found = annotate_record_set(bomb, limit=22)
+    assert len(found.spans) == 22
+    assert 99 <= found.left_out <= 99 + 8
+    assert (found.findings, found.fault) == ([], None)
+
+
 @settings(max_examples=100, deadline=None)
 @given(strategies.record_batches())
 def test_spans_hold_what_the_reader_reads(drawn: tuple[bytes, list[Any]]) -> None:
