@@ -62,7 +62,7 @@ class FrameFile:
         if self.request is not None and self.kind is Kind.REQUEST:
             return decode_request(data, self.request), None
         frame = self.conversation.request(data, number, None)
-        if self.kind is None and self.response is None and frame.faults and not frame.is_read:
+        if self.kind is None and self.response is None and not frame.is_read and not _names_its_client(frame):
             frame.notes.append("read as a request; if it is a response, say to what: --api and --version")
         return frame, None
 
@@ -75,6 +75,12 @@ class FrameFile:
             assert asked is not None
             return not looks_like_request(data) or _fits(data, registry.response_type(asked.api_key), asked.version)
         return self.response is not None and not looks_like_request(data)
+
+
+def _names_its_client(frame: DecodedFrame) -> bool:
+    """Whether a frame has the header of a request beyond doubt, so that only what follows is broken."""
+    client_id = getattr(frame.header, "client_id", None)
+    return bool(client_id) and str(client_id).isprintable()
 
 
 def _fits(data: bytes, cls: type[Message], version: int) -> bool:

@@ -8,7 +8,8 @@ from typing import Final
 from protocol_specs.inspection.errors import InputError
 
 _OFFSET: Final = re.compile(r"^\s*[0-9a-fA-F]{4,16}(?::\s|  +)", re.MULTILINE)
-_DUMP_LINE: Final = re.compile(r"^\s*([0-9a-fA-F]{4,16})(?::\s|  +)((?:[0-9a-fA-F]{2}[ \t]*)*)(?:(?:\s\s|\t|\|).*)?$")
+# Text beside the bytes may be made of hex digits too: it stands after 16 bytes, or after more than two spaces.
+_DUMP_LINE: Final = re.compile(r"^\s*([0-9a-fA-F]{4,16})(?::\s|  +)((?:[0-9a-fA-F]{2}[ \t]{0,2}){0,16})(?:[\s|].*)?$")
 _SEPARATORS: Final = re.compile(r"0[xX]|\\x|[\s:,;]+")
 _NO_DIGIT: Final = re.compile(r"[^0-9a-fA-F]")
 

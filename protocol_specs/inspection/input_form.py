@@ -100,6 +100,8 @@ def _of_text(text: str, source: str, form: Form, *, bare_message: bool) -> Input
         raise InputError(source, "", f"nothing but spaces: {_EXPECTED}")
     if not looks_like_hex(text) and not any(character.isdigit() for character in text[:2]):
         line = text.strip().splitlines()[0]
+        if line.startswith("{"):
+            raise InputError(source, "", "this may be JSON lines: give --jsonl")
         raise InputError(source, "", f"no capture, no hex and no frames (it begins with {line[:20]!r}): {_EXPECTED}")
     return _of_bytes(bytes_of_hex(text, source), source, form, bare_message=bare_message)
 

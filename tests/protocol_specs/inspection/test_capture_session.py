@@ -345,6 +345,17 @@ def test_a_capture_that_ends_too_early_shows_what_it_has_and_says_where(pack: ob
         (pcap([b""])[:32] + b"\xff\xff\xff\x7f" + bytes(4), "c.pcap, byte 24: packet 1 of 2147483647 bytes, PACKET"),
         (pcapng([])[:8] + b"abcd", "c.pcap, byte 8: byte order 61626364: expected 1a2b3c4d or 4d3c2b1a"),
     ],
+    ids=[
+        "nothing",
+        "a picture",
+        "gzip",
+        "no packets",
+        "half a packet",
+        "no payload",
+        "another link type",
+        "an unbelievable packet",
+        "no byte order",
+    ],
 )
 def test_what_cannot_be_a_capture_of_kafka_is_refused_in_one_line(data: bytes, words: str) -> None:
     assert refusal(data).startswith(words)

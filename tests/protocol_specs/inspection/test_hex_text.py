@@ -18,6 +18,10 @@ XXD = """\
 00000000: 0000 0012 0003 0009 0000 0005 0002 6d65  ..............me
 00000010: 0000                                     ..
 """
+WIRESHARK = """\
+0000   00 00 00 12 00 03 00 09 00 00 00 05 00 02 6d 65   ..............ab
+0010   00 00                                             ab
+"""
 WRITTEN = bytes.fromhex("00000012000300090000000500026d650000")
 
 
@@ -26,6 +30,8 @@ WRITTEN = bytes.fromhex("00000012000300090000000500026d650000")
     [
         HEXDUMP,
         XXD,
+        XXD.replace("..\n", "ab\n"),
+        WIRESHARK,
         WRITTEN.hex(),
         WRITTEN.hex(" "),
         WRITTEN.hex(":").upper(),
@@ -54,11 +60,10 @@ def test_what_is_no_hex_is_refused_with_its_place(text: str, words: str) -> None
     assert str(error.value) == words
 
 
-@given(st.binary(min_size=1, max_size=70))
-def test_a_dump_of_any_bytes_is_those_bytes(data: bytes) -> None:
+@given(st.binary(min_size=1, max_size=70), st.text(alphabet="0123456789abcdef. |", min_size=1, max_size=16))
+def test_a_dump_of_any_bytes_is_those_bytes(data: bytes, text: str) -> None:
     lines = [
-        f"{at:08x}: {data[at : at + 16].hex(' ', 2):<39}  {data[at : at + 16].decode('latin-1')!r}"
-        for at in range(0, len(data), 16)
+        f"{at:08x}: {data[at : at + 16].hex(' ', 2):<39}  {text[at % len(text) :]}" for at in range(0, len(data), 16)
     ]
     assert bytes_of_hex("\n".join(lines), "HEX") == data
 

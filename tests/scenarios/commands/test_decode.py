@@ -170,6 +170,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "a directory": (["."], ".: is a directory: name a file in it"),
     "an empty file": (["empty"], "empty: empty: expected pcap or pcapng, hex digits, frames"),
     "text": (["text"], "text: no capture, no hex and no frames (it begins with 'hello'): expected pcap"),
+    "json lines": (["lines"], "lines: this may be JSON lines: give --jsonl"),
     "another binary": (["image"], "image: no capture, no hex and no frames (it begins with 89 50 4e 47): expected"),
     "no capture": (["frame.bin", "--format", "capture"], "frame.bin, byte 0: no capture begins with 00000012, but"),
     "half a capture": (["half.pcap"], "half.pcap, byte "),
@@ -208,6 +209,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     for name, data in {
         "frame.bin": REQUEST,
         "empty": b"",
+        "lines": b'{"api": "Fetch"}\n',
         "text": b"hello\nthere\n",
         "image": b"\x89PNG",
         "half.pcap": CAPTURE.read_bytes()[:1000],
