@@ -46,7 +46,7 @@ class Asked:
 
 
 class Conversation:
-    """Which request each response answers. `forced` is the API and version of responses, when the user says so."""
+    """Which request each response answers. `forced`: the API and version of the others, as the user says."""
 
     __slots__ = ("_outstanding", "_outstanding_count", "_tokens", "_tokens_expected", "forced")
 
@@ -94,8 +94,8 @@ class Conversation:
         elif self._tokens_expected:
             self._tokens_expected -= 1
             return opaque_frame(data, Kind.RESPONSE, "a SASL token, bare as after SaslHandshake v0"), None
-        if self.forced is not None:
-            return decode_response(data, *self.forced), asked
+        if asked is None and self.forced is not None:
+            return decode_response(data, *self.forced), None
         if asked is None:
             note = (
                 "its request is not here, and a response says neither its API nor its version: give --api and --version"

@@ -235,10 +235,12 @@ def test_a_response_without_its_request_says_so_and_can_be_forced() -> None:
     dialogue = Dialogue()
     dialogue.open()
     dialogue.answer(answered(9))
-    dialogue.ask(asked(1))
-    assert told(pcap(dialogue.packets)) == [" response 9", "Metadata request 1"]
+    dialogue.ask(asked_versions(1, 4))
+    dialogue.answer(refused_versions(1))
+    rest = ["ApiVersions request 1", "ApiVersions response 1 to 2"]
+    assert told(pcap(dialogue.packets)) == [" response 9", *rest]
     forced = CaptureSession("x", forced=(MetadataResponse, 9))
-    assert told_events(forced, pcap(dialogue.packets)) == ["Metadata response 9", "Metadata request 1"]
+    assert told_events(forced, pcap(dialogue.packets)) == ["Metadata response 9", *rest]
 
 
 def test_responses_that_were_captured_before_their_request_wait_for_it() -> None:
