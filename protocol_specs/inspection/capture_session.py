@@ -53,7 +53,7 @@ Event: TypeAlias = CapturedFrame | CaptureNote
 
 
 class CaptureSession:
-    """Takes the packets of a capture; answers its frames. `port` is the broker's, `forced`: what other responses are."""
+    """Packets of a capture in, its frames out. `port` is the broker's, `forced`: what other responses are."""
 
     def __init__(
         self, source: str, *, port: int | None = None, forced: tuple[type[Message], int] | None = None
