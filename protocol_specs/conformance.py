@@ -33,7 +33,7 @@ class Rule(enum.Enum):
     BOOL = "a bool is 0 or 1"
     SHORT_VARINT = "a varint takes no more bytes than its number needs"
     NULL_LENGTH = "null is the length -1"
-    PRESENCE = "the byte before a struct is 1, or -1 for null"
+    PRESENCE = "the byte before a struct that may be null is 1, or -1 for null; in a tagged field a varint, 0 for null"
     TAG_COUNT = "the number of tags is no negative int32"
     TAG_NUMBER = "a tag is no negative int32"
     TAG_ORDER = "tags ascend"
@@ -124,6 +124,11 @@ class _Examination:
             self.byte(span, (0, 1), Rule.BOOL)
         elif place.kind == "presence":
             self.byte(span, (1, 0xFF), Rule.PRESENCE)
+        elif place.kind == "tagged presence":
+            self.varint(span.path, span.start)
+            if self.uvarint(span.start) not in {0, 1}:
+                detail = f"the varint is {self.uvarint(span.start)}, read as {span.value}"
+                self.add(span.path, span.start, span.stop, Rule.PRESENCE, detail)
         elif place.kind == "tag count":
             self.tags_seen[_section(span.path)] = []
             self.varint(span.path, span.start)
@@ -200,7 +205,7 @@ def _is_default(place: Place) -> bool:
     f, value = place.field, place.span.value
     if f is None:
         return value == 0  # the count of a tag section
-    if place.kind == "presence":
+    if place.kind in {"presence", "tagged presence"}:
         return (value is False) is (f.default is None)
     if isinstance(f.type, Array):
         return (value is None) if f.default is None else value == 0

@@ -2,10 +2,11 @@
 
 Nothing else in protocol_specs imports Hypothesis. `message`, `request` and `response` draw values that a version
 carries; `nearly_valid` draws their bytes with one rule broken, and says which and whether a reader must refuse them;
-`frames` draws what a client may send to a broker, sound and broken; `records`, `record_batches`, `message_sets` and
-`record_sets` draw what partitions hold.
+`frames` draws what a client may send to a broker, sound and broken, and `conversations` what passes over one connection
+in both directions; `records`, `record_batches`, `message_sets` and `record_sets` draw what partitions hold.
 """
 
+from protocol_specs.strategies.conversations import Conversation, Exchange, broken_conversations, conversations
 from protocol_specs.strategies.frames import Frame, broken_frames, frames, request_frames
 from protocol_specs.strategies.message_sets import message_set_codecs, message_sets, record_sets
 from protocol_specs.strategies.messages import message, request, response
@@ -22,11 +23,15 @@ from protocol_specs.strategies.records import (
 
 __all__ = [
     "BASE_TIMESTAMP",
+    "Conversation",
+    "Exchange",
     "Frame",
     "NearlyValid",
     "broken_bytes",
+    "broken_conversations",
     "broken_frames",
     "codecs",
+    "conversations",
     "frames",
     "message",
     "message_set_codecs",

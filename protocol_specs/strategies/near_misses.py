@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from protocol_specs.codec.places import Place
@@ -47,10 +48,13 @@ def nearly_valid(draw: DrawFn, cls: type[Message], version: int) -> NearlyValid:
     return broken(draw, cls, version, draw(message(cls, version)).encode(version))
 
 
-def broken(draw: DrawFn, cls: type[Message], version: int, data: bytes) -> NearlyValid:
-    """Break one rule of the sound bytes of a message."""
+def broken(draw: DrawFn, cls: type[Message], version: int, data: bytes, *, refused: bool | None = None) -> NearlyValid:
+    """Break one rule of the sound bytes of a message: with `refused`, one of those that a reader refuses, or takes."""
     sound = SoundBytes(cls, version, data)
-    choices = [(rule, places) for rule in RULES if (places := rule.where(sound))]
+    allowed = [rule for rule in RULES if refused is None or rule.refused is refused]
+    choices = [(rule, places) for rule in allowed if (places := rule.where(sound))]
+    if not choices:
+        reject()  # of a message without bytes nothing can be refused
     rule, places = draw(st.sampled_from(choices))
     return NearlyValid(rule.broken(draw, sound, draw(st.sampled_from(places))), rule.name, rule.refused)
 
@@ -115,6 +119,18 @@ def _tags_before_the_last(sound: SoundBytes) -> list[int]:
 
 def _sizes_of_known_tags(sound: SoundBytes) -> list[Place]:
     return [p for p in sound.places if p.kind == "tag and size" and not p.span.path.endswith("unknown_tags")]
+
+
+def _tags_at_their_default(sound: SoundBytes) -> list[Place]:
+    return [sound.tag_count] if sound.tag_count is not None and sound.absent_tags else []
+
+
+def _own_tags_sent(sound: SoundBytes) -> list[Place]:
+    return [p for p in sound.places if p.kind == "tag and size" and "." not in p.span.path and "[" not in p.span.path]
+
+
+def _presence(sound: SoundBytes) -> list[Place]:
+    return [p for p in sound.places if p.kind == "presence"]
 
 
 def _bools(sound: SoundBytes) -> list[Place]:
@@ -199,6 +215,22 @@ def _wrong_size_of_a_known_tag(draw: DrawFn, sound: SoundBytes, place: Place) ->
     return sound.replaced(place.span.start, place.span.stop, tag + uvarint_bytes(size))
 
 
+def _tag_twice(draw: DrawFn, sound: SoundBytes, place: Place) -> bytes:
+    del draw
+    size = place.span.value[1]  # type: ignore[index]  # of a tag it is the tag and the size
+    return sound.with_one_more_tag(sound.data[place.span.start : place.span.stop + size])
+
+
+def _tag_at_its_default(draw: DrawFn, sound: SoundBytes, place: Place) -> bytes:
+    del place
+    return sound.with_one_more_tag(draw(st.sampled_from(sound.absent_tags)))
+
+
+def _other_presence(draw: DrawFn, sound: SoundBytes, place: Place) -> bytes:
+    value = draw(st.integers(2, 127) if place.span.value else st.integers(128, 254))
+    return sound.replaced(place.span.start, place.span.stop, bytes([value]))
+
+
 def _other_bool(draw: DrawFn, sound: SoundBytes, place: Place) -> bytes:
     return sound.replaced(place.span.start, place.span.stop, bytes([draw(st.integers(2, 255))]))
 
@@ -226,7 +258,10 @@ RULES: Final = (
     _rule("null is a negative length that is not -1", _nullable, _negative_length, refused=False),
     _rule("a varint is longer than it need be", _varints, _varint_with_padding, refused=False),
     _rule("a tag is out of order", _own_tags_present, _tag_out_of_order, refused=False),
+    _rule("a tag comes twice", _own_tags_sent, _tag_twice, refused=False),
+    _rule("a tagged field is sent at its default", _tags_at_their_default, _tag_at_its_default, refused=False),
     _rule("a known tag has a wrong size", _sizes_of_known_tags, _wrong_size_of_a_known_tag, refused=False),
+    _rule("the byte before a struct is neither 1 nor -1", _presence, _other_presence, refused=False),
     _rule("a bool is neither 0 nor 1", _bools, _other_bool, refused=False),
     _rule("a string is not UTF-8", _texts, _not_utf_8, refused=False),
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.codec.annotate import Span
 from protocol_specs.codec.places import Place, places_of
 from protocol_specs.codec.runtime import uvarint_bytes
+from protocol_specs.fields import FieldType, FixedType
 
 if TYPE_CHECKING:
-    from protocol_specs.message import Message
+    from protocol_specs.message import Field, Message
 
 INT32_MAX: Final = 2**31 - 1
 INT16_MAX: Final = 2**15 - 1
@@ -27,6 +29,11 @@ class SoundBytes:
         self.tag_count = next((p for p in outer if p.kind == "tag count"), None)
         self.tags = [first_of(p) for p in outer if p.kind == "tag and size"]
         self.known_tags = [f.tag for f in cls.FIELDS if f.tag is not None]
+        self.absent_tags = [
+            sent
+            for f in cls.FIELDS
+            if version in f.tagged and f.tag not in self.tags and (sent := _sent_at_its_default(f)) is not None
+        ]
         self.tags_of_other_versions = [f.tag for f in cls.FIELDS if f.tag is not None and version not in f.tagged]
 
     def left(self, place: Place) -> int:
@@ -64,6 +71,18 @@ class SoundBytes:
         """Where the content of a place ends: for an array, after its last element."""
         inner = f"{place.span.path}["
         return max([place.span.stop, *(p.span.stop for p in self.places if p.span.path.startswith(inner))])
+
+
+def _sent_at_its_default(f: Field) -> bytes | None:
+    """Tag, size and value of a tagged field at its default; None for a struct."""
+    if isinstance(f.type, FixedType):
+        value = struct.pack(f">{f.type.format}", f.default)
+    elif isinstance(f.type, FieldType):
+        value = b"\0" if f.default is None else b"\x01"
+    else:
+        return None
+    assert f.tag is not None
+    return uvarint_bytes(f.tag) + uvarint_bytes(len(value)) + value
 
 
 def first_of(place: Place) -> int:

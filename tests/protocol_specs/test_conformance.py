@@ -9,12 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from protocol_specs import strategies
+from protocol_specs.codec.annotate import annotate
 from protocol_specs.conformance import Rule, deviations, request_deviations, response_deviations
 from protocol_specs.errors import MessageDecodeError, UnknownApi
 from protocol_specs.framing import encode_request, encode_response
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.fetch import FetchRequest
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
+from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
 from protocol_specs.strategies.near_misses import RULES
 from tests.protocol_specs.every_message import any_message
 
@@ -27,7 +29,10 @@ NAMED: Final = {
     "null is a negative length that is not -1": {Rule.NULL_LENGTH},
     "a varint is longer than it need be": {Rule.SHORT_VARINT},
     "a tag is out of order": {Rule.TAG_ORDER, Rule.TAG_TWICE},
+    "a tag comes twice": {Rule.TAG_TWICE},
+    "a tagged field is sent at its default": {Rule.TAG_ORDER, Rule.TAGGED_DEFAULT},
     "a known tag has a wrong size": {Rule.TAG_SIZE},
+    "the byte before a struct is neither 1 nor -1": {Rule.PRESENCE},
     "a bool is neither 0 nor 1": {Rule.BOOL},
     "a string is not UTF-8": {Rule.UTF_8},
 }
@@ -99,6 +104,14 @@ def test_a_deviation_says_path_byte_and_rule() -> None:
 def test_tags_deviate_in_every_way_that_is_read(tags: bytes, rules: list[Rule]) -> None:
     sound = FetchRequest().encode(15)
     assert [d.rule for d in deviations(FetchRequest, 15, sound[:-1] + tags)] == rules
+
+
+def test_the_byte_before_a_struct_that_may_be_null_has_two_values() -> None:
+    body = StreamsGroupHeartbeatRequest(topology=None).encode(0)
+    at = next(s.start for s in annotate(StreamsGroupHeartbeatRequest, 0, body) if s.type_name == "presence")
+    assert body[at] == 0xFF
+    (odd,) = deviations(StreamsGroupHeartbeatRequest, 0, body[:at] + b"\xfe" + body[at + 1 :])
+    assert (odd.path, odd.rule) == ("topology", Rule.PRESENCE)
 
 
 def test_whole_frames_are_judged_header_and_body() -> None:

@@ -1,0 +1,276 @@
+"""What passes over one connection: requests, pipelined or not, and their responses in order; sound, and with one fault.
+
+A broker answers the requests of a connection in their order (see KafkaChannel), each response with the correlation id
+of its request; a Produce with acks of 0 gets none. A client that reads anything else closes the connection, as Kafka's
+NetworkClient does. `noticed` says of a fault whether a careful peer must see it: bytes of another version may happen
+to be readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from hypothesis import strategies as st
+
+from protocol_specs import registry
+from protocol_specs.framing import encode_request, encode_response
+from protocol_specs.messages.headers import RequestHeader, request_header_version, response_header_version
+from protocol_specs.strategies.messages import message
+from protocol_specs.strategies.near_misses import broken, shown
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+    from protocol_specs.message import Message
+    from protocol_specs.version_range import VersionRange
+
+EXCHANGES_MAX: Final = 4
+"""How many requests a conversation has at most, unless asked for more."""
+
+_INT32_MAX: Final = 2**31 - 1
+_PRODUCE: Final = 0
+_ACKS: Final = st.sampled_from((1, -1, 0))
+_ACKS_ANSWERED: Final = st.sampled_from((1, -1))
+_SIZE_BYTES: Final = 4
+_CORRELATION_BYTES: Final = 4
+
+
+class Exchange(NamedTuple):
+    """A request and its response, as messages and as frames with their size; no response where none is due."""
+
+    api_key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    request: Message
+    response: Message | None
+    request_frame: bytes
+    response_frame: bytes | None
+
+    def __repr__(self) -> str:
+        name = f"{registry.api_name(self.api_key)} v{self.version}"
+        answer = "no response" if self.response_frame is None else shown(self.response_frame)
+        return f"<{name}, correlation id {self.correlation_id}: {shown(self.request_frame)} -> {answer}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """One connection: what the client means (`exchanges`), and what passes in either direction, frame by frame.
+
+    `bursts` are how many requests the client sends before it waits for their responses. `rule` is what one side breaks,
+    in the frame `broken_frame` of `requests` or of `responses`; empty in a sound conversation. A frame that was cut is
+    the last one of its direction.
+    """
+
+    exchanges: Sequence[Exchange]
+    bursts: Sequence[int]
+    requests: Sequence[bytes]
+    responses: Sequence[bytes]
+    rule: str = ""
+    noticed: bool = False
+    broken_side: str = ""
+    broken_frame: int = -1
+
+
+def conversations(
+    *,
+    versions: Mapping[int, VersionRange] | None = None,
+    exchanges_max: int = EXCHANGES_MAX,
+) -> SearchStrategy[Conversation]:
+    """Draw sound conversations; `versions` are those that are served, by API key: all declared ones when not given."""
+    return _sound(versions, 1, exchanges_max)
+
+
+@st.composite
+def broken_conversations(
+    draw: DrawFn,
+    *,
+    versions: Mapping[int, VersionRange] | None = None,
+    exchanges_max: int = EXCHANGES_MAX,
+    rules: Sequence[str] | None = None,
+) -> Conversation:
+    """Draw conversations with one rule broken; `rules` are those of CONVERSATION_RULES that may be."""
+    rule = draw(st.sampled_from(CONVERSATION_RULES if rules is None else rules))
+    fault = _FAULTS[rule]
+    sound = draw(_sound(versions, fault.exchanges_min, max(exchanges_max, fault.exchanges_min), answered=True))
+    index = draw(st.integers(0, len(sound.exchanges) - fault.exchanges_min))
+    requests, responses = list(sound.requests), list(sound.responses)
+    frames = requests if fault.side == "request" else responses
+    fault.broken(draw, sound, index, frames)
+    if fault.side == "request":
+        del responses[index:]  # the broker closes the connection instead
+    return replace(
+        sound,
+        requests=requests,
+        responses=responses,
+        rule=rule,
+        noticed=fault.noticed,
+        broken_side=fault.side,
+        broken_frame=index,
+    )
+
+
+_Breaker: TypeAlias = Callable[["DrawFn", Conversation, int, list[bytes]], None]
+"""Breaks the frames of one side at an index, in place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fault:
+    side: str
+    noticed: bool
+    exchanges_min: int
+    broken: _Breaker
+
+
+@st.composite
+def _sound(
+    draw: DrawFn,
+    versions: Mapping[int, VersionRange] | None,
+    exchanges_min: int,
+    exchanges_max: int,
+    *,
+    answered: bool = False,
+) -> Conversation:
+    count = draw(st.integers(exchanges_min, exchanges_max))
+    first_id = draw(st.one_of(st.just(0), st.integers(0, _INT32_MAX - exchanges_max)))
+    client_id = draw(st.none() | st.text(st.characters(codec="utf-8"), max_size=8))
+    exchanges = [draw(_exchanges(versions, first_id + index, client_id, answered)) for index in range(count)]
+    bursts: list[int] = []
+    while sum(bursts) < count:
+        bursts.append(draw(st.integers(1, count - sum(bursts))))
+    return Conversation(
+        exchanges=exchanges,
+        bursts=bursts,
+        requests=[exchange.request_frame for exchange in exchanges],
+        responses=[exchange.response_frame for exchange in exchanges if exchange.response_frame is not None],
+    )
+
+
+@st.composite
+def _exchanges(
+    draw: DrawFn,
+    versions: Mapping[int, VersionRange] | None,
+    correlation_id: int,
+    client_id: str | None,
+    answered: bool,  # noqa: FBT001 - passed on
+) -> Exchange:
+    keys = [key for key in registry.API_KEYS if versions is None or key in versions]
+    cls = registry.request_type(draw(st.sampled_from(keys)))
+    served = cls.VERSIONS if versions is None else cls.VERSIONS.intersection(versions[cls.API_KEY])
+    version = draw(st.integers(served.lowest, served.highest))
+    values = {"acks": _ACKS_ANSWERED if answered else _ACKS} if cls.API_KEY == _PRODUCE else None
+    request = draw(message(cls, version, values=values))
+    response = response_frame = None
+    if cls.API_KEY != _PRODUCE or request.acks != 0:  # type: ignore[attr-defined]
+        response = draw(message(registry.response_type(cls.API_KEY), version))
+        response_frame = encode_response(response, version, correlation_id=correlation_id)
+    if request_header_version(cls, version) == 0:
+        client_id = ""  # what a reader takes where there is none
+    return Exchange(
+        api_key=cls.API_KEY,
+        version=version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+        request=request,
+        response=response,
+        request_frame=encode_request(request, version, correlation_id=correlation_id, client_id=client_id),
+        response_frame=response_frame,
+    )
+
+
+def _framed(data: bytes) -> bytes:
+    return len(data).to_bytes(_SIZE_BYTES, "big") + data
+
+
+def _foreign_correlation_id(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    ids = [exchange.correlation_id for exchange in sound.exchanges]
+    other = draw(st.integers(-_INT32_MAX - 1, _INT32_MAX).filter(lambda drawn: drawn not in ids))
+    frame = frames[index]
+    head, rest = frame[:_SIZE_BYTES], frame[_SIZE_BYTES + _CORRELATION_BYTES :]
+    frames[index] = head + other.to_bytes(_CORRELATION_BYTES, "big", signed=True) + rest
+
+
+def _swapped(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    del draw, sound
+    frames[index], frames[index + 1] = frames[index + 1], frames[index]
+
+
+def _missing(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    del draw, sound
+    del frames[index]
+
+
+def _twice(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    del draw, sound
+    frames.insert(index, frames[index])
+
+
+def _other_version(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    exchange = sound.exchanges[index]
+    cls = registry.response_type(exchange.api_key)
+    others = [version for version in cls.VERSIONS if version != exchange.version] or [exchange.version]
+    version = draw(st.sampled_from(others))
+    frames[index] = encode_response(draw(message(cls, version)), version, correlation_id=exchange.correlation_id)
+
+
+def _other_api(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    exchange = sound.exchanges[index]
+    cls = registry.response_type(draw(st.sampled_from([k for k in registry.API_KEYS if k != exchange.api_key])))
+    version = draw(st.sampled_from(list(cls.VERSIONS)))
+    frames[index] = encode_response(draw(message(cls, version)), version, correlation_id=exchange.correlation_id)
+
+
+def _cut(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    """The connection ends inside of a frame: nothing follows."""
+    del sound
+    frames[index] = frames[index][: draw(st.integers(1, len(frames[index]) - 1))]
+    del frames[index + 1 :]
+
+
+def _negative_size(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    del sound
+    size = draw(st.integers(-_INT32_MAX - 1, -1))
+    frames[index] = size.to_bytes(_SIZE_BYTES, "big", signed=True) + frames[index][_SIZE_BYTES:]
+
+
+def _refused_response(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    exchange = sound.exchanges[index]
+    cls = registry.response_type(exchange.api_key)
+    head = _SIZE_BYTES + _CORRELATION_BYTES + response_header_version(cls, exchange.version)
+    frame = frames[index]
+    data, _, _ = broken(draw, cls, exchange.version, frame[head:], refused=True)
+    frames[index] = _framed(frame[_SIZE_BYTES:head] + data)
+
+
+def _refused_request(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
+    exchange = sound.exchanges[index]
+    cls = registry.request_type(exchange.api_key)
+    frame = frames[index]
+    head = RequestHeader.decode_from(request_header_version(cls, exchange.version), frame, _SIZE_BYTES)[1]
+    data, _, _ = broken(draw, cls, exchange.version, frame[head:], refused=True)
+    frames[index] = _framed(frame[_SIZE_BYTES:head] + data)
+
+
+def _fault(side: str, breaker: _Breaker, *, noticed: bool = True, exchanges_min: int = 1) -> _Fault:
+    return _Fault(side=side, noticed=noticed, exchanges_min=exchanges_min, broken=breaker)
+
+
+_FAULTS: Final[Mapping[str, _Fault]] = {
+    "a response has the correlation id of no request": _fault("response", _foreign_correlation_id),
+    "two responses are swapped": _fault("response", _swapped, exchanges_min=2),
+    "a response is missing": _fault("response", _missing),
+    "a response comes twice": _fault("response", _twice),
+    "a response ends early": _fault("response", _cut),
+    "the size of a response is negative": _fault("response", _negative_size),
+    "the body of a response cannot be read": _fault("response", _refused_response),
+    "a response is of another version": _fault("response", _other_version, noticed=False),
+    "a response is of another API": _fault("response", _other_api, noticed=False),
+    "a request ends early": _fault("request", _cut),
+    "the size of a request is negative": _fault("request", _negative_size),
+    "the body of a request cannot be read": _fault("request", _refused_request),
+}
+
+CONVERSATION_RULES: Final = tuple(_FAULTS)
+"""Every rule that is broken here."""
