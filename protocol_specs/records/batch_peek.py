@@ -228,6 +228,10 @@ def next_frame(
 
 def increment_sequence(sequence: int, increment: int) -> int:
     """Add to a sequence number, which wraps from 2**31 - 1 to 0. Mirrors DefaultRecordBatch.incrementSequence."""
+    if increment < 0:  # only a hostile last offset delta is; Java's numbers wrap then
+        if sequence > _wrap_int32(_INT32_MAX - increment):
+            return _wrap_int32(increment - (_INT32_MAX - sequence) - 1)
+        return _wrap_int32(sequence + increment)
     if sequence > _INT32_MAX - increment:
         return increment - (_INT32_MAX - sequence) - 1
     return sequence + increment
@@ -238,6 +242,10 @@ def decrement_sequence(sequence: int, decrement: int) -> int:
     if sequence < decrement:
         return _INT32_MAX - (decrement - sequence) + 1
     return sequence - decrement
+
+
+def _wrap_int32(value: int) -> int:
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _expect_magic_v2(magic: int) -> None:

@@ -22,6 +22,8 @@ DEFAULT_ZSTD_LEVEL: Final = 3
 
 _GZIP_WBITS: Final = 31
 _GZIP_MAGIC: Final = b"\x1f\x8b\x08"
+_GZIP_FLAGS_AT: Final = 3
+_GZIP_RESERVED_FLAGS: Final = 0xE0
 _ZSTD_FIRST_RATIO: Final = 8
 _ZSTD_FIRST_BYTES: Final = 64 * 1024
 _ZSTD_GROWTH: Final = 4
@@ -117,6 +119,10 @@ def _gunzip(data: bytes | memoryview, limit_bytes: int) -> bytes:
     parts: list[bytes] = []
     remaining = limit_bytes
     for _ in range(MAX_GZIP_MEMBERS):
+        if len(data) > _GZIP_FLAGS_AT and data[_GZIP_FLAGS_AT] & _GZIP_RESERVED_FLAGS:
+            # GZIPInputStream ignores them, zlib does not.
+            known = data[_GZIP_FLAGS_AT] & ~_GZIP_RESERVED_FLAGS
+            data = b"".join((data[:_GZIP_FLAGS_AT], bytes((known,)), data[_GZIP_FLAGS_AT + 1 :]))
         member = zlib.decompressobj(_GZIP_WBITS)
         try:
             part = member.decompress(data, remaining + 1)

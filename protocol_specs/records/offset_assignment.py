@@ -212,6 +212,8 @@ def _read(
     if not isinstance(header, BatchHeader):
         yield from iterate_messages(batch, limit_bytes=rules.limit_bytes)
         return
+    if not header.records_count:
+        return
     section = records_section(batch, header, limit_bytes=rules.limit_bytes)
     if skip_key_value and header.is_compressed:
         walk_records(section, header.records_count, reading=RecordReading.PARTIAL)

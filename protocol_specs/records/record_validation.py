@@ -118,9 +118,10 @@ def read_validated(
     for _, batch in iterate_any(records, max_message_size=max_message_size):
         header = check_any(batch)
         if isinstance(header, BatchHeader):
-            section = records_section(batch, header, limit_bytes=limit_bytes)
-            reading = RecordReading.STREAM if header.is_compressed else RecordReading.BUFFER
-            walk_records(section, header.records_count, reading=reading)
+            if header.records_count:  # Kafka does not look at what an empty batch holds
+                section = records_section(batch, header, limit_bytes=limit_bytes)
+                reading = RecordReading.STREAM if header.is_compressed else RecordReading.BUFFER
+                walk_records(section, header.records_count, reading=reading)
             yield header, read_records(batch, limit_bytes=limit_bytes)
             continue
         found: list[Record] = []

@@ -34,7 +34,7 @@ public final class RecordSets {
             String answer;
             try {
                 answer = words[0].equals("build") ? build(words) : read(HexFormat.of().parseHex(words[1]));
-            } catch (Exception | SnappyError refusal) {
+            } catch (Exception | SnappyError | OutOfMemoryError refusal) {
                 Throwable cause = refusal instanceof ReflectiveOperationException ? refusal.getCause() : refusal;
                 answer = "refused: " + cause;
             }

@@ -315,3 +315,11 @@ def test_a_missing_library_names_the_extra(codec: CompressionCodec, monkeypatch:
     with pytest.raises(CompressionUnavailable, match=codec.type_name):
         decompress(codec, b"", limit_bytes=1)
     assert decompress(CompressionCodec.GZIP, compress(CompressionCodec.GZIP, b"a"), limit_bytes=1) == b"a"
+
+
+def test_gzip_flags_that_no_format_knows_are_ignored_as_java_does() -> None:
+    data = compress(CompressionCodec.GZIP, b"plain")
+    odd = data[:3] + b"\xe0" + data[4:]
+    assert decompress(CompressionCodec.GZIP, odd, limit_bytes=5) == b"plain"
+    assert decompress(CompressionCodec.GZIP, data + odd, limit_bytes=10) == b"plainplain"
+    assert decompress(CompressionCodec.GZIP, memoryview(odd), limit_bytes=5) == b"plain"

@@ -188,6 +188,10 @@ def test_what_lies_in_a_wrapper_is_checked_by_magic_and_checksum() -> None:
         checks_of(messages(0, 9)[:-1] + b"?")
 
 
+def test_what_an_empty_batch_holds_is_not_looked_at() -> None:
+    assert [records for _, records in read_validated(batch(records_count=0, attributes=1))] == [[]]
+
+
 def test_the_validating_reader_answers_what_precedes_a_bad_batch() -> None:
     reader = read_validated(batch() + batch(records_count=3))
     assert len(next(reader)[1]) == 2
