@@ -94,7 +94,9 @@ class Sized(construct.Construct):  # type: ignore[misc]
                 raise construct.CheckError("null where null is not allowed", path=path)
             self.length._build(self.offset - 1, stream, context, path)  # noqa: SLF001
             return obj
-        data = obj.encode() if self.text else bytes(obj)
+        if isinstance(obj, str) != self.text or not isinstance(obj, str | bytes | bytearray | memoryview):
+            raise construct.CheckError(f"{obj!r:.60} is no {'text' if self.text else 'bytes'}", path=path)
+        data = obj.encode() if isinstance(obj, str) else bytes(obj)
         self.length._build(len(data) + self.offset, stream, context, path)  # noqa: SLF001
         construct.stream_write(stream, data, len(data), path)
         return obj

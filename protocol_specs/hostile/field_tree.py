@@ -279,15 +279,64 @@ class Group(Node):
         return [child for child in self.children if child.element]
 
 
-class CompressedSection(Group):
+class LazyGroup(Group):
+    """A group that is taken apart when it is first looked into: most record sets pass unseen.
+
+    `load` answers the nodes of the original bytes; it may set `unread`.
+    """
+
+    __slots__ = ("held", "load", "original")
+
+    def __init__(
+        self,
+        name: str,
+        type_name: str,
+        original: bytes,
+        load: Callable[[LazyGroup], list[Node]],
+        *,
+        see_through: bool = False,
+    ) -> None:
+        super().__init__(name, type_name, [], see_through=see_through)
+        self.original = original
+        self.load = load
+        self.held: list[Node] | None = None
+
+    @property
+    def children(self) -> list[Node]:
+        """The nodes inside, read at the first look."""
+        if self.held is None:
+            self.held = self.load(self)
+            for child in self.held:
+                child.parent = self
+        return self.held
+
+    @children.setter
+    def children(self, children: list[Node]) -> None:
+        self.held = children
+
+    def render(self) -> bytes:
+        """The bytes as they are now."""
+        return self.original if self.held is None else super().render()
+
+    def copy(self) -> Group:
+        """The same again, without a parent."""
+        if self.held is not None:
+            return super().copy()
+        made = copy.copy(self)
+        made.parent = None
+        return made
+
+
+class CompressedSection(LazyGroup):
     """Records behind a codec: the bytes stay as they came until something below changes, then they are compressed."""
 
-    __slots__ = ("changed", "codec", "original")
+    __slots__ = ("changed", "codec")
 
-    def __init__(self, name: str, children: list[Node], codec: CompressionCodec, original: bytes) -> None:
-        super().__init__(name, f"records, {codec.type_name}", children, see_through=True)
+    def __init__(
+        self, name: str, codec: CompressionCodec, original: bytes, load: Callable[[LazyGroup], list[Node]]
+    ) -> None:
+        super().__init__(name, f"records, {codec.type_name}", original, load, see_through=True)
         self.codec = codec
-        self.original = original
         self.changed = False
 
     def render(self) -> bytes:

@@ -244,7 +244,15 @@ def _built(node: Node, mutation: Mutation) -> Node:
         raise MutationError(mutation.path, f"{node.type_name} has no value that can be set: use Mutation.raw")
     try:
         return node.build(mutation.value)
-    except (construct.ConstructError, struct.error, ArithmeticError, ValueError, TypeError, LookupError) as error:
+    except (
+        construct.ConstructError,
+        struct.error,
+        ArithmeticError,
+        AttributeError,
+        ValueError,
+        TypeError,
+        LookupError,
+    ) as error:
         reason = f"{_shown(mutation.value)} is no {node.type_name}: {error}"
         raise MutationError(mutation.path, reason) from None
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import ProtocolError
-from protocol_specs.hostile.field_tree import CompressedSection, Framing, Group, Leaf, Node
+from protocol_specs.hostile.field_tree import CompressedSection, Framing, Group, LazyGroup, Leaf, Node
 from protocol_specs.hostile.sized_nodes import counted, raw_bytes, sized, sized_bytes
 from protocol_specs.hostile.wire_lengths import INT32, VARINT, VARLONG, LengthForm
 from protocol_specs.records.batch_peek import (
@@ -60,20 +61,31 @@ class Budget:
 def record_set_tree(data: bytes, budget: Budget | None = None, *, nested: bool = False) -> Group:
     """The tree of a record set: `batch[i]` and `message[i]`, with one index over both."""
     budget = Budget() if budget is None else budget
-    content = Group("content", "records", [], see_through=True)
+    content = LazyGroup("content", "records", data, lambda group: _entries(group, budget, nested), see_through=True)
     content.holds = ("batch", "message")
-    position = 0
-    while position < len(data):
-        try:
-            entry, stop = _entry(data, position, budget, nested=nested)
-        except _UNREADABLE as error:
-            content.unread = str(error)
-            content.insert(len(content.children), Leaf("rest", "bytes", data[position:]))
-            break
-        content.insert(len(content.children), entry)
-        position = stop
     content.build = lambda value: record_set_tree(raw_bytes(value))
     return content
+
+
+def _entries(group: LazyGroup, budget: Budget, nested: bool) -> list[Node]:  # noqa: FBT001
+    return _while_readable(group, group.original, lambda data, position: _entry(data, position, budget, nested=nested))
+
+
+def _while_readable(
+    group: LazyGroup, data: bytes, read: Callable[[bytes, int], tuple[Node, int]], count: int | None = None
+) -> list[Node]:
+    """Nodes one after another, `count` of them or to the end; what cannot be read, or is left, is one more."""
+    made: list[Node] = []
+    position = 0
+    try:
+        while position < len(data) if count is None else len(made) < count:
+            node, position = read(data, position)
+            made.append(node)
+    except _UNREADABLE as error:
+        group.unread = str(error)
+    if position < len(data):
+        made.append(Leaf("rest", "bytes", data[position:]))
+    return made
 
 
 def _entry(data: bytes, position: int, budget: Budget, *, nested: bool) -> tuple[Node, int]:
@@ -129,66 +141,71 @@ def _batch(raw: bytes, budget: Budget) -> Group:
     assert isinstance(count, Framing)
     attributes, records_count = struct.unpack_from(">21xh34xi", raw)
     held = raw[RECORD_BATCH_OVERHEAD:]
-    section = _section(
-        "records",
-        held,
-        attributes & COMPRESSION_CODEC_MASK,
-        budget,
-        lambda data: _records(data, records_count, budget),
-    )
+    section = _section("records", held, attributes & COMPRESSION_CODEC_MASK, budget, records_count)
     count.counted = section
     section.holds = ("record",)
     return Group("", "batch", [*children, section])
 
 
-def _section(name: str, raw: bytes, codec_id: int, budget: Budget, read: Callable[[bytes], list[Node]]) -> Group:
-    """Records as they are, or behind a codec; one stretch of bytes where they cannot be read."""
-    try:
-        codec = CompressionCodec.for_id(codec_id)
-        if codec is CompressionCodec.NONE:
-            return Group(name, "records", read(raw), see_through=True)
-        held = decompress(codec, raw, limit_bytes=budget.bytes_left)
+def _section(name: str, raw: bytes, codec_id: int, budget: Budget, count: int | None) -> LazyGroup:
+    """Records as they are, or behind a codec; None counts no records, but is for a message set inside of a message."""
+
+    def load(group: LazyGroup) -> list[Node]:
+        if count is None:
+            return _while_readable(group, group.original, partial(_entry, budget=budget, nested=True))
+        return _while_readable(group, group.original, partial(_record, budget=budget), count)
+
+    def load_compressed(group: LazyGroup) -> list[Node]:
+        try:
+            held = decompress(CompressionCodec.for_id(codec_id), group.original, limit_bytes=budget.bytes_left)
+        except _UNREADABLE as error:
+            group.unread = str(error)
+            return []
         budget.bytes_left -= len(held)
-        return CompressedSection(name, read(held), codec, raw)
-    except _UNREADABLE as error:
-        section = Group(name, "records", [Leaf("rest", "bytes", raw)], see_through=True)
-        section.unread = str(error)
+        inside = LazyGroup(name, "records", held, load)
+        made = inside.children
+        group.unread = inside.unread
+        return made
+
+    if codec_id == CompressionCodec.NONE:
+        return LazyGroup(name, "records", raw, load, see_through=True)
+    if codec_id > max(CompressionCodec):
+        section = LazyGroup(name, "records", raw, lambda _: [Leaf("rest", "bytes", raw)], see_through=True)
+        section.unread = f"codec {codec_id} does not exist"
         return section
+    return CompressedSection(name, CompressionCodec(codec_id), raw, load_compressed)
 
 
-def _records(data: bytes, count: int, budget: Budget) -> list[Node]:
-    made: list[Node] = []
-    position = 0
-    for _ in range(count):
-        budget.take_record()
-        record, position = _record(data, position)
-        made.append(record.as_element("record"))
-    if position < len(data):
-        made.append(Leaf("rest", "bytes", data[position:]))
-    return made
-
-
-def _record(data: bytes, position: int) -> tuple[Node, int]:
+def _record(data: bytes, position: int, budget: Budget) -> tuple[Node, int]:
+    budget.take_record()
     length, body = VARINT.read(data, position)
     stop = body + length
     if not 0 < length <= len(data) - body:
         raise ValueError(f"a record has length {length}, {len(data) - body} bytes left")
-    promise = Framing("length", "varint", data[position:body], level="record_lengths", encode=VARINT.write)
-    data = data[:stop]
-    children: list[Node] = [promise, fixed("attributes", "int8", "b", data[body : body + 1])]
+    return LazyGroup("", "record", data[position:stop], _record_fields).as_element("record"), stop
+
+
+def _record_fields(group: LazyGroup) -> list[Node]:
+    data = group.original
+    _, body = VARINT.read(data, 0)
+    promise = Framing("length", "varint", data[:body], level="record_lengths", encode=VARINT.write)
+    made: list[Node] = [promise, fixed("attributes", "int8", "b", data[body : body + 1])]
     at = body + 1
-    for name, form in (("timestamp_delta", VARLONG), ("offset_delta", VARINT)):
-        start = at
-        _, at = form.read(data, start)
-        children.append(variable(name, form, data[start:at]))
-    for name in ("key", "value"):
-        field, at = sized_bytes(name, "bytes", VARINT, data, at)
-        children.append(field)
-    headers, at = _headers(data, at)
-    children.append(headers)
-    if at < stop:
-        children.append(Leaf("rest", "bytes", data[at:]))
-    return Group("", "record", children), stop
+    try:
+        for name, form in (("timestamp_delta", VARLONG), ("offset_delta", VARINT)):
+            start = at
+            _, at = form.read(data, start)
+            made.append(variable(name, form, data[start:at]))
+        for name in ("key", "value"):
+            field, at = sized_bytes(name, "bytes", VARINT, data, at)
+            made.append(field)
+        headers, at = _headers(data, at)
+        made.append(headers)
+    except _UNREADABLE as error:
+        group.unread = str(error)
+    if at < len(data):
+        made.append(Leaf("rest", "bytes", data[at:]))
+    return made
 
 
 def variable(name: str, form: LengthForm, data: bytes) -> Leaf:
@@ -225,9 +242,7 @@ def _message(raw: bytes, budget: Budget, *, with_timestamp: bool, nested: bool) 
     value, end = sized_bytes("value", "bytes", INT32, raw, at)
     if codec and not nested and not value.null:
         held = value.children[1].render()
-        section = _section(
-            "content", held, codec, budget, lambda data: list(record_set_tree(data, budget, nested=True).children)
-        )
+        section = _section("content", held, codec, budget, None)
         section.holds = ("batch", "message")
         value = sized("value", "bytes", INT32, raw[at : at + 4], section)
     children += [key, value]

@@ -294,6 +294,9 @@ def test_a_path_that_leads_nowhere_says_where_it_ends(path: str, reason: str, ne
     [
         (Mutation.set("acks", 40_000), "40000 is no int16"),
         (Mutation.set("acks", "all"), "'all' is no int16"),
+        (Mutation.set("topic_data", 7), "7 is no []TopicProduceData"),
+        (Mutation.set("topic_data", [7]), "[7] is no []TopicProduceData"),
+        (Mutation.set("topic_data", [{"name": 7, "partition_data": []}]), "7 is no text"),
         (Mutation.set("topic_data[0].name", 7), "7 is neither text nor bytes"),
         (Mutation.set("topic_data[0]", {"name": "t"}), "is no TopicProduceData"),
         (Mutation.set(f"{RECORDS}.batch[0]", 7), "use Mutation.raw"),
@@ -341,11 +344,16 @@ def test_a_frame_is_a_request_or_a_response() -> None:
         mutate(frame(), "Produce", Kind.DATA, 9, [])
 
 
+def test_a_record_set_that_no_path_enters_is_never_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_tree, "RECORDS_MAX", 0)
+    assert decoded(changed(Mutation.set("acks", 1), Mutation.duplicate(f"{RECORDS}.batch[0]"))).acks == 1
+
+
 def test_more_records_than_the_limit_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record_tree, "RECORDS_MAX", 2)
+    monkeypatch.setattr(record_tree, "RECORDS_MAX", 1)
     assert changed() == frame()
-    with pytest.raises(UnknownFieldPath, match=r"no record\[0\].*RECORDS_MAX=2"):
-        changed(Mutation.delete(f"{RECORDS}.batch[1].record[0].key"))
+    with pytest.raises(UnknownFieldPath, match=r"no record\[1\].*RECORDS_MAX=1"):
+        changed(Mutation.delete(f"{RECORDS}.batch[1].record[1].key"))
     assert changed(Mutation.delete(f"{RECORDS}.batch[2]"))
 
 
