@@ -69,7 +69,7 @@ def test_a_sound_conversation_is_read_by_both_sides(conversation: Conversation) 
     assert not client_notices(conversation)
     assert sum(conversation.bursts) == len(conversation.exchanges)
     ids = [exchange.correlation_id for exchange in conversation.exchanges]
-    assert ids == list(range(ids[0], ids[0] + len(ids)))
+    assert ids == list(range(len(ids)))
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=SLOW)
@@ -94,7 +94,7 @@ def test_a_rule_shrinks_to_as_few_exchanges_as_it_needs(rule: str) -> None:
     found = find(strategies.broken_conversations(versions=FEW, rules=[rule]), lambda _: True, settings=QUICK)
     assert found.rule == rule
     assert len(found.exchanges) == (2 if rule == "two responses are swapped" else 1)
-    assert found.exchanges[0].correlation_id == 0
+    assert sum(map(len, found.requests)) <= 60
 
 
 def test_a_conversation_shrinks_to_plain_requests() -> None:
