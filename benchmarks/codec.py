@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kio.serial import entity_reader, entity_writer
 
+from benchmarks import record_batches
 from benchmarks.result import Result, table
 from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from protocol_specs.messages.metadata import (
@@ -90,7 +91,7 @@ MESSAGES: Final = (
 
 
 def run(rounds: int) -> list[Result]:
-    """Every message, both directions, both peers."""
+    """Every message, both directions, both peers; then record batches."""
     results = []
     for name, make, version in MESSAGES:
         message = make()
@@ -99,7 +100,7 @@ def run(rounds: int) -> list[Result]:
         assert len({bytes(encode()) for encode in encoders}) == 1, f"{name}: the codecs disagree"
         results += _results(f"encode {name}", encoders, KIO_ENCODE_BAR, rounds)
         results += _results(f"decode {name}", decoders, KIO_DECODE_BAR, rounds)
-    return results
+    return results + record_batches.run(rounds)
 
 
 def _encoders(message: Message, version: int) -> tuple[Call, Call, Call]:

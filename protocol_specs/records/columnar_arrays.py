@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol_specs.errors import ProtocolError
 
-__all__ = ["Bytes", "ColumnarUnavailable", "Ints", "copy_strings", "gather_strings", "np"]
+__all__ = ["ColumnarUnavailable", "copy_strings", "gather_strings", "np"]
 
 
 class ColumnarUnavailable(ProtocolError, ImportError):
@@ -46,6 +46,9 @@ def copy_strings(target: Bytes, target_starts: Ints, source: Bytes, source_start
     if not len(sizes):
         return
     least, most = int(sizes.min()), int(sizes.max())
+    if least == most and 0 < most < _LONG_BYTES:
+        _pieces_of(target, most)[target_starts] = _pieces_of(source, most)[source_starts]
+        return
     for piece, next_piece in zip(_PIECES, (*_PIECES[1:], _LONG_BYTES), strict=True):
         if most < piece or least >= next_piece:
             continue

@@ -33,6 +33,8 @@ SCHEMA: Final = pa.schema(
 )
 """The types of all columns; a table has those that are in its RecordColumns."""
 
+_FIELDS: Final = {field.name: field for field in SCHEMA}
+_NO_HEADERS: Final = pa.array([], _HEADER)
 _INT32_MAX: Final = 0x7FFF_FFFF
 
 
@@ -47,8 +49,9 @@ def columns_to_arrow(columns: RecordColumns) -> Any:
             array = _headers(column)
         else:
             array = pa.array(column)
+        field = _FIELDS[name]
         arrays.append(array)
-        fields.append(SCHEMA.field(name).with_type(array.type))
+        fields.append(field if array.type == field.type else field.with_type(array.type))
     return pa.table(arrays, schema=pa.schema(fields))
 
 
@@ -85,13 +88,16 @@ def _binary(column: StringColumn, kind: Any = None) -> Any:
 
 
 def _headers(column: HeadersColumn) -> Any:
+    offsets = pa.array(column.offsets.astype(np.int32))
+    if not len(column.key):
+        return pa.ListArray.from_arrays(offsets, _NO_HEADERS)
     key = _binary(column.key)
     try:
         key = key.cast(pa.string())
     except pa.ArrowInvalid:
         key = pa.array([(name or b"").decode("utf-8", "replace") for name in column.key], pa.string())
     entries = pa.StructArray.from_arrays([key, _binary(column.value)], fields=list(_HEADER))
-    return pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), entries, type=pa.list_(entries.type))
+    return pa.ListArray.from_arrays(offsets, entries, type=pa.list_(entries.type))
 
 
 def _one_chunk(array: Any) -> Any:
@@ -146,10 +152,16 @@ def _headers_column(array: Any) -> HeadersColumn:
     names = [entry.field(at).name for at in range(entry.num_fields)] if pa.types.is_struct(entry) else []
     if names != ["key", "value"]:
         raise ValueError(f"column headers has entries of the type {entry}, not structs of key and value")
-    counts = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    offsets = np.zeros(len(array) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    # A null list has no headers, and flatten leaves out what lies in its place.
+    if array.null_count:
+        # A null list has no headers, and flatten leaves out what lies in its place.
+        counts = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        offsets = np.zeros(len(array) + 1, np.int64)
+        np.cumsum(counts, out=offsets[1:])
+    else:
+        offsets = array.offsets.to_numpy().astype(np.int64)
+        offsets -= offsets[0]
+    if not offsets[-1]:
+        return HeadersColumn.none(len(array))
     entries = array.flatten()
     key, value = entries.field(0), entries.field(1)
     if key.null_count or entries.null_count:

@@ -151,9 +151,9 @@ class _Records:
         offset_deltas = (
             np.arange(end - first, dtype=np.int64) if self._offsets is None else self._offset_deltas(first, end)
         )
-        offset = _Varints(offset_deltas)
+        offset = _Varints(offset_deltas, no_negatives=True)
         bodies = _rows(self._framed_sizes, first, end) + timestamp.widths + offset.widths
-        length = _Varints(bodies)
+        length = _Varints(bodies, no_negatives=True)
         sizes = spread(bodies + length.widths, end - first)
         ends = np.cumsum(sizes)
         count = end - first
@@ -164,6 +164,7 @@ class _Records:
             if not count:
                 size = RECORD_BATCH_OVERHEAD + int(sizes[0])
                 raise ValueError(f"record {first} takes a batch of {size} bytes, max_batch_bytes is {max_batch_bytes}")
+        # Attributes and counts of no headers are 0 already. In their order in a record, fields may write 0 behind them.
         section = np.zeros(int(ends[count - 1]), np.uint8)
         position = (ends - sizes)[:count]
         position = length.write(section, position) + 1
@@ -214,15 +215,15 @@ class _Varints:
 
     __slots__ = ("raw", "widths")
 
-    def __init__(self, numbers: Numbers) -> None:
-        self.raw = zigzag(numbers)
+    def __init__(self, numbers: Numbers, *, no_negatives: bool = False) -> None:
+        self.raw = zigzag(numbers, no_negatives=no_negatives)
         self.widths = widths_of(self.raw)
 
-    def write(self, target: Bytes, position: Ints, first: int = 0) -> Ints:
+    def write(self, target: Bytes, position: Ints, first: int = 0, *, zero_may_follow: bool = True) -> Ints:
         """Write those of as many records as there are positions, from the `first` on; answers where they end."""
         end = first + len(position)
-        widths = _rows(self.widths, first, end)
-        write_varints(target, position, self.raw if isinstance(self.raw, int) else self.raw[first:end], widths)
+        raw, widths = self.raw if isinstance(self.raw, int) else self.raw[first:end], _rows(self.widths, first, end)
+        write_varints(target, position, raw, widths, zero_may_follow=zero_may_follow)
         after: Ints = position + widths
         return after
 
@@ -245,10 +246,10 @@ class _Strings:
         self._contents: Numbers = max(sizes, 0) if isinstance(sizes, int) else np.maximum(sizes, 0)
         self.framed_sizes: Numbers = self._lengths.widths + self._contents
 
-    def write(self, target: Bytes, position: Ints, first: int) -> Ints:
+    def write(self, target: Bytes, position: Ints, first: int, *, zero_may_follow: bool = True) -> Ints:
         """Write those of as many records as there are positions, from the `first` on; answers where they end."""
         end = first + len(position)
-        position = self._lengths.write(target, position, first)
+        position = self._lengths.write(target, position, first, zero_may_follow=zero_may_follow)
         contents = _rows(self._contents, first, end)
         if self._column is None or (isinstance(contents, int) and not contents):
             return position
@@ -279,14 +280,16 @@ class _Headers:
 
     def write(self, target: Bytes, position: Ints, first: int) -> None:
         """Write those of as many records as there are positions, from the `first` on."""
-        position = self._counts.write(target, position, first)
+        # What follows a count of 0, or an empty value, is the next record or header, which is written already.
+        position = self._counts.write(target, position, first, zero_may_follow=False)
         offsets = self._offsets[first : first + len(position) + 1]
         first_entry, end = int(offsets[0]), int(offsets[-1])
         if first_entry == end:
             return
         record = np.repeat(np.arange(len(position)), offsets[1:] - offsets[:-1])
         entry = position[record] + self._ends[first_entry:end] - self._ends[offsets[:-1]][record]
-        self._value.write(target, self._key.write(target, entry, first_entry), first_entry)
+        entry = self._key.write(target, entry, first_entry)
+        self._value.write(target, entry, first_entry, zero_may_follow=False)
 
 
 def _ascending(offsets: Ints) -> Ints:

@@ -239,7 +239,10 @@ def _record_boundaries(data: bytes, size: int, count: int) -> Ints | None:
         if index >= next_try:
             run, record_size = _equal_records(data, position, size, count - index)
             if run:
-                pieces += (np.array(singles, np.int64), np.arange(position, position + run * record_size, record_size))
+                pieces += (
+                    np.fromiter(singles, np.int64),
+                    np.arange(position, position + run * record_size, record_size),
+                )
                 singles = []
                 position += run * record_size
                 index += run
@@ -255,7 +258,7 @@ def _record_boundaries(data: bytes, size: int, count: int) -> Ints | None:
             return None
         index = stop
     singles.append(position)
-    pieces.append(np.array(singles, np.int64))
+    pieces.append(np.fromiter(singles, np.int64, len(singles)))
     return np.concatenate(pieces) if position == size else None
 
 

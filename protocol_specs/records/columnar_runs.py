@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _TIMESTAMP_BYTES: Final = 8
 # So many records may stand alone, and one more for each so many that do not.
-_ALONE: Final = 8
+_ALONE: Final = 3
 _RECORDS_FOR_ONE_ALONE: Final = 64
 
 

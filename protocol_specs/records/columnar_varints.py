@@ -111,9 +111,9 @@ def unzigzag(raw: Numbers) -> Numbers:
     return (raw >> 1) ^ -(raw & 1)
 
 
-def zigzag(values: Numbers) -> RawNumbers:
-    """Write the sign into the lowest bit."""
-    raw = (values << 1) ^ (values >> 63)
+def zigzag(values: Numbers, *, no_negatives: bool = False) -> RawNumbers:
+    """Write the sign into the lowest bit; with `no_negatives` there is none to write."""
+    raw = values << 1 if no_negatives else (values << 1) ^ (values >> 63)
     return raw if isinstance(raw, int) else raw.view(np.uint64)
 
 
@@ -124,20 +124,23 @@ def widths_of(raw: RawNumbers) -> Numbers:
     least, most = size_of_unsigned_varint(int(raw.min())), size_of_unsigned_varint(int(raw.max()))
     if least == most:
         return least
-    widths = np.full(len(raw), least, np.int64)
-    for width in range(least, most):
+    widths: Ints = (raw >= np.uint64(1 << 7 * least)) + np.int64(least)
+    for width in range(least + 1, most):
         widths += raw >= np.uint64(1 << 7 * width)
     return widths
 
 
-def write_varints(target: Bytes, positions: Ints, raw: RawNumbers, widths: Numbers) -> None:
-    """Write zigzag numbers where they belong; `widths` are what widths_of answers."""
-    if isinstance(raw, int):
-        for at in range(size_of_unsigned_varint(raw)):
-            more = 0x80 if raw >> 7 * (at + 1) else 0
-            target[positions + at] = raw >> 7 * at & 0x7F | more
-    elif isinstance(widths, int):
-        _write_alike(target, positions, raw, widths)
+def write_varints(
+    target: Bytes, positions: Ints, raw: RawNumbers, widths: Numbers, *, zero_may_follow: bool = False
+) -> None:
+    """Write zigzag numbers where they belong; `widths` are what widths_of answers.
+
+    With `zero_may_follow` the byte after a number may become 0: it is faster where numbers take one byte or two.
+    """
+    if isinstance(raw, int) or isinstance(widths, int):
+        _write_alike(target, positions, raw, widths if isinstance(widths, int) else size_of_unsigned_varint(int(raw)))
+    elif zero_may_follow and int(widths.max()) == 2:
+        _pairs_of(target)[positions] = _PAIRS.take(raw.view(np.int64))
     else:
         for width in range(int(widths.min()), int(widths.max()) + 1):
             rows = np.flatnonzero(widths == width)
@@ -153,7 +156,25 @@ def _only_byte(column: Bytes) -> int | None:
     return data[0] if data and data.count(data[:1]) == len(data) else None
 
 
-def _write_alike(target: Bytes, positions: Ints, raw: NDArray[np.uint64], width: int) -> None:
+def _write_alike(target: Bytes, positions: Ints, raw: RawNumbers, width: int) -> None:
+    if width == 2:
+        _pairs_of(target)[positions] = _PAIRS[raw] if isinstance(raw, int) else _PAIRS.take(raw.view(np.int64))
+        return
     for at in range(width):
-        low = (raw >> np.uint64(7 * at) if at else raw).astype(np.uint8)
-        target[positions + at if at else positions] = low | 0x80 if at < width - 1 else low
+        more = 0x80 if at < width - 1 else 0
+        place = positions + at if at else positions
+        if isinstance(raw, int):
+            target[place] = raw >> 7 * at & 0x7F | more
+        else:
+            low = (raw >> np.uint64(7 * at) if at else raw).astype(np.uint8)
+            target[place] = low | 0x80 if more else low
+
+
+def _pairs_of(target: Bytes) -> NDArray[np.uint16]:
+    """Every two bytes that follow each other, as one number."""
+    return np.ndarray((len(target) - 1,), "<u2", target, strides=(1,))
+
+
+_zigzags = np.arange(1 << 14, dtype=np.uint16)
+# The varints of one and two bytes as numbers of two bytes.
+_PAIRS: Final[NDArray[np.uint16]] = _zigzags & 0x7F | (_zigzags >= 0x80) * np.uint16(0x80) | _zigzags >> 7 << 8
