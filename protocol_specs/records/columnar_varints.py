@@ -175,6 +175,6 @@ def _pairs_of(target: Bytes) -> NDArray[np.uint16]:
     return np.ndarray((len(target) - 1,), "<u2", target, strides=(1,))
 
 
-_zigzags = np.arange(1 << 14, dtype=np.uint16)
+_zigzags = np.arange(1 << 14)
 # The varints of one and two bytes as numbers of two bytes.
-_PAIRS: Final[NDArray[np.uint16]] = _zigzags & 0x7F | (_zigzags >= 0x80) * np.uint16(0x80) | _zigzags >> 7 << 8
+_PAIRS: Final = (_zigzags & 0x7F | (_zigzags >= 0x80) * 0x80 | _zigzags >> 7 << 8).astype(np.uint16)
