@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from protocol_specs import strategies
 from protocol_specs.codec.annotate import annotate
 from protocol_specs.errors import MessageDecodeError
+from protocol_specs.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from protocol_specs.messages.fetch import FetchRequest
 from protocol_specs.messages.metadata import MetadataRequest
 from protocol_specs.messages.produce import ProduceResponse
@@ -40,7 +41,7 @@ def test_a_reader_refuses_and_takes_what_is_predicted(cls: type[Message], versio
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_is_broken_somewhere(rule: Rule) -> None:
-    messages = ((ProduceResponse, 9), (FetchRequest, 15), (MetadataRequest, 12))
+    messages = ((ProduceResponse, 9), (FetchRequest, 15), (MetadataRequest, 12), (DescribeTopicPartitionsRequest, 0))
     broken = find(
         st.sampled_from(messages).flatmap(lambda which: strategies.nearly_valid(*which)),
         lambda found: found.rule == rule.name,
