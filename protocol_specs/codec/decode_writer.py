@@ -199,7 +199,7 @@ class DecodeWriter(SourceWriter):
         self.add_to_run("B", length)
         self.add_to_run("B", second)
         self.flush_run()
-        self.line(f"if {length} >= 0x80 > {second}:")
+        self.line(f"if {length} >= 0x80 > {second} > 0:")
         self.line(f"    {stop} = pos + {length} + ({second} << 7) - 129")
         self.line(f"    {target} = {self.slice_of(field_type, 'pos', stop)}; pos = {stop}")
         self.line(f"elif 0 < {length} < 0x80:")

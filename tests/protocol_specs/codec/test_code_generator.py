@@ -194,3 +194,11 @@ def test_generated_source_is_straight_line_code() -> None:
 
 
 SAMPLES: dict[tuple[type[Message], int], bytes] = {(cls, version): cls().encode(version) for cls, version in MESSAGES}
+
+
+def test_null_records_in_two_bytes_are_null() -> None:
+    partition = PartitionProduceData(index=1, records=None)
+    body = ProduceRequest(topic_data=[TopicProduceData(name="t", partition_data=[partition])]).encode(9)
+    assert body.endswith(b"\x00\x00\x00\x01\x00\x00\x00\x00")
+    padded = body[:-4] + b"\x80\x00" + body[-3:]
+    assert ProduceRequest.decode_from(9, padded, 0) == (ProduceRequest.decode(9, body), len(padded))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import construct
 import pytest
@@ -33,18 +33,15 @@ def test_both_write_the_same_bytes_and_read_the_same_values(
     assert cls.decode(version, body) == message
 
 
-def without_null_tags(value: Any) -> Any:
-    """Null is the default of every nullable tag: a message does not tell whether it stood on the wire."""
-    if isinstance(value, list):
-        return [without_null_tags(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        name: without_null_tags({tag: data for tag, data in item.items() if data is not None})
-        if name == "tags"
-        else without_null_tags(item)
-        for name, item in value.items()
-    }
+def assert_same_reading(cls: type[Message], version: int, data: bytes) -> None:
+    """What the reference reads and builds again is the same message, though a default tag on the wire is not told.
+
+    Both are written again, because not-a-number equals nothing; a tag that came twice cannot be written.
+    """
+    message = cls.decode(version, data)
+    again = cls.decode(version, cls.struct(version).build(cls.struct(version).parse(data)))
+    with contextlib.suppress(MessageEncodeError):
+        assert again.encode(version) == message.encode(version)
 
 
 @for_every_message
@@ -52,14 +49,11 @@ def without_null_tags(value: Any) -> Any:
 @given(data=st.data())
 def test_both_make_the_same_of_broken_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:
     broken = data.draw(strategies.nearly_valid(cls, version))
-    reference = cls.struct(version)
     if broken.refused:
         with pytest.raises(construct.ConstructError):
-            reference.parse(broken.data)
+            cls.struct(version).parse(broken.data)
     else:
-        message = cls.decode(version, broken.data)
-        values = to_reference(message, version, flexible=cls.is_flexible(version))
-        assert without_null_tags(plain(reference.parse(broken.data))) == without_null_tags(values)
+        assert_same_reading(cls, version, broken.data)
 
 
 WORDS = st.sampled_from(
@@ -72,12 +66,9 @@ WORDS = st.sampled_from(
 def test_both_take_the_same_of_any_bytes(which: tuple[type[Message], int], data: bytes) -> None:
     cls, version = which
     try:
-        message = cls.decode(version, data)
+        cls.decode(version, data)
     except MessageDecodeError:
         with pytest.raises(construct.ConstructError):
             cls.struct(version).parse(data)
         return
-    again = cls.decode(version, cls.struct(version).build(cls.struct(version).parse(data)))
-    # Written again, because not-a-number equals nothing; a tag that came twice cannot be written.
-    with contextlib.suppress(MessageEncodeError):
-        assert again.encode(version) == message.encode(version)
+    assert_same_reading(cls, version, data)
