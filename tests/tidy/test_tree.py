@@ -30,7 +30,7 @@ CROSSING_TESTS = {
     "against": "the same bytes through independent implementations",
     "determinism": "one seed twice, two hash seeds, both reactors",
     "differential": "request by request against the recorded answers of real Kafka",
-    "hostile": "broken frames at every position against a whole broker",
+    "hostile": "millions of broken frames against everything that reads bytes",
     "interop": "real Kafka, Java clients, franz-go: make interop",
     "interop_python": "unmodified Python clients against broker-sim serve",
     "tidy": "the tree itself",
