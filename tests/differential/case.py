@@ -30,6 +30,11 @@ class Case:
     releases: tuple[str, ...] = RELEASES
     accepted: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def module(self) -> str:
+        """The module that it is written in, after which its recording is named."""
+        return self.run.__module__.rsplit(".", 1)[1]
+
 
 _CASES: dict[str, Case] = {}
 

@@ -6,10 +6,9 @@ import argparse
 import sys
 import time
 import traceback
-from typing import Any
 
 from tests.differential.case import BROKERS, RELEASES, Case, all_cases, run_case
-from tests.differential.recordings import record, recorded
+from tests.differential.recordings import Transcripts, record, recorded
 from tests.interop.real_kafka import real_kafka
 
 SETTINGS = {
@@ -34,24 +33,38 @@ def main() -> int:
     ]
     failed: list[str] = []
     for release in arguments.release or RELEASES:
-        kept = {
-            name: answers
-            for name, answers in recorded(release).items()
-            if name in all_cases() and release in all_cases()[name].releases
-        }
+        answered: Transcripts = {}
         for brokers in BROKERS:
             asked = [each for each in cases if release in each.releases and each.brokers == brokers]
             if asked:
                 with real_kafka(release, brokers=brokers, settings=SETTINGS) as kafka:
-                    failed += _run(asked, kafka.bootstrap_servers, release, kept)
-        record(release, kept)
-        print(f"{release}: {len(cases)} cases run, {len(kept)} kept", file=sys.stderr)
+                    failed += _run(asked, kafka.bootstrap_servers, release, answered)
+        kept = _keep(release, {each.module for each in cases}, answered)
+        print(f"{release}: {len(cases)} cases run, {kept} kept", file=sys.stderr)
     for name in failed:
         print(f"not recorded: {name}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _run(cases: list[Case], bootstrap: str, release: str, kept: dict[str, Any]) -> list[str]:
+def _keep(release: str, modules: set[str], answered: Transcripts) -> int:
+    """Write the recordings of these modules: what was answered now, else what was before; tell how many there are."""
+    recorded.cache_clear()
+    known = all_cases()
+    before = recorded(release)
+    for module in sorted(modules):
+        record(
+            release,
+            module,
+            {
+                name: answered[name] if name in answered else before[name]
+                for name, each in known.items()
+                if each.module == module and release in each.releases and (name in answered or name in before)
+            },
+        )
+    return len(recorded(release))
+
+
+def _run(cases: list[Case], bootstrap: str, release: str, kept: Transcripts) -> list[str]:
     """Run cases one by one, keep their answers; tell which failed."""
     failed: list[str] = []
     for each in cases:

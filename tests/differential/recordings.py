@@ -1,4 +1,8 @@
-"""What the real brokers answered, kept as one compressed JSON file a release: case name -> transcript."""
+"""What the real brokers answered: a folder a release, in it one compressed JSON file a module of cases.
+
+A file holds case name -> transcript. One file a module, so that cases of one API can be recorded beside those of
+another.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +14,26 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "recorded"
 
+Transcripts = dict[str, list[dict[str, Any]]]
+
 
 @cache
-def recorded(release: str) -> dict[str, list[dict[str, Any]]]:
+def recorded(release: str) -> Transcripts:
     """Every recorded transcript of a release."""
-    path = FOLDER / f"{release}.json.gz"
-    if not path.exists():
-        return {}
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        loaded: dict[str, list[dict[str, Any]]] = json.load(file)
-    return loaded
+    found: Transcripts = {}
+    for path in sorted((FOLDER / release).glob("*.json.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            found.update(json.load(file))
+    return found
 
 
-def record(release: str, transcripts: dict[str, list[dict[str, Any]]]) -> None:
-    """Replace the recording of a release; equal transcripts make equal bytes."""
-    text = json.dumps(transcripts, indent=0, sort_keys=True)
-    (FOLDER / f"{release}.json.gz").write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+def record(release: str, module: str, transcripts: Transcripts) -> None:
+    """Replace the recording of one module's cases; equal transcripts make equal bytes, none removes the file."""
+    path = FOLDER / release / f"{module}.json.gz"
+    if transcripts:
+        path.parent.mkdir(exist_ok=True)
+        text = json.dumps(transcripts, indent=0, sort_keys=True)
+        path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
+    else:
+        path.unlink(missing_ok=True)
     recorded.cache_clear()
