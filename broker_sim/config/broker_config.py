@@ -71,7 +71,7 @@ class BrokerConfig:
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
         for name, text in overrides.items():
-            definition = definitions.get(name)
+            definition = definitions.get(_without_listener(name))
             if definition is None:
                 msg = f"unknown broker configuration {name!r} for release {behaviour.release}"
                 raise ConfigError(msg + nearest(name, definitions))
@@ -92,10 +92,15 @@ class BrokerConfig:
             msg = f"unknown broker configuration {name!r} for release {self.behaviour.release}"
             raise ConfigError(msg + nearest(name, self.values)) from None
 
+    def for_listener(self, name: str, listener: str) -> ConfigValue:
+        """A limit of connections as a listener has it: its own (`listener.name.<listener>.<name>`) or the broker's."""
+        own = f"{_LISTENER_PREFIX}{listener.lower()}.{name}"
+        return self.values[own] if own in self.values else self[name]
+
     @property
     def without_effect(self) -> list[str]:
         """The names that were given, are known and shown, but that nothing in this simulator acts on."""
-        return [name for name in self.overrides if name not in _ACTED_ON]
+        return [name for name in self.overrides if _without_listener(name) not in _ACTED_ON]
 
     @property
     def release(self) -> str:
@@ -103,9 +108,22 @@ class BrokerConfig:
         return self.behaviour.release
 
 
+def _without_listener(name: str) -> str:
+    """What a name with a listener's prefix is an override of; any other name as it is."""
+    if name.startswith(_LISTENER_PREFIX):
+        _, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
+        if rest in _PER_LISTENER:
+            return rest
+    return name
+
+
 def _defaults(release: str) -> dict[str, ConfigValue]:
     return {name: definition.default for name, definition in broker_definitions(release).items()}
 
+
+_LISTENER_PREFIX: Final = "listener.name."
+_PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
+"""What a listener may have of its own. Mirrors SocketServer.ListenerReconfigurableConfigs."""
 
 _ATTRIBUTES: Final = tuple(field.name for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES)
 
@@ -116,18 +134,41 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "compression.type",
     "compression.zstd.level",
     "leader.imbalance.check.interval.seconds",
+    "log.cleaner.backoff.ms",
+    "log.cleaner.delete.retention.ms",
+    "log.cleaner.enable",
+    "log.cleaner.max.compaction.lag.ms",
+    "log.cleaner.min.cleanable.ratio",
+    "log.cleaner.min.compaction.lag.ms",
     "log.cleanup.policy",
+    "log.dir",
+    "log.dirs",
+    "log.index.interval.bytes",
+    "log.index.size.max.bytes",
+    "log.initial.task.delay.ms",
     "log.message.timestamp.after.max.ms",
     "log.message.timestamp.before.max.ms",
     "log.message.timestamp.difference.max.ms",
     "log.message.timestamp.type",
+    "log.retention.bytes",
+    "log.retention.check.interval.ms",
+    "log.retention.hours",
+    "log.retention.minutes",
+    "log.retention.ms",
     "log.roll.hours",
+    "log.roll.jitter.hours",
+    "log.roll.jitter.ms",
     "log.roll.ms",
     "log.segment.bytes",
+    "controller.quota.window.num",
+    "controller.quota.window.size.seconds",
+    "max.connection.creation.rate",
     "max.connections.per.ip.overrides",
     "message.max.bytes",
     "offsets.topic.replication.factor",
     "producer.id.expiration.check.interval.ms",
+    "quota.window.num",
+    "quota.window.size.seconds",
     "share.coordinator.state.topic.min.isr",
     "share.coordinator.state.topic.num.partitions",
     "share.coordinator.state.topic.replication.factor",

@@ -1,27 +1,31 @@
 """A listener: accepts connections, checks quotas, hands each to a Processor in turn. Mirrors SocketServer's Acceptor.
 
-Beyond `max.connections` a connection is accepted by the kernel, but nobody reads it until another one closes; as
-many as socket.listen.backlog.size may wait, further ones are closed.
+What makes Kafka's Acceptor thread wait (`max.connections`, `max.connection.creation.rate`, Processors whose queues of
+new connections are full) makes the first newcomer wait here and all others behind it: the kernel has accepted them, but
+nobody reads them. As many as socket.listen.backlog.size may wait, further ones are closed.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.logger import Logger
 
-from broker_sim.apis.request_context import ConnectionInfo
+from broker_sim.apis.request_context import DEFAULT_LISTENER, ConnectionInfo
 from broker_sim.network.channel import KafkaChannel
-from broker_sim.network.connection_quotas import ConnectionQuotas, TooManyConnections
+from broker_sim.network.connection_quotas import ConnectionQuotas, ConnectionThrottled, TooManyConnections
 
 if TYPE_CHECKING:
-    from twisted.internet.interfaces import IAddress, IListeningPort
+    from twisted.internet.interfaces import IAddress, IDelayedCall, IListeningPort
 
     from broker_sim.network.socket_server import SocketServer
 
 __all__ = ["Acceptor"]
+
+ROUNDING_S: Final = 5e-7
+"""Timers of real reactors may fire a little early."""
 
 _log = Logger()
 
@@ -31,17 +35,27 @@ class Acceptor(ServerFactory):
 
     noisy = False
 
-    def __init__(self, server: SocketServer, quotas: ConnectionQuotas, *, backlog: int) -> None:
+    def __init__(
+        self, server: SocketServer, quotas: ConnectionQuotas, *, backlog: int, listener: str = DEFAULT_LISTENER
+    ) -> None:
         self.server = server
         self.quotas = quotas
         self.backlog = backlog
+        self.listener = listener
         self.waiting: deque[KafkaChannel] = deque()
-        """Accepted connections that `max.connections` keeps from being read."""
+        """Accepted connections that nobody reads; the first is the one that the Acceptor has in its hands."""
+        self.throttled: dict[KafkaChannel, IDelayedCall] = {}
+        """Connections of addresses that connect too fast; each is closed when its address has waited."""
         self._limit_bytes = server.broker.config.socket_request_max_bytes
         self._next_processor = 0
         self._next_index = 0
         self._port: IListeningPort | None = None
         self._local = ""
+        self._paced = False
+        """Whether the first newcomer is counted into the rates already."""
+        self._paced_until_s = 0.0
+        self._pace: IDelayedCall | None = None
+        self._admitting = False
 
     def listen(self, host: str, port: int) -> int:
         """Bind and listen; answers the port (which the system chose for 0)."""
@@ -58,58 +72,124 @@ class Acceptor(ServerFactory):
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol | None:  # noqa: N802
         """Make the channel of a connection that the kernel has accepted."""
-        host = str(getattr(addr, "host", "unknown"))
-        port = int(getattr(addr, "port", 0))
-        processors = self.server.processors
-        processor = processors[self._next_processor % len(processors)]
-        self._next_processor += 1
         info = ConnectionInfo(
-            connection_id=f"{self._local}-{host}:{port}-{processor.id}-{self._next_index}",
-            client_host=host,
-            client_port=port,
+            connection_id="",
+            client_host=str(getattr(addr, "host", "unknown")),
+            client_port=int(getattr(addr, "port", 0)),
+            listener_name=self.listener,
         )
-        self._next_index += 1
-        channel = KafkaChannel(processor, info, limit_bytes=self._limit_bytes)
+        channel = KafkaChannel(self.server.processors[0], info, limit_bytes=self._limit_bytes)
         channel.factory = self
         return channel
 
     def connection_made(self, channel: KafkaChannel) -> None:
-        """Hand a connection to its Processor, or let it wait for a place."""
-        if self.quotas.slot_available:
+        """Hand a connection to a Processor, or let it wait for its turn."""
+        if not self.waiting and self._may_go_on():
             self._admit(channel)
         elif len(self.waiting) < self.backlog:
             channel.transport.pauseProducing()
             self.waiting.append(channel)
         else:
-            self._turn_away(channel, "max.connections is reached and socket.listen.backlog.size connections wait")
+            self._turn_away(channel, "the Acceptor waits, and so do socket.listen.backlog.size connections")
 
     def connection_closed(self, channel: KafkaChannel) -> None:
-        """A connection is gone: one that waits for its place is read now."""
-        self.quotas.decrement(channel.info.client_host)
-        while self.waiting and self.quotas.slot_available:
-            newcomer = self.waiting.popleft()
-            if not newcomer.disconnected:
-                newcomer.transport.resumeProducing()
-                self._admit(newcomer)
+        """A counted connection is gone: one that waits for its place is read now."""
+        self.quotas.decrement(self.listener, channel.info.client_host)
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Something that newcomers wait for may have come: room, time, a Processor."""
+        if self._admitting:
+            return
+        self._admitting = True
+        try:
+            while self.waiting:
+                channel = self.waiting[0]
+                if channel.disconnected:
+                    self.waiting.popleft()
+                elif self._may_go_on():
+                    self.waiting.popleft()
+                    channel.transport.resumeProducing()
+                    self._admit(channel)
+                else:
+                    return
+        finally:
+            self._admitting = False
 
     def close_waiting(self) -> None:
         """Reset the connections that nobody reads yet."""
+        if self._pace is not None:
+            self._pace.cancel()
+            self._pace = None
         while self.waiting:
             self.waiting.popleft().abort("the broker has stopped")
+        for channel, timer in list(self.throttled.items()):
+            timer.cancel()
+            channel.abort("the broker has stopped")
+        self.throttled.clear()
+
+    def _may_go_on(self) -> bool:
+        """Whether the first newcomer may pass now; its arrival is counted once. Mirrors waitForConnectionSlot."""
+        reactor = self.server.reactor
+        now_s = reactor.seconds()
+        if not self._paced:
+            throttle_ms = self.quotas.creation_throttle_ms(self.listener, round(now_s * 1000))
+            self._paced = True
+            self._paced_until_s = now_s + throttle_ms / 1000
+            if throttle_ms > 0:
+                self._pace = reactor.callLater(throttle_ms / 1000, self._pace_is_over)
+        if now_s < self._paced_until_s - ROUNDING_S:
+            return False
+        return self.quotas.slot_available(self.listener) and any(
+            processor.accepts_connections for processor in self.server.processors
+        )
+
+    def _pace_is_over(self) -> None:
+        self._pace = None
+        self._paced_until_s = 0.0
+        self.go_on()
 
     def _admit(self, channel: KafkaChannel) -> None:
+        self._paced = False
         try:
-            self.quotas.increment(channel.info.client_host)
+            self.quotas.increment(self.listener, channel.info.client_host, round(self.server.reactor.seconds() * 1000))
+        except ConnectionThrottled as error:
+            self._throttle(channel, error)
         except TooManyConnections as error:
             self._turn_away(channel, str(error))
         else:
-            channel.processor.connection_made(channel)
+            self._assign(channel)
+
+    def _assign(self, channel: KafkaChannel) -> None:
+        """The next Processor in turn that has room takes it."""
+        processors = self.server.processors
+        while True:
+            processor = processors[self._next_processor % len(processors)]
+            self._next_processor += 1
+            if processor.accepts_connections:
+                break
+        info = channel.info
+        info.connection_id = f"{self._local}-{info.client_host}:{info.client_port}-{processor.id}-{self._next_index}"
+        self._next_index += 1
+        channel.processor = processor
+        processor.accept(channel)
+
+    def _throttle(self, channel: KafkaChannel, error: ConnectionThrottled) -> None:
+        """Not counted, not read, closed when the delay is over. Mirrors DelayedCloseSocket."""
+        channel.transport.pauseProducing()
+
+        def close() -> None:
+            del self.throttled[channel]
+            self._turn_away(channel, str(error))
+
+        self.throttled[channel] = self.server.reactor.callLater(error.throttle_ms / 1000, close)
 
     def _turn_away(self, channel: KafkaChannel, reason: str) -> None:
+        info = channel.info
         _log.warn(
             "broker {broker_id}: closing connection {connection_id}: {reason}",
             broker_id=self.server.broker.id,
-            connection_id=channel.info.connection_id,
+            connection_id=info.connection_id or f"{self._local}-{info.client_host}:{info.client_port}",
             reason=reason,
         )
         channel.close(reason)

@@ -1,19 +1,30 @@
-"""How many connections a broker accepts, in all and per address. Mirrors SocketServer's ConnectionQuotas.
+"""How many connections a broker accepts, and how fast: in all, per listener and per address. Mirrors ConnectionQuotas.
 
-`max.connections` makes a connection wait until another one closes; `max.connections.per.ip` (and its overrides)
-closes the newcomer at once.
+- `max.connections` (broker and listener): a newcomer waits until another connection closes.
+- `max.connection.creation.rate` (broker and listener): the Acceptor waits, and everybody behind the newcomer with it.
+- `max.connections.per.ip` (and its overrides): the newcomer is closed at once.
+- `connection_creation_rate` of an address (a client quota of an ip entity, KIP-612): the newcomer is closed when the
+  address has waited; it is not counted for broker and listener.
+
+The inter-broker listener is protected when there are others: broker-wide limits do not hold it up.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.errors import BrokerSimError
+from broker_sim.errors import BrokerSimError, ConfigError
+from broker_sim.quotas.rate import UNBOUNDED, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ConnectionQuotas", "TooManyConnections"]
+__all__ = ["ConnectionQuotas", "ConnectionThrottled", "TooManyConnections", "parse_overrides"]
+
+INT_MAX: Final = 2**31 - 1
+"""The default of every limit here: none."""
+ADDRESSES_MAX: Final = 10_000
+"""So many addresses have a rate of their own at a time; the one that has not been counted longest goes first."""
 
 
 class TooManyConnections(BrokerSimError):
@@ -28,51 +39,172 @@ class TooManyConnections(BrokerSimError):
         return f"too many connections from {self.address} (maximum = {self.limit}, max.connections.per.ip)"
 
 
+class ConnectionThrottled(BrokerSimError):
+    """An address connects too fast. Mirrors ConnectionThrottledException."""
+
+    def __init__(self, address: str, throttle_ms: int) -> None:
+        super().__init__(address, throttle_ms)
+        self.address = address
+        self.throttle_ms = throttle_ms
+
+    def __str__(self) -> str:
+        return f"{self.address} is throttled for {self.throttle_ms} ms (connection_creation_rate)"
+
+
+class _Listener:
+    __slots__ = ("count", "max_connections", "rate")
+
+    def __init__(self, max_connections: int, rate: Rate) -> None:
+        self.max_connections = max_connections
+        self.rate = rate
+        self.count = 0
+
+
 class ConnectionQuotas:
-    """Counts connections by client address; the Acceptor asks before it hands a connection on."""
+    """Counts connections by listener and by client address; an Acceptor asks before it hands a connection on."""
 
-    __slots__ = ("_by_address", "max_connections", "max_connections_per_ip", "overrides", "total")
-
-    def __init__(self, *, max_connections: int, max_connections_per_ip: int, overrides: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        *,
+        max_connections: int = INT_MAX,
+        max_connections_per_ip: int = INT_MAX,
+        overrides: Mapping[str, int] | None = None,
+        max_creation_rate: int = INT_MAX,
+        window_num: int = 11,
+        window_size_s: int = 1,
+        protected_listener: str | None = None,
+    ) -> None:
         self.max_connections = max_connections
         self.max_connections_per_ip = max_connections_per_ip
-        self.overrides = dict(overrides)
+        self.overrides = dict(overrides or {})
         self.total = 0
         self._by_address: dict[str, int] = {}
+        self._listeners: dict[str, _Listener] = {}
+        self._protected_listener = protected_listener
+        self._window_num = window_num
+        self._window_ms = window_size_s * 1000
+        self._throttle_ms_max = window_size_s * 1000
+        self._rate = self._new_rate(max_creation_rate)
+        self._default_ip_rate: float = UNBOUNDED
+        self._ip_rates: dict[str, float] = {}
+        self._rate_by_address: dict[str, Rate] = {}
+
+    def add_listener(self, name: str, *, max_connections: int = INT_MAX, max_creation_rate: int = INT_MAX) -> None:
+        """Count a listener's connections; its own limits hold beside the broker's."""
+        self._listeners[name] = _Listener(max_connections, self._new_rate(max_creation_rate))
+
+    # Counting ------------------------------------------------------------------------------------------------
+
+    def slot_available(self, listener: str) -> bool:
+        """Whether `max.connections` leaves room for one more at a listener."""
+        quota = self._listeners[listener]
+        if quota.count >= quota.max_connections:
+            return False
+        return self._is_protected(listener) or self.total < self.max_connections
 
     @property
-    def slot_available(self) -> bool:
-        """Whether `max.connections` leaves room for one more."""
-        return self.total < self.max_connections
+    def excess(self) -> int:
+        """How many connections there are more than `max.connections`, after that was lowered."""
+        return max(0, self.total - self.max_connections)
 
-    def increment(self, address: str) -> None:
-        """Count a connection; raises TooManyConnections, and then nothing is counted."""
+    def creation_throttle_ms(self, listener: str, now_ms: int) -> int:
+        """Count a newcomer into the rates of broker and listener; how long its Acceptor has to wait for them."""
+        throttle_ms = 0
+        if not self._is_protected(listener):
+            throttle_ms = self._record(self._rate, now_ms)
+        return max(throttle_ms, self._record(self._listeners[listener].rate, now_ms))
+
+    def increment(self, listener: str, address: str, now_ms: int) -> None:
+        """Count a connection; raises ConnectionThrottled or TooManyConnections, and then nothing is counted."""
+        self._check_ip_rate(listener, address, now_ms)
         count = self._by_address.get(address, 0)
         limit = self.overrides.get(address, self.max_connections_per_ip)
         if count >= limit:
             raise TooManyConnections(address, limit)
         self._by_address[address] = count + 1
+        self._listeners[listener].count += 1
         self.total += 1
 
-    def decrement(self, address: str) -> None:
+    def decrement(self, listener: str, address: str) -> None:
         """Release a counted connection."""
         count = self._by_address[address]
         if count == 1:
             del self._by_address[address]
         else:
             self._by_address[address] = count - 1
+        self._listeners[listener].count -= 1
         self.total -= 1
 
     def count(self, address: str) -> int:
         """Connections of one address now."""
         return self._by_address.get(address, 0)
 
+    def listener_count(self, listener: str) -> int:
+        """Connections of one listener now."""
+        return self._listeners[listener].count
+
+    # Limits that change while the broker runs ----------------------------------------------------------------
+
+    def set_max_creation_rate(self, rate: int, *, listener: str | None = None) -> None:
+        """`max.connection.creation.rate` of the broker, or of a listener."""
+        quota = self._rate if listener is None else self._listeners[listener].rate
+        quota.bound = _bound(rate)
+
+    def set_listener_max_connections(self, listener: str, limit: int) -> None:
+        """`max.connections` of a listener."""
+        self._listeners[listener].max_connections = limit
+
+    def set_ip_rates(self, default: float | None, rates: Mapping[str, float]) -> None:
+        """The quotas `connection_creation_rate`: that of every address, and those of single ones."""
+        self._default_ip_rate = UNBOUNDED if default is None else _bound(default)
+        self._ip_rates = {address: _bound(rate) for address, rate in rates.items()}
+        for address, rate in self._rate_by_address.items():
+            rate.bound = self.ip_rate(address)
+
+    def ip_rate(self, address: str) -> float:
+        """How many connections a second an address may open."""
+        return self._ip_rates.get(address, self._default_ip_rate)
+
+    def _check_ip_rate(self, listener: str, address: str, now_ms: int) -> None:
+        bound = self.ip_rate(address)
+        if bound == UNBOUNDED:
+            return
+        rate = self._rate_by_address.pop(address, None)
+        if rate is None:
+            if len(self._rate_by_address) >= ADDRESSES_MAX:
+                del self._rate_by_address[next(iter(self._rate_by_address))]
+            rate = self._new_rate(bound)
+        self._rate_by_address[address] = rate
+        throttle_ms = self._record(rate, now_ms)
+        if throttle_ms > 0:
+            rate.record(-1, now_ms)
+            if not self._is_protected(listener):
+                self._rate.record(-1, now_ms)
+            self._listeners[listener].rate.record(-1, now_ms)
+            raise ConnectionThrottled(address, throttle_ms)
+
+    def _record(self, rate: Rate, now_ms: int) -> int:
+        rate.record(1, now_ms)
+        return min(rate.throttle_ms(now_ms), self._throttle_ms_max)
+
+    def _new_rate(self, rate: float) -> Rate:
+        return Rate(bound=_bound(rate), samples=self._window_num, window_ms=self._window_ms)
+
+    def _is_protected(self, listener: str) -> bool:
+        return listener == self._protected_listener and len(self._listeners) > 1
+
+
+def _bound(rate: float) -> float:
+    return UNBOUNDED if rate >= INT_MAX else rate
+
 
 def parse_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides` as its value is written: `host:limit,host:limit`."""
+    """`max.connections.per.ip.overrides` as its value is written: `host:limit,host:limit`; ConfigError otherwise."""
     overrides = {}
-    for entry in text.split(","):
-        host, _, limit = entry.strip().rpartition(":")
-        if host:
-            overrides[host] = int(limit)
+    for entry in filter(None, (item.strip() for item in text.split(","))):
+        host, _, limit = entry.rpartition(":")
+        if not host.strip() or not limit.strip().lstrip("+-").isdecimal():
+            msg = f"max.connections.per.ip.overrides: {entry!r} is not host:limit"
+            raise ConfigError(msg)
+        overrides[host.strip()] = int(limit)
     return overrides

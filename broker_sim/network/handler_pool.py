@@ -49,6 +49,12 @@ class HandlerPool:
                 return
         self._handle(context)
 
+    def resize(self, size: int) -> None:
+        """Have more handlers, or fewer: those that are busy end with their requests."""
+        self.size = size
+        if self.request_channel.queue:
+            self._serve_queue()
+
     def release(self, context: RequestContext) -> None:
         """A held handler is free again."""
         if context.slot_taken:

@@ -34,6 +34,9 @@ __all__ = ["Processor"]
 
 API_VERSIONS: Final = 18
 
+CONNECTION_QUEUE_SIZE: Final = 20
+"""So many new connections wait for a blocked Processor, as Processor.ConnectionQueueSize."""
+
 _RESPONSES: Final = (Message, PreparedResponse)
 _HEADER: Final = struct.Struct(">Iih")
 """API key and version in one, correlation id, length of the client id."""
@@ -52,6 +55,8 @@ class Processor:
         """A request of this Processor waits for room in the RequestChannel; nothing else is taken meanwhile."""
         self.waiting: dict[KafkaChannel, None] = {}
         """Channels with frames that a blocked Processor has not taken."""
+        self.new_connections: dict[KafkaChannel, None] = {}
+        """Connections that a blocked Processor has not registered: nobody reads them."""
         self._broker = server.broker
         self._enabled = server.broker.apis.enabled
         self._request_channel = server.request_channel
@@ -61,8 +66,20 @@ class Processor:
 
     # Connections.
 
-    def connection_made(self, channel: KafkaChannel) -> None:
-        """Take a new connection over."""
+    @property
+    def accepts_connections(self) -> bool:
+        """Whether an Acceptor may hand over one more."""
+        return not self.blocked or len(self.new_connections) < CONNECTION_QUEUE_SIZE
+
+    def accept(self, channel: KafkaChannel) -> None:
+        """Take a new connection: at once, or when this Processor is no longer blocked."""
+        if self.blocked:
+            channel.transport.pauseProducing()
+            self.new_connections[channel] = None
+        else:
+            self._register(channel)
+
+    def _register(self, channel: KafkaChannel) -> None:
         self.channels[channel] = None
         journal = self._broker.journal
         channel.last_active_us = journal.now_us()
@@ -82,6 +99,9 @@ class Processor:
     def forget(self, channel: KafkaChannel) -> None:
         """A connection is gone and served: release its quota."""
         if channel not in self.channels:
+            if channel in self.new_connections:
+                del self.new_connections[channel]
+                self.server.acceptor.connection_closed(channel)
             return
         del self.channels[channel]
         self.waiting.pop(channel, None)
@@ -275,8 +295,16 @@ class Processor:
         channel.response_sent()
 
     def resume(self) -> None:
-        """The RequestChannel has room again: serve the channels that waited."""
+        """The RequestChannel has room again: serve the channels that waited, register the new ones."""
         self.blocked = False
+        if self.new_connections:
+            newcomers = list(self.new_connections)
+            self.new_connections.clear()
+            for channel in newcomers:
+                self._register(channel)
+                channel.transport.resumeProducing()
+        if self.server.acceptor.waiting:
+            self.server.acceptor.go_on()
         waiting = list(self.waiting)
         self.waiting.clear()
         for channel in waiting:
@@ -287,11 +315,19 @@ class Processor:
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
-        for channel in list(self.channels):
+        for channel in [*self.channels, *self.new_connections]:
             if abort:
                 channel.abort(reason)
             else:
                 channel.close(reason)
+
+    def close_least_recently_used(self, reason: str) -> bool:
+        """Close the connection that has been idle longest; whether there was one that is not closing already."""
+        open_channels = [channel for channel in self.channels if not channel.closed]
+        if not open_channels:
+            return False
+        min(open_channels, key=_last_active_us).close(reason)
+        return True
 
     def _answer_later(self, result: Response | NoAnswer, context: RequestContext) -> None:
         context.remote_done_us = self._broker.journal.now_us()
@@ -373,3 +409,7 @@ class Processor:
                 total_us=now_us - context.received_us,
             )
         )
+
+
+def _last_active_us(channel: KafkaChannel) -> int:
+    return channel.last_active_us

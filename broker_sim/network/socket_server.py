@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from broker_sim.apis.request_context import DEFAULT_LISTENER
 from broker_sim.network.acceptor import Acceptor
 from broker_sim.network.connection_quotas import ConnectionQuotas, parse_overrides
 from broker_sim.network.handler_pool import HandlerPool
 from broker_sim.network.processor import Processor
 from broker_sim.network.request_channel import RequestChannel
+from broker_sim.network.thread_pools import check_resize
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.broker import Broker
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.definitions import ConfigValue
     from broker_sim.network.channel import KafkaChannel
     from sim_runtime.interfaces import IReactor
 
@@ -51,12 +55,9 @@ class SocketServer:
         )
         self.request_channel = RequestChannel(config.queued_max_requests, self.handler_pool)
         self.processors = [Processor(self, index) for index in range(config.num_network_threads)]
-        quotas = ConnectionQuotas(
-            max_connections=config.max_connections,
-            max_connections_per_ip=config.max_connections_per_ip,
-            overrides=parse_overrides(str(config["max.connections.per.ip.overrides"])),
-        )
-        self.acceptor = Acceptor(self, quotas, backlog=config.socket_listen_backlog_size)
+        self.connection_quotas = _connection_quotas(config, DEFAULT_LISTENER)
+        self.acceptor = Acceptor(self, self.connection_quotas, backlog=config.socket_listen_backlog_size)
+        self._next_processor_id = len(self.processors)
 
     def start(self) -> int:
         """Bind and listen; answers the port, which the system has chosen when it was 0."""
@@ -79,6 +80,41 @@ class SocketServer:
     def connections(self) -> int:
         """How many connections are open."""
         return sum(len(processor.channels) for processor in self.processors)
+
+    # What may change while the server runs.
+
+    def resize_processors(self, size: int) -> None:
+        """Change num.network.threads: new Processors take new connections, the last ones go with theirs."""
+        check_resize("num.network.threads", len(self.processors), size)
+        while len(self.processors) < size:
+            self.processors.append(Processor(self, self._next_processor_id))
+            self._next_processor_id += 1
+        removed = self.processors[size:]
+        del self.processors[size:]
+        for processor in removed:
+            processor.close(abort=False, reason="its Processor is removed (num.network.threads)")
+        self.acceptor.go_on()
+
+    def resize_handlers(self, size: int) -> None:
+        """Change num.io.threads: handlers that are too many end with the request that they have."""
+        check_resize("num.io.threads", self.handler_pool.size, size)
+        self.handler_pool.resize(size)
+
+    def set_max_connections(self, limit: int) -> None:
+        """Change max.connections: of more than that the least recently used are closed, one a Processor in turn."""
+        quotas = self.connection_quotas
+        quotas.max_connections = limit
+        closing = sum(1 for processor in self.processors for channel in processor.channels if channel.closed)
+        excess = quotas.excess - closing
+        while excess > 0:
+            closed = 0
+            for processor in self.processors:
+                if excess > closed and processor.close_least_recently_used("max.connections is exceeded"):
+                    closed += 1
+            if not closed:
+                return
+            excess -= closed
+        self.acceptor.go_on()
 
     # Turns.
 
@@ -117,3 +153,25 @@ class SocketServer:
             self._wake_up = None
         for processor in self.processors:
             processor.close(abort=abort, reason=reason)
+
+
+def _connection_quotas(config: BrokerConfig, listener: str) -> ConnectionQuotas:
+    quotas = ConnectionQuotas(
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        overrides=parse_overrides(str(config["max.connections.per.ip.overrides"])),
+        max_creation_rate=_integer(config["max.connection.creation.rate"]),
+        window_num=_integer(config["quota.window.num"]),
+        window_size_s=_integer(config["quota.window.size.seconds"]),
+    )
+    quotas.add_listener(
+        listener,
+        max_connections=_integer(config.for_listener("max.connections", listener)),
+        max_creation_rate=_integer(config.for_listener("max.connection.creation.rate", listener)),
+    )
+    return quotas
+
+
+def _integer(value: ConfigValue) -> int:
+    assert isinstance(value, int)
+    return value
