@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.config.definitions import broker_definitions
 from tests.differential.probe import Probe
 
 if TYPE_CHECKING:
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
 RELEASES = ("3.7.2", "4.3.1")
 """The releases whose answers are recorded."""
-
-BROKERS = (1, 3)
-"""The sizes of the clusters that cases ask for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +27,13 @@ class Case:
     brokers: int = 1
     releases: tuple[str, ...] = RELEASES
     accepted: dict[str, str] = field(default_factory=dict)
+    settings: tuple[tuple[str, str], ...] = ()
+    """Broker configurations of a cluster of its own, shared by the cases that want the same."""
+
+    def settings_for(self, release: str) -> tuple[tuple[str, str], ...]:
+        """Those of its settings that the release knows."""
+        known = broker_definitions(release)
+        return tuple((name, value) for name, value in self.settings if name in known)
 
     @property
     def module(self) -> str:
@@ -40,14 +45,20 @@ _CASES: dict[str, Case] = {}
 
 
 def case(
-    *, brokers: int = 1, releases: tuple[str, ...] = RELEASES, accepted: dict[str, str] | None = None
+    *,
+    brokers: int = 1,
+    releases: tuple[str, ...] = RELEASES,
+    accepted: dict[str, str] | None = None,
+    settings: tuple[tuple[str, str], ...] = (),
 ) -> Callable[[Callable[[Probe], None]], Callable[[Probe], None]]:
     """Register a function as a case under its own name, with the API's name of its module before it."""
 
     def register(run: Callable[[Probe], None]) -> Callable[[Probe], None]:
         name = f"{run.__module__.rsplit('.', 1)[1]}-{run.__name__}".replace("_", "-")
         assert name not in _CASES, f"two cases are named {name}"
-        _CASES[name] = Case(name=name, run=run, brokers=brokers, releases=releases, accepted=accepted or {})
+        _CASES[name] = Case(
+            name=name, run=run, brokers=brokers, releases=releases, accepted=accepted or {}, settings=settings
+        )
         return run
 
     return register

@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 
-from tests.differential.case import BROKERS, RELEASES, Case, all_cases, run_case
+from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.recordings import Transcripts, record, recorded
 from tests.interop.real_kafka import real_kafka
 
@@ -34,11 +34,13 @@ def main() -> int:
     failed: list[str] = []
     for release in arguments.release or RELEASES:
         answered: Transcripts = {}
-        for brokers in BROKERS:
-            asked = [each for each in cases if release in each.releases and each.brokers == brokers]
-            if asked:
-                with real_kafka(release, brokers=brokers, settings=SETTINGS) as kafka:
-                    failed += _run(asked, kafka.bootstrap_servers, release, answered)
+        clusters: dict[tuple[int, tuple[tuple[str, str], ...]], list[Case]] = {}
+        for each in cases:
+            if release in each.releases:
+                clusters.setdefault((each.brokers, each.settings_for(release)), []).append(each)
+        for (brokers, settings), asked in clusters.items():
+            with real_kafka(release, brokers=brokers, settings=SETTINGS | dict(settings)) as kafka:
+                failed += _run(asked, kafka.bootstrap_servers, release, answered)
         kept = _keep(release, {each.module for each in cases}, answered)
         print(f"{release}: {len(cases)} cases run, {kept} kept", file=sys.stderr)
     for name in failed:

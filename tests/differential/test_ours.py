@@ -12,6 +12,7 @@ from broker_sim.threaded_cluster import ThreadedCluster
 from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
+from tests.differential.served import cut_to_served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,24 +21,26 @@ PAIRS = [(release, each) for release in RELEASES for each in all_cases().values(
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Callable[[str, int], str]]:
-    """Cluster of a release and a size -> its bootstrap servers; each is started when first asked for."""
+def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], str]]:
+    """Cluster of a release, a size and settings -> its bootstrap servers; each is started when first asked for."""
     with ExitStack() as clusters:
 
         @cache
-        def serve(release: str, brokers: int) -> str:
-            cluster = ThreadedCluster(brokers=brokers, release=release, config=SETTINGS)
+        def serve(release: str, brokers: int, settings: tuple[tuple[str, str], ...]) -> str:
+            cluster = ThreadedCluster(brokers=brokers, release=release, config=SETTINGS | dict(settings))
             return clusters.enter_context(cluster).bootstrap_servers
 
         yield serve
 
 
 @pytest.mark.parametrize(("release", "each"), PAIRS, ids=[f"{release}-{each.name}" for release, each in PAIRS])
-def test_our_broker_answers_as_the_real_one_did(served: Callable[[str, int], str], release: str, each: Case) -> None:
-    bootstrap = served(release, each.brokers)
+def test_our_broker_answers_as_the_real_one_did(
+    served: Callable[[str, int, tuple[tuple[str, str], ...]], str], release: str, each: Case
+) -> None:
+    bootstrap = served(release, each.brokers, each.settings_for(release))
     name = each.name
-    ours = run_case(each, bootstrap, release)
-    real = recorded(release)[name]
+    ours = cut_to_served(run_case(each, bootstrap, release))
+    real = cut_to_served(recorded(release)[name])
     if release in each.accepted:
         assert ours != real, f"accepted as different ({each.accepted[release]}), but it is the same now"
         return

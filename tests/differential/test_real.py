@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.differential.case import BROKERS, RELEASES, Case, all_cases, run_case
+from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.interop.kafka_release import ToolMissingError
@@ -20,13 +20,10 @@ pytestmark = pytest.mark.interop
 
 
 # By shape of cluster, because one runs at a time: a machine holds few JVMs.
-ASKED = [
-    (release, each)
-    for release in RELEASES
-    for brokers in BROKERS
-    for each in all_cases().values()
-    if release in each.releases and each.brokers == brokers
-]
+ASKED = sorted(
+    ((release, each) for release in RELEASES for each in all_cases().values() if release in each.releases),
+    key=lambda asked: (asked[0], asked[1].brokers, asked[1].settings),
+)
 
 
 class OneAtATime:
@@ -34,18 +31,20 @@ class OneAtATime:
 
     def __init__(self) -> None:
         self._running = ExitStack()
-        self._shape: tuple[str, int] | None = None
+        self._shape: tuple[str, int, dict[str, str]] | None = None
         self._bootstrap = ""
 
-    def __call__(self, release: str, brokers: int) -> str:
-        """The bootstrap servers of a cluster of this shape; skip the test where it cannot be started."""
-        if self._shape != (release, brokers):
+    def __call__(self, release: str, each: Case) -> str:
+        """The bootstrap servers of a cluster of the case's shape; skip the test where it cannot be started."""
+        settings = SETTINGS | dict(each.settings_for(release))
+        shape = (release, each.brokers, settings)
+        if self._shape != shape:
             self.stop()
             try:
-                cluster = self._running.enter_context(real_kafka(release, brokers=brokers, settings=SETTINGS))
+                cluster = self._running.enter_context(real_kafka(release, brokers=each.brokers, settings=settings))
             except ToolMissingError as missing:
                 pytest.skip(str(missing))
-            self._bootstrap, self._shape = cluster.bootstrap_servers, (release, brokers)
+            self._bootstrap, self._shape = cluster.bootstrap_servers, shape
         return self._bootstrap
 
     def stop(self) -> None:
@@ -63,5 +62,5 @@ def real() -> Iterator[OneAtATime]:
 
 @pytest.mark.parametrize(("release", "each"), ASKED, ids=[f"{release}-{each.name}" for release, each in ASKED])
 def test_the_real_broker_answers_as_it_was_recorded(real: OneAtATime, release: str, each: Case) -> None:
-    bootstrap = real(release, each.brokers)
+    bootstrap = real(release, each)
     assert run_case(each, bootstrap, release) == recorded(release)[each.name]
