@@ -15,6 +15,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
+from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.controller.topic_control import TopicControl
@@ -80,6 +81,7 @@ class Cluster:
             reactor=reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
         TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
+        ClusterControl(self.controller, config=self.config, broker_ids=range(1, brokers + 1))
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):

@@ -57,16 +57,17 @@ def handle(request: ApiVersionsRequest | None, context: RequestContext) -> Handl
     )
     features = context.broker.release.listeners["broker"].features.get(version)
     if features is not None:
+        image = context.broker.metadata_cache.image
         response.supported_features = [
             SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
             for name, levels in features.supported.items()
         ]
         response.finalized_features = [
-            FinalizedFeatureKey(name=name, min_version_level=levels.lowest, max_version_level=levels.highest)
-            for name, levels in features.finalized.items()
+            FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+            for name, level in image.finalized_features.items()
         ]
         if features.finalized_epoch_sent:
-            response.finalized_features_epoch = context.broker.metadata_cache.image.version
+            response.finalized_features_epoch = image.version
     return response
 
 

@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from broker_sim.apis import handler_faults
+from broker_sim.apis.client_metrics import ClientMetricsManager
 from broker_sim.apis.fetch_sessions import FetchSessionCache
 from protocol_specs import registry
 from protocol_specs.error_codes import ErrorCode
@@ -44,9 +45,18 @@ API_FILES: Final[Mapping[int, str]] = {
     22: "init_producer_id",
     23: "offset_for_leader_epoch",
     32: "describe_configs",
+    55: "describe_quorum",
+    57: "update_features",
     60: "describe_cluster",
+    64: "unregister_broker",
+    71: "get_telemetry_subscriptions",
+    72: "push_telemetry",
+    80: "add_raft_voter",
+    81: "remove_raft_voter",
 }
 PRODUCE: Final = 0
+UNLISTED: Final[dict[int, range]] = {71: range(1), 72: range(1)}
+"""What is served without being listed: telemetry is only listed where a receiver is configured (KIP-714)."""
 
 _log = Logger()
 
@@ -88,7 +98,7 @@ def handler_of(api_key: int) -> ApiHandler:
 class KafkaApis:
     """One broker's dispatch: which APIs and versions it serves, and their handlers."""
 
-    __slots__ = ("_broker", "advertised", "enabled", "fetch_sessions")
+    __slots__ = ("_broker", "advertised", "client_metrics", "enabled", "fetch_sessions")
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -99,8 +109,11 @@ class KafkaApis:
         self.enabled: Mapping[int, range] = {
             key: range(max(item.lowest, lowest_produce if key == PRODUCE else 0), item.highest + 1)
             for key, item in self.advertised.items()
-        }
+        } | UNLISTED
         """What a connection may send; 4.x lists more versions of Produce than it takes."""
+        self.client_metrics = ClientMetricsManager(
+            config=broker.config, random=Random(f"client metrics of broker {broker.id} at {broker.journal.now_us()}")
+        )
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
             # A broker that starts again does not repeat the ids that clients still hold.

@@ -47,6 +47,12 @@ class ReleaseBehaviour:
     """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool
     """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
+    features_change_all_or_nothing: bool
+    """UpdateFeatures changes all features or none, and answers one error at the top (else one for each feature)."""
+    unregistration_explains: bool
+    """UnregisterBroker says which broker is not registered (else its error has no words)."""
+    telemetry_is_decompressed: bool
+    """PushTelemetry refuses metrics that do not decompress within telemetry.max.bytes (else nobody looks)."""
 
 
 _RELEASES: Final = {
@@ -68,6 +74,9 @@ _RELEASES: Final = {
         cluster_metadata_creation_is_invalid=False,
         lists_refuse_empty_items=False,
         describes_groups=False,
+        features_change_all_or_nothing=False,
+        unregistration_explains=False,
+        telemetry_is_decompressed=False,
     ),
     "4.3.1": ReleaseBehaviour(
         release="4.3.1",
@@ -87,6 +96,9 @@ _RELEASES: Final = {
         cluster_metadata_creation_is_invalid=True,
         lists_refuse_empty_items=True,
         describes_groups=True,
+        features_change_all_or_nothing=True,
+        unregistration_explains=True,
+        telemetry_is_decompressed=True,
     ),
 }
 

@@ -63,6 +63,7 @@ class Controller:
         self._producer_ids = ProducerIdControl()
         self._sessions = BrokerSessions(reactor, config.broker_session_timeout_ms, self._session_expired)
         self._waiting: dict[int, tuple[MetadataLogRequest, Deferred[MetadataLogResponse]]] = {}
+        self._fetched: dict[int, tuple[int, int]] = {}
         self._publish_call: IDelayedCall | None = None
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
         interval_s = config["leader.imbalance.check.interval.seconds"]
@@ -153,7 +154,27 @@ class Controller:
         """The next block of producer ids."""
         return self._producer_ids.allocate()
 
+    def now_ms(self) -> int:
+        """The controller's clock, which never errs."""
+        return self._journal.now_us() // 1000
+
+    def metadata_progress(self, broker_id: int, now_ms: int) -> tuple[int, int]:
+        """How far a broker has fetched the metadata log, and when it was seen last: now, while its fetch waits."""
+        if broker_id in self._waiting:
+            return self._waiting[broker_id][0].version, now_ms
+        return self._fetched.get(broker_id, (-1, -1))
+
+    def unregister_broker(self, broker_id: int) -> bool:
+        """Forget a broker, alive or not; False when it is not registered. Mirrors ReplicationControlManager."""
+        if broker_id not in self.image.brokers:
+            return False
+        image, unclean = self._without(self.image, broker_id)
+        self._sessions.end(broker_id)
+        self._commit(image.without_broker(broker_id), unclean)
+        return True
+
     def _fetch_metadata(self, request: MetadataLogRequest) -> MetadataLogResponse | Deferred[MetadataLogResponse]:
+        self._fetched[request.broker_id] = (request.version, self.now_ms())
         if request.version < self.image.version and self._publish_call is None:
             return MetadataLogResponse(image=self.image)
         answer: Deferred[MetadataLogResponse] = Deferred()

@@ -7,7 +7,7 @@ compare them by identity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class MetadataImage:
     brokers: Mapping[int, BrokerRegistration]
     topics: Mapping[str, TopicImage]
     topics_by_id: Mapping[bytes, TopicImage]
+    finalized_features: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, cluster_id: str) -> MetadataImage:
@@ -109,6 +110,10 @@ class MetadataImage:
     def with_version(self, version: int) -> MetadataImage:
         """The same content at another version."""
         return replace(self, version=version)
+
+    def with_finalized_features(self, levels: Mapping[str, int]) -> MetadataImage:
+        """Put these levels in place of all those before; a feature at level 0 is not named."""
+        return replace(self, finalized_features=dict(levels))
 
     def with_broker(self, broker: BrokerRegistration) -> MetadataImage:
         """Register the broker, or put its new registration in place of the old one."""

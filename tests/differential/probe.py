@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 10.0
 ASK_AGAIN_SECONDS = 0.02
 SILENCE_SECONDS = 1.0
+API_VERSIONS = 18
 CLOSED = "connection closed"
 SILENT = "no answer"
 
@@ -235,7 +236,8 @@ class Probe:
 
     def _answered_version(self, api_key: int, version: int) -> int:
         """The version of the answer: ApiVersions answers what the release does not know in version 0."""
-        return version if version in releases.get(self.release).api_versions[api_key] else 0
+        known = api_key != API_VERSIONS or version in releases.get(self.release).api_versions[api_key]
+        return version if known else 0
 
     def write(self, **values: object) -> None:
         """Write down something that the case has found out itself."""

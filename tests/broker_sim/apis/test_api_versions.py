@@ -7,6 +7,7 @@ import pytest
 from broker_sim.apis import api_versions
 from broker_sim.apis.kafka_apis import API_FILES
 from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 
@@ -24,7 +25,8 @@ def test_the_list_is_what_has_a_handler_at_the_versions_of_the_release(
 ) -> None:
     answer = bench(release=release).ask(asking(), 0)
     ranges = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
-    assert list(ranges) == sorted(API_FILES)
+    listed = releases.get(release).api_versions
+    assert list(ranges) == [key for key in sorted(API_FILES) if key in listed]
     assert (ranges[0], ranges[18]) == (produce, own)
 
 

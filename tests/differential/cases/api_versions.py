@@ -1,24 +1,15 @@
-"""ApiVersions, as raw probes see it. What else than the APIs of this simulator a real broker lists is left out."""
+"""ApiVersions, as raw probes see it."""
 
 from __future__ import annotations
 
 import struct
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.apis.kafka_apis import API_FILES
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from tests.differential.case import case
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
-
-SERVED = tuple(API_FILES)
-"""The API keys that the simulator serves."""
-
-
-def ours(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer with the APIs that the simulator serves."""
-    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in SERVED]}
 
 
 def named(name: str = "probe", version: str = "1.0") -> ApiVersionsRequest:
@@ -29,69 +20,69 @@ def named(name: str = "probe", version: str = "1.0") -> ApiVersionsRequest:
 @case()
 def every_version(probe: Probe) -> None:
     for version in range(4):
-        probe.ask(named(), version, only=ours)
+        probe.ask(named(), version)
 
 
 @case(releases=("4.3.1",))
 def version_4_shows_features_of_minimum_0(probe: Probe) -> None:
-    probe.ask(named(), 4, only=ours)
+    probe.ask(named(), 4)
 
 
 @case()
 def the_order_of_the_list(probe: Probe) -> None:
     for version in (0, 3):
         answer: Any = probe.quiet(named(), version)
-        probe.write(keys=[each.api_key for each in answer.api_keys if each.api_key in SERVED])
+        probe.write(apiKeys=[each.api_key for each in answer.api_keys])
 
 
 @case()
 def software_names(probe: Probe) -> None:
     names = ["", "-", ".", "a", "a b", "-a", "a-", ".a", "a.", "a.b-c", "a_b", "a/b", "A1", "1", "ä", "a" * 300, "a\n"]
     for name in names:
-        probe.ask(named(name=name), 3, only=ours, note=f"name {name!r}")
+        probe.ask(named(name=name), 3, note=f"name {name!r}")
 
 
 @case()
 def software_versions(probe: Probe) -> None:
     for version in ("", "-", "1", "1.2.3-rc1", "v 1", "1_2", "1.", ".1", "1+2"):
-        probe.ask(named(version=version), 3, only=ours, note=f"version {version!r}")
+        probe.ask(named(version=version), 3, note=f"version {version!r}")
 
 
 @case()
 def the_same_connection_many_times(probe: Probe) -> None:
     connection = probe.connect()
     for version in (3, 0, 1, 3, 2):
-        probe.ask(named(), version, on=connection, only=ours)
+        probe.ask(named(), version, on=connection)
 
 
 @case()
 def an_illegal_name_leaves_the_connection_open(probe: Probe) -> None:
     connection = probe.connect()
-    probe.ask(named(name=""), 3, on=connection, only=ours)
-    probe.ask(named(), 3, on=connection, only=ours)
+    probe.ask(named(name=""), 3, on=connection)
+    probe.ask(named(), 3, on=connection)
 
 
 @case()
 def versions_that_nobody_knows(probe: Probe) -> None:
     body = b"\6probe\0041.0\0"
     for version in (4, 5, 6, 127, 32_767):
-        probe.raw_body(18, version, body, header=b"\0\5probe\0", note="flexible header", only=ours)
+        probe.raw_body(18, version, body, header=b"\0\5probe\0", note="flexible header")
 
 
 @case()
 def unknown_versions_with_other_bytes(probe: Probe) -> None:
     for header, note in ((b"\0\5probe", "header 1"), (b"\xff\xff\0", "null client id"), (b"\0\0\0", "empty client id")):
-        probe.raw_body(18, 127, b"", header=header, note=f"{note}, no body", only=ours)
-    probe.raw_body(18, 127, b"\xff" * 20, header=b"\0\5probe\0", note="garbage body", only=ours)
-    probe.raw_body(18, 127, b"", header=b"\0\5probe\1\0\1x", note="a tag in the header", only=ours)
-    probe.raw_body(18, 127, b"", header=b"\0\5probe\1\0\7x", note="a tag that is too long", only=ours)
+        probe.raw_body(18, 127, b"", header=header, note=f"{note}, no body")
+    probe.raw_body(18, 127, b"\xff" * 20, header=b"\0\5probe\0", note="garbage body")
+    probe.raw_body(18, 127, b"", header=b"\0\5probe\1\0\1x", note="a tag in the header")
+    probe.raw_body(18, 127, b"", header=b"\0\5probe\1\0\7x", note="a tag that is too long")
 
 
 @case()
 def negative_versions(probe: Probe) -> None:
     for version in (-1, -2, -32_768):
         for header, note in ((b"\0\5probe", "header 1"), (b"\0\5probe\0", "header 2")):
-            probe.raw_body(18, version, b"", header=header, note=note, only=ours)
+            probe.raw_body(18, version, b"", header=header, note=note)
 
 
 @case()
@@ -101,15 +92,15 @@ def an_unknown_version_leaves_the_connection_open(probe: Probe) -> None:
     connection.send(struct.pack(">i", len(frame)) + frame)
     answer = connection.receive(5)
     probe.write(unknown=answer if isinstance(answer, str) else answer.hex())
-    probe.ask(named(), 3, on=connection, only=ours)
-    probe.ask(named(), 0, on=connection, only=ours)
+    probe.ask(named(), 3, on=connection)
+    probe.ask(named(), 0, on=connection)
 
 
 @case()
 def bytes_after_the_body(probe: Probe) -> None:
     for version in range(3):
-        probe.raw_body(18, version, b"more", note="4 more bytes", only=ours)
-    probe.raw_body(18, 3, b"\6probe\0041.0\0more", note="4 more bytes", only=ours)
+        probe.raw_body(18, version, b"more", note="4 more bytes")
+    probe.raw_body(18, 3, b"\6probe\0041.0\0more", note="4 more bytes")
 
 
 @case()
@@ -128,4 +119,4 @@ def bodies_of_version_3_that_are_wrong(probe: Probe) -> None:
         (b"\xff\xff\xff\xff\x0fprobe", "a name of 4 GiB"),
         (b"\3\xc3\x28\0041.0\0", "a name that is not UTF-8"),
     ):
-        probe.raw_body(18, 3, body, note=note, only=ours)
+        probe.raw_body(18, 3, body, note=note)

@@ -1,0 +1,44 @@
+"""GetTelemetrySubscriptions (api key 71): which metrics a client shall push (KIP-714). Served, but never listed.
+
+Version 0. Mirrors KafkaApis.handleGetTelemetrySubscriptionsRequest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.client_metrics import PUSH_INTERVAL_MS
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+
+GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
+ACCEPTED_CODECS: Final = (4, 3, 1, 2)
+"""zstd, lz4, gzip, snappy: best first."""
+
+
+def handle_get_telemetry_subscriptions(
+    request: GetTelemetrySubscriptionsRequest, context: RequestContext
+) -> GetTelemetrySubscriptionsResponse:
+    """Answer the client's id, a new one when it has none, and that nothing is asked of it."""
+    manager = context.broker.apis.client_metrics
+    found = manager.subscribe(request.client_instance_id, context.broker.now_ms())
+    if isinstance(found, ErrorCode):
+        return GetTelemetrySubscriptionsResponse(error_code=found)
+    instance_id, instance = found
+    return GetTelemetrySubscriptionsResponse(
+        client_instance_id=instance_id,
+        subscription_id=instance.subscription_id,
+        accepted_compression_types=list(ACCEPTED_CODECS),
+        push_interval_ms=PUSH_INTERVAL_MS,
+        telemetry_max_bytes=manager.max_bytes,
+        delta_temporality=True,
+        requested_metrics=[],
+    )
+
+
+register(ApiHandler(api_key=GET_TELEMETRY_SUBSCRIPTIONS, handle=handle_get_telemetry_subscriptions))

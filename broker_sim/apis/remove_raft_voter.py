@@ -1,0 +1,15 @@
+"""RemoveRaftVoter (api key 81, 4.x): the controller answers, the broker passes the request on (KIP-853).
+
+Version 0. Mirrors KafkaApis with KafkaRaftClient.handleRemoveVoterRequest.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker_sim.apis.forwarding import forward
+from broker_sim.apis.kafka_apis import ApiHandler, register
+
+REMOVE_RAFT_VOTER: Final = 81
+
+register(ApiHandler(api_key=REMOVE_RAFT_VOTER, handle=forward))

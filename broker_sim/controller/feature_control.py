@@ -1,0 +1,128 @@
+"""Which feature levels are finalized, and how they change. Mirrors FeatureControlManager (KIP-584, KIP-778).
+
+3.7 judges each feature for itself and applies what is good; 4.x applies all or nothing and answers the first fault, in
+the order of a Java hash table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.config.java_hash import hash_order
+from protocol_specs import releases
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.update_features import (
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.controller.controller import Controller
+
+METADATA_VERSION: Final = "metadata.version"
+UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+FIRST_WITH_FEATURES: Final = 4
+"""metadata.version of 3.3-IV0: earlier ones have no feature records."""
+METADATA_CHANGES: Final = (5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30)
+"""The levels of metadata.version that brought new metadata: nothing goes back below one of them."""
+
+
+class FeatureControl:
+    """Answers UpdateFeatures; `node_id` names the controller in messages."""
+
+    __slots__ = ("_all_or_nothing", "_controller", "_node_id", "_supported")
+
+    def __init__(self, controller: Controller, *, config: BrokerConfig, node_id: int) -> None:
+        self._controller = controller
+        self._node_id = node_id
+        release = releases.get(config.release)
+        self._supported = release.supported_features
+        self._all_or_nothing = config.behaviour.features_change_all_or_nothing
+        controller.image = controller.image.with_finalized_features(
+            {name: levels.highest for name, levels in release.finalized_features.items()}
+        )
+        controller.forwarded[UpdateFeaturesRequest] = self.update
+
+    def update(self, request: UpdateFeaturesRequest, source: int) -> UpdateFeaturesResponse:  # noqa: ARG002 - any broker may ask
+        """Change what may be changed; the answer is made after the commit."""
+        wanted = {update.feature: update.max_version_level for update in request.feature_updates}
+        kinds = {update.feature: update.upgrade_type for update in request.feature_updates}
+        finalized = self._controller.image.finalized_features
+        faults = {
+            name: self._fault(name, wanted[name], kinds[name], finalized.get(name, 0)) for name in hash_order(wanted)
+        }
+        if self._all_or_nothing:
+            fault = next((text for text in faults.values() if text is not None), None)
+            if fault is not None:
+                reason = "The update failed for all features since the following feature had an error: "
+                return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=reason + fault)
+        if not request.validate_only:
+            self._commit({name: level for name, level in wanted.items() if faults[name] is None})
+        if self._all_or_nothing:
+            results = [
+                UpdatableFeatureResult(feature=each.feature, error_message="NONE") for each in request.feature_updates
+            ]
+            return UpdateFeaturesResponse(error_message=None, results=results)
+        return UpdateFeaturesResponse(
+            error_message="", results=[_result(name, faults[name]) for name in sorted(wanted, key=_java_order)]
+        )
+
+    def _commit(self, levels: Mapping[str, int]) -> None:
+        finalized = self._controller.image.finalized_features
+        changed = {name: level for name, level in ({**finalized, **levels}).items() if level}
+        if changed != finalized:
+            self._controller.change("UpdateFeatures", lambda image: image.with_finalized_features(changed))
+
+    def _fault(self, name: str, level: int, kind: int, current: int) -> str | None:
+        reason = self._reason(name, level, kind, current)
+        if reason is not None:
+            return f"Invalid update version {level} for feature {name}. {reason}"
+        return self._metadata_fault(level, kind, current) if name == METADATA_VERSION else None
+
+    def _reason(self, name: str, level: int, kind: int, current: int) -> str | None:
+        if kind not in (UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE):
+            return "The controller does not support the given upgrade type."
+        if level < 0:
+            return "A feature version cannot be less than 0."
+        supported = self._supported.get(name)
+        if supported is None:
+            if level:
+                return f"Local controller {self._node_id} does not support this feature."
+            if self._all_or_nothing:
+                return f"Feature {name} not found."
+        elif level not in supported:
+            return f"Local controller {self._node_id} only supports versions {supported.lowest}-{supported.highest}"
+        if level < current and kind == UPGRADE:
+            return (
+                "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
+                "unsafe downgrade."
+            )
+        if level > current and kind != UPGRADE:
+            return "Can't downgrade to a newer version."
+        return None
+
+    def _metadata_fault(self, level: int, kind: int, current: int) -> str | None:
+        if level < FIRST_WITH_FEATURES:
+            return f"Invalid metadata.version {level}. Unable to set a metadata.version less than 3.3-IV0"
+        if not any(level < change <= current for change in METADATA_CHANGES):
+            return None
+        if self._all_or_nothing:
+            where = f"Unsupported metadata.version downgrade from {current} to {level}."
+        else:
+            where = f"Invalid metadata.version {level}."
+        if kind == UNSAFE_DOWNGRADE:
+            return f"{where} Unsafe metadata downgrade is not supported in this version."
+        return f"{where} Refusing to perform the requested downgrade because it might delete metadata information."
+
+
+def _result(name: str, fault: str | None) -> UpdatableFeatureResult:
+    error_code = ErrorCode.NONE if fault is None else ErrorCode.INVALID_UPDATE_VERSION
+    return UpdatableFeatureResult(feature=name, error_code=error_code, error_message=fault)
+
+
+def _java_order(name: str) -> bytes:
+    return name.encode("utf-16-be", "surrogatepass")

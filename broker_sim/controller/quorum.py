@@ -1,0 +1,161 @@
+"""The quorum of the metadata log, as clients see it. Mirrors LeaderState with DescribeQuorum, and AddVoterHandler.
+
+The cluster is described as one of combined nodes: every broker is a voter too, and the lowest id leads. The voters are
+static (kraft.version 0), so that adding and removing voters is refused. Nothing listens at the endpoints that are
+named: this controller is only reached over brokers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.config.java_hash import hash_order
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.add_raft_voter import AddRaftVoterRequest, AddRaftVoterResponse
+from protocol_specs.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+    Listener,
+    Node,
+    ReplicaState,
+    ResponsePartitionData,
+    ResponseTopicData,
+)
+from protocol_specs.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.controller.controller import Controller
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+LISTENER_NAME: Final = "CONTROLLER"
+LEADER_EPOCH: Final = 1
+PORT_OFFSET: Final = 100
+PORT_MAX: Final = 65_535
+
+
+class Quorum:
+    """Answers what brokers pass on of the quorum's APIs; `voters` are the brokers' ids."""
+
+    __slots__ = ("_controller", "_voters")
+
+    def __init__(self, controller: Controller, *, voters: Sequence[int]) -> None:
+        self._controller = controller
+        self._voters = tuple(voters)
+        controller.forwarded[DescribeQuorumRequest] = self.describe
+        controller.forwarded[AddRaftVoterRequest] = self.add_voter
+        controller.forwarded[RemoveRaftVoterRequest] = self.remove_voter
+
+    @property
+    def leader_id(self) -> int:
+        """The node that leads the metadata log."""
+        return min(self._voters)
+
+    def describe(self, request: DescribeQuorumRequest, source: int) -> DescribeQuorumResponse:  # noqa: ARG002 - any broker may ask
+        """The state of the one partition that there is, when it alone is asked for."""
+        asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
+        if asked != [(METADATA_TOPIC, [0])]:
+            error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return _described(
+                [
+                    ResponseTopicData(
+                        topic_name=name,
+                        partitions=[
+                            ResponsePartitionData(
+                                partition_index=index,
+                                error_code=error_code,
+                                error_message="This server does not host this topic-partition.",
+                            )
+                            for index in partitions
+                        ],
+                    )
+                    for name, partitions in asked
+                ]
+            )
+        version = self._controller.image.version
+        partition = ResponsePartitionData(
+            partition_index=0,
+            error_message="",
+            leader_id=self.leader_id,
+            leader_epoch=LEADER_EPOCH,
+            high_watermark=version,
+            current_voters=[self._voter(voter, version) for voter in self._voters],
+        )
+        return _described([ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])], self._nodes())
+
+    def _voter(self, voter: int, version: int) -> ReplicaState:
+        now_ms = self._controller.now_ms()
+        log_end_offset, fetched_ms = version, now_ms
+        if voter != self.leader_id:
+            log_end_offset, fetched_ms = self._controller.metadata_progress(voter, now_ms)
+        return ReplicaState(
+            replica_id=voter,
+            replica_directory_id=ZERO_UUID,
+            log_end_offset=log_end_offset,
+            last_fetch_timestamp=fetched_ms,
+            last_caught_up_timestamp=fetched_ms,
+        )
+
+    def _nodes(self) -> list[Node]:
+        brokers = self._controller.image.brokers
+        return [
+            Node(
+                node_id=voter,
+                listeners=[
+                    Listener(
+                        name=LISTENER_NAME,
+                        host=brokers[voter].host,
+                        port=min(brokers[voter].port + PORT_OFFSET + voter, PORT_MAX),
+                    )
+                ],
+            )
+            for voter in self._voters
+            if voter in brokers
+        ]
+
+    def add_voter(self, request: AddRaftVoterRequest, source: int) -> AddRaftVoterResponse:  # noqa: ARG002 - any broker may ask
+        """Refuse, for the first reason that there is."""
+        error_code, message = self._refuse_cluster(request.cluster_id)
+        if error_code is ErrorCode.NONE:
+            if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
+                error_code, message = ErrorCode.INVALID_REQUEST, "Add voter request didn't include a valid voter"
+            elif all(listener.name.upper() != LISTENER_NAME for listener in request.listeners):
+                error_code = ErrorCode.INVALID_REQUEST
+                message = (
+                    f"Add voter request didn't include the endpoint (Endpoints(endpoints={_endpoints(request)})) "
+                    f"for the default listener ListenerName({LISTENER_NAME})"
+                )
+            else:
+                error_code = ErrorCode.UNSUPPORTED_VERSION
+                message = "Cluster doesn't support adding voter because the kraft.version feature is 0"
+        return AddRaftVoterResponse(error_code=error_code, error_message=message)
+
+    def remove_voter(self, request: RemoveRaftVoterRequest, source: int) -> RemoveRaftVoterResponse:  # noqa: ARG002 - any broker may ask
+        """Refuse, for the first reason that there is."""
+        error_code, message = self._refuse_cluster(request.cluster_id)
+        if error_code is ErrorCode.NONE:
+            if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
+                error_code, message = ErrorCode.INVALID_REQUEST, "Remove voter request didn't include a valid voter"
+            else:
+                error_code = ErrorCode.UNSUPPORTED_VERSION
+                message = "Cluster doesn't support removing voter because the kraft.version feature is 0"
+        return RemoveRaftVoterResponse(error_code=error_code, error_message=message)
+
+    def _refuse_cluster(self, cluster_id: str | None) -> tuple[ErrorCode, str]:
+        own = self._controller.image.cluster_id
+        if cluster_id is None or cluster_id == own:
+            return ErrorCode.NONE, ""
+        message = f'The given id "{cluster_id}" doesn\'t match the cluster id "{own}"'
+        return ErrorCode.INCONSISTENT_CLUSTER_ID, message
+
+
+def _described(topics: list[ResponseTopicData], nodes: list[Node] | None = None) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(error_code=ErrorCode.NONE, error_message="", topics=topics, nodes=nodes or [])
+
+
+def _endpoints(request: AddRaftVoterRequest) -> str:
+    named = {listener.name.upper(): listener for listener in request.listeners}
+    shown = [f"ListenerName({name})={named[name].host}/<unresolved>:{named[name].port}" for name in hash_order(named)]
+    return "{" + ", ".join(shown) + "}"
