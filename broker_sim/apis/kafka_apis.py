@@ -48,6 +48,7 @@ API_FILES: Final[Mapping[int, str]] = {
     55: "describe_quorum",
     57: "update_features",
     60: "describe_cluster",
+    61: "describe_producers",
     64: "unregister_broker",
     71: "get_telemetry_subscriptions",
     72: "push_telemetry",

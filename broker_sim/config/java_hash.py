@@ -1,4 +1,4 @@
-"""The order in which Java's hash tables list strings: it decides which of several faults Kafka finds first."""
+"""The order in which Java's hash tables list strings and numbers: it decides which of several faults comes first."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 _LOAD_FACTOR = 0.75
 _SMALLEST_TABLE = 16
+_INT32_MASK = (1 << 32) - 1
+_INT64_MASK = (1 << 64) - 1
 
 
 def string_hash(text: str) -> int:
@@ -23,12 +25,31 @@ def string_hash(text: str) -> int:
 def hash_order(texts: Iterable[str]) -> list[str]:
     """Different strings as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
     given = list(texts)
-    table = _SMALLEST_TABLE
-    while len(given) > table * _LOAD_FACTOR:
-        table *= 2
+    table = _table_size(len(given))
 
     def bucket(text: str) -> int:
-        value = string_hash(text) & 0xFFFFFFFF
-        return (value ^ value >> 16) & (table - 1)
+        return _bucket(string_hash(text) & _INT32_MASK, table)
 
     return sorted(given, key=bucket)
+
+
+def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
+    """Different 64-bit numbers as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
+    given = list(numbers)
+    table = _table_size(len(given))
+
+    def bucket(number: int) -> int:
+        return _bucket((number ^ (number & _INT64_MASK) >> 32) & _INT32_MASK, table)
+
+    return sorted(given, key=bucket)
+
+
+def _table_size(entries: int) -> int:
+    table = _SMALLEST_TABLE
+    while entries > table * _LOAD_FACTOR:
+        table *= 2
+    return table
+
+
+def _bucket(value: int, table: int) -> int:
+    return (value ^ value >> 16) & (table - 1)

@@ -13,13 +13,18 @@ from dataclasses import asdict
 from typing import Any
 
 from protocol_specs.errors import ChecksumMismatch, CorruptRecordBatch, RecordBatchError, UnsupportedMagic
-from protocol_specs.records.batch_peek import BatchHeader, check_batch, iterate_batches
-from protocol_specs.records.record_reader import raw_records, read_records
+from protocol_specs.records.batch_peek import BatchHeader, check_batch
+from protocol_specs.records.message_peek import KEY_OFFSET, check_message
+from protocol_specs.records.record_reader import raw_records
+from protocol_specs.records.record_set import iterate_any, read_any
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, to_text
 
 NOW_FROM_MS = 1_750_000_000_000
 NOW_TO_MS = 2_500_000_000_000
 """Timestamps between these are taken for the clock's: cases use others."""
+
+OVERFLOW_OFFSET = b"\xff" * 8
+"""The offset of the batch that no client can ever have whole."""
 
 _INT64_MAX = (1 << 63) - 1
 _NAMED = {"host": "<host>", "port": "<port>", "clusterId": "<cluster id>"}
@@ -35,7 +40,7 @@ _IDENTITIES = (
     "key",
     "apiKey",
 )
-_TIMES = ("logAppendTimeMs", "timestamp")
+_TIMES = ("logAppendTimeMs", "timestamp", "lastTimestamp")
 _TEXTS = ("errorMessage", "batchIndexErrorMessage")
 
 
@@ -83,13 +88,20 @@ class Normaliser:
     def _record_set(self, data: bytes) -> list[dict[str, Any]]:
         shown: list[dict[str, Any]] = []
         end = 0
+        compressed = False
         try:
-            for header, view in iterate_batches(data):
-                shown.append(_batch(header, bytes(view)))
+            for header, view in iterate_any(data):
+                compressed |= header.is_compressed
+                shape = _batch if isinstance(header, BatchHeader) else _message
+                shown.append(shape(header, bytes(view)))
                 end += len(view)
         except (CorruptRecordBatch, UnsupportedMagic):
             pass
-        return [*shown, *([{"rest": data[end:].hex()}] if end < len(data) else [])]
+        if end == len(data):
+            return shown
+        # What fills a converted set up is as long as the compressor leaves room for.
+        filled = compressed and data[end:].startswith(OVERFLOW_OFFSET)
+        return [*shown, {"rest": "<filled up>" if filled else data[end:].hex()}]
 
 
 def _time(value: int) -> int | str:
@@ -100,7 +112,7 @@ def _time(value: int) -> int | str:
     return value
 
 
-def _batch(header: BatchHeader, data: bytes) -> dict[str, Any]:
+def _batch(header: Any, data: bytes) -> dict[str, Any]:
     shown = asdict(header)
     for name in ("base_timestamp", "max_timestamp"):
         shown[name] = _time(shown[name])
@@ -116,11 +128,26 @@ def _batch(header: BatchHeader, data: bytes) -> dict[str, Any]:
     return shown | {"records": records}
 
 
+def _message(header: Any, data: bytes) -> dict[str, Any]:
+    shown = asdict(header)
+    shown["timestamp"] = _time(header.timestamp)
+    try:
+        check_message(data)
+        shown["crc"] = "right"
+    except ChecksumMismatch:
+        shown["crc"] = "wrong"
+    records = _compressed_records(data) if header.is_compressed else None
+    if records is None:
+        return shown | {"bytes": data[KEY_OFFSET[header.magic] :].hex()}
+    del shown["size"]  # the compressor's too
+    return shown | {"records": records}
+
+
 def _compressed_records(data: bytes) -> list[list[Any]] | None:
     try:
         return [
             [each.offset, _time(each.timestamp), _hex(each.key), _hex(each.value), *map(str, each.headers)]
-            for each in read_records(data)
+            for each in read_any(data)
         ]
     except RecordBatchError:
         return None

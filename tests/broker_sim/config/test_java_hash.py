@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from broker_sim.config.java_hash import hash_order, string_hash
+from broker_sim.config.java_hash import hash_order, hash_order_of_longs, string_hash
 
 
 def test_hashes_are_those_of_java() -> None:
@@ -16,3 +16,8 @@ def test_order_is_by_bucket_and_stable() -> None:
     # q and a share a bucket of the smallest table.
     assert hash_order(["q", "a"]) == ["q", "a"]
     assert hash_order(["a", "q"]) == ["a", "q"]
+
+
+def test_longs_fall_into_buckets_by_both_their_halves() -> None:
+    assert hash_order_of_longs([17, 3, 16, (1 << 32) + 4]) == [16, 17, 3, (1 << 32) + 4]
+    assert hash_order_of_longs([5, 2**63 - 1]) == [2**63 - 1, 5]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
+from protocol_specs.messages.describe_producers import DescribeProducersRequest, TopicRequest
 from protocol_specs.messages.fetch import FetchRequest, FetchTopic
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.list_offsets import ListOffsetsRequest
@@ -316,3 +317,17 @@ def requests_of_versions_that_name_nodes(probe: Probe) -> None:
     request.topics.append(FetchTopic(topic="none", topic_id=b"no such topic id", partitions=[wanted()]))
     probe.ask(request, 16)
     probe.ask(produce(topic, batch(b"a"), partition=9), 10, note="an unknown partition names nobody")
+
+
+@case(brokers=3)
+def describe_producers_on_every_broker(probe: Probe) -> None:
+    """Followers remember producers too; a broker without a replica says that it does not lead."""
+    topic, _ = placed(probe, "t", [1, 2], [2, 3])
+    for broker, partition in ((1, 0), (2, 1)):
+        answer: Any = probe.quiet(
+            produce(topic, idempotent(7_001, 0, 3), partition=partition), 9, on=probe.connect(broker)
+        )
+        assert answer.responses[0].partition_responses[0].error_code == 0, answer
+    request = DescribeProducersRequest(topics=[TopicRequest(name=topic, partition_indexes=[0, 1, 2])])
+    for broker in ALL:
+        probe.ask(request, 0, on=probe.connect(broker), note=f"broker {broker}")

@@ -1,0 +1,100 @@
+"""DescribeProducers (api key 61): the producers that a partition remembers (KIP-664).
+
+Versions: 0 in both releases. Every replica answers from its own log, followers too. Partitions are answered as they
+were asked, repetitions included; producers come in the order of Kafka's table of them. Mirrors
+KafkaApis.handleDescribeProducersRequest and Partition.activeProducerState.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.java_hash import hash_order_of_longs
+from broker_sim.controller.topic_names import refused_name
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.describe_producers import (
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.log.producer_state import ProducerStateEntry
+    from protocol_specs.message import Message
+    from protocol_specs.messages.describe_producers import DescribeProducersRequest, TopicRequest
+
+__all__ = ["error_response", "handle"]
+
+DESCRIBE_PRODUCERS: Final = 61
+NOT_HOSTED: Final = "This server does not host this topic-partition."
+
+
+def handle(request: DescribeProducersRequest, context: RequestContext) -> HandlerResult:
+    """Answer each partition by itself."""
+    return DescribeProducersResponse(topics=[_topic(topic, context) for topic in request.topics])
+
+
+def error_response(
+    request: DescribeProducersRequest,
+    context: RequestContext,  # noqa: ARG001
+    error_code: ErrorCode,
+) -> Message:
+    """One error for every partition. Mirrors DescribeProducersRequest.getErrorResponse."""
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[
+                    PartitionResponse(partition_index=index, error_code=error_code) for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _topic(topic: TopicRequest, context: RequestContext) -> TopicResponse:
+    invalid = refused_name(topic.name)
+    if invalid is not None:
+        error, message = ErrorCode.INVALID_TOPIC_EXCEPTION, invalid
+    elif topic.name not in context.broker.metadata_cache.image.topics:
+        error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
+    else:
+        answered = [_partition(topic.name, index, context) for index in topic.partition_indexes]
+        return TopicResponse(name=topic.name, partitions=answered)
+    refused = [
+        PartitionResponse(partition_index=index, error_code=error, error_message=message)
+        for index in topic.partition_indexes
+    ]
+    return TopicResponse(name=topic.name, partitions=refused)
+
+
+def _partition(topic: str, index: int, context: RequestContext) -> PartitionResponse:
+    partition = context.broker.replica_manager.get_partition(TopicPartition(topic, index))
+    if isinstance(partition, ErrorCode):
+        return PartitionResponse(partition_index=index, error_code=partition)
+    return PartitionResponse(partition_index=index, active_producers=_states(partition.log.producers.active_producers))
+
+
+def _states(producers: Mapping[int, ProducerStateEntry]) -> list[ProducerState]:
+    return [
+        ProducerState(
+            producer_id=producer_id,
+            producer_epoch=producers[producer_id].producer_epoch,
+            last_sequence=producers[producer_id].last_sequence,
+            last_timestamp=producers[producer_id].last_timestamp,
+            # No transaction markers are written yet, so that no coordinator is known, and no transaction open.
+            coordinator_epoch=-1,
+            current_txn_start_offset=-1,
+        )
+        for producer_id in hash_order_of_longs(producers)
+    ]
+
+
+register(ApiHandler(api_key=DESCRIBE_PRODUCERS, handle=handle, error_response=error_response))
