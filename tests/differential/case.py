@@ -20,13 +20,17 @@ RELEASES = ("3.7.2", "4.3.1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A claim of sameness. `accepted` says, by release, why a difference is right; None of it means: the same."""
+    """A claim of sameness, but for the releases of `accepted` and `pending`, which say why a difference is there.
+
+    What is accepted stays; what is pending is to go.
+    """
 
     name: str
     run: Callable[[Probe], None]
     brokers: int = 1
     releases: tuple[str, ...] = RELEASES
     accepted: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, str] = field(default_factory=dict)
     settings: tuple[tuple[str, str], ...] = ()
     """Broker configurations of a cluster of its own, shared by the cases that want the same."""
 
@@ -49,6 +53,7 @@ def case(
     brokers: int = 1,
     releases: tuple[str, ...] = RELEASES,
     accepted: dict[str, str] | None = None,
+    pending: dict[str, str] | None = None,
     settings: tuple[tuple[str, str], ...] = (),
 ) -> Callable[[Callable[[Probe], None]], Callable[[Probe], None]]:
     """Register a function as a case under its own name, with the API's name of its module before it."""
@@ -57,7 +62,13 @@ def case(
         name = f"{run.__module__.rsplit('.', 1)[1]}-{run.__name__}".replace("_", "-")
         assert name not in _CASES, f"two cases are named {name}"
         _CASES[name] = Case(
-            name=name, run=run, brokers=brokers, releases=releases, accepted=accepted or {}, settings=settings
+            name=name,
+            run=run,
+            brokers=brokers,
+            releases=releases,
+            accepted=accepted or {},
+            pending=pending or {},
+            settings=settings,
         )
         return run
 

@@ -98,7 +98,7 @@ def await_transactions(probe: Probe) -> None:
                 break
 
 
-@case(accepted=LATER)
+@case(pending=LATER)
 def transactional_ids(probe: Probe) -> None:
     await_transactions(probe)
     for version in range(6):
@@ -114,7 +114,7 @@ def timeouts_of_transactional_ids(probe: Probe) -> None:
             probe.ask(init(probe.name, timeout_ms), version, note=str(timeout_ms))
 
 
-@case(accepted=LATER)
+@case(pending=LATER)
 def ids_given_with_a_transactional_id(probe: Probe) -> None:
     await_transactions(probe)
     probe.ask(init(probe.name, producer_id=5, producer_epoch=0), 4, note="a new transactional id")

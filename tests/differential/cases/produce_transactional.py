@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LATER = dict.fromkeys(RELEASES, "transactions come with a later issue")
 
 
-@case(accepted=LATER)
+@case(pending=LATER)
 def a_partition_that_is_not_in_the_transaction(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic()
@@ -25,7 +25,7 @@ def a_partition_that_is_not_in_the_transaction(probe: Probe) -> None:
     read_back(probe, topic)
 
 
-@case(accepted=LATER)
+@case(pending=LATER)
 def ids_that_nobody_initialised(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic()
@@ -36,7 +36,7 @@ def ids_that_nobody_initialised(probe: Probe) -> None:
     read_back(probe, topic)
 
 
-@case(accepted=LATER)
+@case(pending=LATER)
 def transactional_and_plain_batches_together(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic(partitions=2)
