@@ -21,6 +21,7 @@ from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRe
 from broker_sim.controller.topic_control import TopicControl
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
+from broker_sim.quotas.client_quota_control import ClientQuotaControl
 from broker_sim.faults.interception import NO_FAULTS
 from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
 from broker_sim.topic_partition import TopicPartition
@@ -82,6 +83,7 @@ class Cluster:
         )
         TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
         ClusterControl(self.controller, config=self.config, broker_ids=range(1, brokers + 1))
+        ClientQuotaControl(self.controller)
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):

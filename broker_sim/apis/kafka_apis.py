@@ -45,6 +45,8 @@ API_FILES: Final[Mapping[int, str]] = {
     22: "init_producer_id",
     23: "offset_for_leader_epoch",
     32: "describe_configs",
+    48: "describe_client_quotas",
+    49: "alter_client_quotas",
     55: "describe_quorum",
     57: "update_features",
     60: "describe_cluster",

@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1
@@ -81,6 +84,7 @@ class MetadataImage:
     topics: Mapping[str, TopicImage]
     topics_by_id: Mapping[bytes, TopicImage]
     finalized_features: Mapping[str, int] = field(default_factory=dict)
+    client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
 
     @classmethod
     def empty(cls, cluster_id: str) -> MetadataImage:

@@ -1,0 +1,62 @@
+"""DescribeClientQuotas (api key 48): the quotas of this broker's metadata that a filter asks for (KIP-546).
+
+Versions: v1 is flexible. The error text is empty, not null, without an error. Mirrors
+KafkaApis.handleDescribeClientQuotasRequest with ClientQuotasImage.describe.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.quotas.client_quota_control import ERROR_TEXTS
+from broker_sim.quotas.client_quotas_image import ClientQuotaFilter, FilterRefused
+from protocol_specs.messages.describe_client_quotas import (
+    DescribeClientQuotasResponse,
+    EntityData,
+    EntryData,
+    ValueData,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.error_codes import ErrorCode
+    from protocol_specs.messages.describe_client_quotas import DescribeClientQuotasRequest
+
+DESCRIBE_CLIENT_QUOTAS: Final = 48
+
+
+def handle_describe_client_quotas(
+    request: DescribeClientQuotasRequest, context: RequestContext
+) -> DescribeClientQuotasResponse:
+    """Every entity that the filter asks for, with its quotas."""
+    try:
+        wanted = ClientQuotaFilter(request.components, strict=request.strict)
+    except FilterRefused as refused:
+        return _refused(refused.error_code, refused.message)
+    entries = [
+        EntryData(
+            entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.entries],
+            values=[ValueData(key=key, value=value) for key, value in quotas.items()],
+        )
+        for entity, quotas in context.broker.metadata_cache.image.client_quotas.describe(wanted)
+    ]
+    return DescribeClientQuotasResponse(error_message="", entries=entries)
+
+
+def error_response(
+    request: DescribeClientQuotasRequest,  # noqa: ARG001 - nothing of it is answered
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> DescribeClientQuotasResponse:
+    """The whole request fails: no entries. Mirrors DescribeClientQuotasRequest.getErrorResponse."""
+    return _refused(error_code, ERROR_TEXTS.get(error_code))
+
+
+def _refused(error_code: ErrorCode, message: str | None) -> DescribeClientQuotasResponse:
+    return DescribeClientQuotasResponse(error_code=error_code, error_message=message, entries=None)
+
+
+register(
+    ApiHandler(api_key=DESCRIBE_CLIENT_QUOTAS, handle=handle_describe_client_quotas, error_response=error_response)
+)
