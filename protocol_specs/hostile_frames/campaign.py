@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.hostile_frames.edits import Editor, Note
-from protocol_specs.hostile_frames.judge import Fault, judge, memory_allowed, same
+from protocol_specs.hostile_frames.judge import Fault, judge, measuring, memory_allowed, same
 from protocol_specs.hostile_frames.parents import make_parent
 from protocol_specs.hostile_frames.record_sets import make_record_sets
 from protocol_specs.hostile_frames.subjects import Route, every_subject, framed, read
@@ -173,8 +173,9 @@ class Campaign:
     def judge_one(self, number: int, clock: Clock) -> tuple[Finding | None, str]:
         """The finding of that frame, if it is one, and its outcome."""
         tally = Tally()
-        parent, _ = self.family(number // FAMILY_FRAMES)
-        self._judge(parent, self.frame(number), clock, tally)
+        parent, frames = self.family(number // FAMILY_FRAMES)
+        warm_up(parent)
+        self._judge(parent, [frame for frame in frames if frame.number == number], clock, tally)
         return (tally.findings[0] if tally.findings else None), next(iter(tally.outcomes))
 
     def _run_family(self, number: int, count: int, clock: Clock, tally: Tally) -> None:
@@ -184,17 +185,23 @@ class Campaign:
         if subject.cls is not None and subject.framed:
             tally.apis.add(subject.cls.API_KEY)
         warm_up(parent)
-        for frame in islice(frames, count):
-            self._judge(parent, frame, clock, tally)
+        self._judge(parent, list(islice(frames, count)), clock, tally)
 
-    def _judge(self, parent: Parent, frame: Frame, clock: Clock, tally: Tally) -> None:
-        if frame.number % FAMILY_FRAMES == 0:
-            problem = why_not_sound(parent, frame)
-            if problem:
+    def _judge(self, parent: Parent, judged: list[Frame], clock: Clock, tally: Tally) -> None:
+        to_measure = [frame for frame in judged if _is_measured(frame)]
+        for frame in judged:
+            if frame.number % FAMILY_FRAMES == 0 and (problem := why_not_sound(parent, frame)):
                 tally.findings.append(Finding(frame=frame, fault=Fault.SOUND, detail=problem))
-        measured = frame.number % MEASURED_EVERY == 0 or any(note.may_lie for note in frame.edits)
-        tally.measured += measured
-        tally.add(frame, judge(frame.subject, frame.data, clock, measured=measured))
+            if not _is_measured(frame):
+                tally.add(frame, judge(frame.subject, frame.data, clock, measured=False))
+        with measuring():
+            for frame in to_measure:
+                tally.add(frame, judge(frame.subject, frame.data, clock, measured=True))
+        tally.measured += len(to_measure)
+
+
+def _is_measured(frame: Frame) -> bool:
+    return frame.number % MEASURED_EVERY == 0 or any(note.may_lie for note in frame.edits)
 
 
 def warm_up(parent: Parent) -> None:

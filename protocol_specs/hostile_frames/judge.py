@@ -14,6 +14,7 @@ from __future__ import annotations
 import enum
 import tracemalloc
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -81,18 +82,15 @@ def memory_allowed(subject: Subject, length: int) -> int:
 
 
 def judge(subject: Subject, data: bytes, clock: Clock, *, measured: bool = True) -> Verdict:
-    """Read the bytes, and what can be read write and read again; `measured` asks for the memory that reading takes."""
-    memory = 0
-    if measured:
-        tracemalloc.start()
-    try:
-        started = clock()
-        outcome, readings, error = _try(subject, data)
-        took_s = clock() - started
-        if measured:
-            _, memory = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    """Read the bytes, and what can be read write and read again.
+
+    `measured` asks for the memory that reading takes, which only `measuring` lets one see.
+    """
+    before = _reset_peak() if measured else 0
+    started = clock()
+    outcome, readings, error = _try(subject, data)
+    took_s = clock() - started
+    memory = tracemalloc.get_traced_memory()[1] - before if measured else 0
     fault, detail, written = _fault_of(data, readings, error)
     allowed_bytes = memory_allowed(subject, len(data))
     if fault is None and memory > allowed_bytes * _SUSPECT_SHARE:
@@ -115,23 +113,41 @@ def judge(subject: Subject, data: bytes, clock: Clock, *, measured: bool = True)
     )
 
 
-def measured_memory(subject: Subject, data: bytes) -> int:
-    """The peak of what one reading allocates."""
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Let memory be measured: once for many frames, because each start of tracemalloc keeps a little for good."""
     tracemalloc.start()
     try:
-        _try(subject, data)
-        return tracemalloc.get_traced_memory()[1]
+        yield
     finally:
         tracemalloc.stop()
 
 
+def measured_memory(subject: Subject, data: bytes) -> int:
+    """The peak of what one reading allocates, within `measuring`."""
+    before = _reset_peak()
+    _try(subject, data)
+    return tracemalloc.get_traced_memory()[1] - before
+
+
+def _reset_peak() -> int:
+    """Forget the peak so far; answer what is allocated now."""
+    assert tracemalloc.is_tracing(), "memory is measured within measuring()"
+    tracemalloc.reset_peak()
+    return tracemalloc.get_traced_memory()[0]
+
+
 def fastest(subject: Subject, data: bytes, clock: Clock) -> float:
     """The shortest of several readings, none slowed down by tracemalloc."""
+    tracing = tracemalloc.is_tracing()
+    tracemalloc.stop()
     times = []
     for _ in range(RETRIES_MAX):
         started = clock()
         _try(subject, data)
         times.append(clock() - started)
+    if tracing:
+        tracemalloc.start()
     return min(times)
 
 

@@ -11,16 +11,22 @@ import pytest
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.hostile_frames import judge as judging
 from protocol_specs.hostile_frames.campaign import Finding, Frame
-from protocol_specs.hostile_frames.judge import Fault, judge, memory_allowed
+from protocol_specs.hostile_frames.judge import Fault, judge, measuring, memory_allowed
 from protocol_specs.hostile_frames.shrinking import shrunk
 from protocol_specs.hostile_frames.subjects import RECORD_SET, Route, Subject, framed
 from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 METADATA = Subject(route=Route.MESSAGE, cls=MetadataRequest, version=1)
 TWO_TOPICS = MetadataRequest(topics=[MetadataRequestTopic(name="one"), MetadataRequestTopic(name="x")]).encode(1)
+
+
+@pytest.fixture(autouse=True)
+def _measuring() -> Iterator[None]:
+    with measuring():
+        yield
 
 
 def no_time() -> float:
