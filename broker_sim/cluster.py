@@ -19,6 +19,7 @@ from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.controller.topic_control import TopicControl
+from broker_sim.controller.partition_control import PartitionControl
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.quotas.client_quota_control import ClientQuotaControl
@@ -84,6 +85,7 @@ class Cluster:
         TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
         ClusterControl(self.controller, config=self.config, broker_ids=range(1, brokers + 1))
         ClientQuotaControl(self.controller)
+        PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):

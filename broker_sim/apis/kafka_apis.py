@@ -45,6 +45,10 @@ API_FILES: Final[Mapping[int, str]] = {
     22: "init_producer_id",
     23: "offset_for_leader_epoch",
     32: "describe_configs",
+    37: "create_partitions",
+    43: "elect_leaders",
+    45: "alter_partition_reassignments",
+    46: "list_partition_reassignments",
     48: "describe_client_quotas",
     49: "alter_client_quotas",
     55: "describe_quorum",
@@ -54,6 +58,7 @@ API_FILES: Final[Mapping[int, str]] = {
     64: "unregister_broker",
     71: "get_telemetry_subscriptions",
     72: "push_telemetry",
+    75: "describe_topic_partitions",
     80: "add_raft_voter",
     81: "remove_raft_voter",
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.controller.controller_messages import AlteredPartition, AlterPartitionResponse
 from broker_sim.controller.election import ElectionRules, change_partition
+from broker_sim.controller.metadata_image import NO_LEADER
 from broker_sim.replication.isr import ANY_BROKER_EPOCH
 from protocol_specs.error_codes import ErrorCode
 
@@ -42,6 +43,12 @@ def answer_alter_partition(
         )
         if change is not None:
             partition = changes[topic_partition] = change.registration
+            if partition.leader not in (request.broker_id, NO_LEADER):
+                # The ISR has ended a reassignment that leaves the leader out: it is changed, and the leader is told.
+                answers.append(
+                    AlteredPartition(topic_partition=topic_partition, error_code=ErrorCode.NEW_LEADER_ELECTED)
+                )
+                continue
         answers.append(
             AlteredPartition(
                 topic_partition=topic_partition,

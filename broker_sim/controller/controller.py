@@ -38,7 +38,7 @@ from protocol_specs.error_codes import ErrorCode
 from sim_runtime.repeating_call import RepeatingCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from twisted.internet.interfaces import IDelayedCall
 
@@ -103,6 +103,13 @@ class Controller:
             self._publish_call = self._reactor.callLater(0, self._publish)
 
     def _publish(self) -> None:
+    def change_partitions(
+        self, changes: Mapping[TopicPartition, PartitionRegistration], unclean: Iterable[TopicPartition] = ()
+    ) -> None:
+        """Commit partitions in place of those that are there; `unclean` names those that got a leader uncleanly."""
+        if changes:
+            self._commit(self.image.with_partitions(changes), unclean)
+
         self._publish_call = None
         waiting, self._waiting = self._waiting, {}
         for broker_id, (request, answer) in waiting.items():
@@ -184,7 +191,7 @@ class Controller:
     def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         if self._is_stale(request.broker_id, request.broker_epoch):
             return AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
-        changes, response = answer_alter_partition(self.image, request, self._rules)
+        changes, response = answer_alter_partition(self.image, request, self.election_rules)
         if changes:
             self._commit(self.image.with_partitions(changes))
         return response
@@ -329,7 +336,7 @@ class Controller:
             change = change_partition(
                 topic.partitions[topic_partition.partition],
                 target_isr=target_isr,
-                rules=self._rules(image, topic_partition, removed=removed, election=election),
+                rules=self.election_rules(image, topic_partition, removed=removed, election=election),
                 unclean_shutdown=unclean_shutdown,
             )
             if change is not None:
@@ -338,7 +345,7 @@ class Controller:
                     unclean.append(topic_partition)
         return (image.with_partitions(changes) if changes else image), unclean
 
-    def _rules(
+    def election_rules(
         self,
         image: MetadataImage,
         topic_partition: TopicPartition,
@@ -358,6 +365,7 @@ class Controller:
             elr_enabled=self._elr_enabled,
         )
 
+        """What holds for a partition's elections; by default ONLINE, or UNCLEAN where the topic allows it."""
 
 def _partitions(image: MetadataImage) -> Iterable[tuple[TopicPartition, PartitionRegistration]]:
     for name, topic in image.topics.items():

@@ -2,7 +2,8 @@
 
 Leaders come from the ISR; while the ISR is empty, from the eligible leader replicas (ELR, KIP-966, releases from 4.x
 on); then the last known leader, alone; then, when the topic allows an unclean election, anybody who is alive. Without
-ELR the ISR never empties: the last member stays in it, leader or not.
+ELR the ISR never empties: the last member stays in it, leader or not. Whatever changes a partition also ends its
+reassignment, when the ISR allows that.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from broker_sim.controller.metadata_image import NO_LEADER
+from broker_sim.controller.reassignment import Assignment, assignment_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,14 +56,17 @@ def change_partition(
     target_isr: tuple[int, ...],
     rules: ElectionRules,
     unclean_shutdown: tuple[int, ...] = (),
+    target: Assignment | None = None,
 ) -> PartitionChange | None:
     """Give the partition another ISR and, if need be, another leader; None when nothing changes.
 
-    A new leader, and the lack of one, is a new leader epoch; any change is a new partition epoch. Replicas in
-    `unclean_shutdown` may have lost what they had: they are not eligible any more.
+    A new leader, the lack of one, and a replica that goes are a new leader epoch; any change is a new partition epoch.
+    Replicas in `unclean_shutdown` may have lost what they had: they are not eligible any more. `target` gives the
+    partition other replicas too.
     """
+    assignment, target_isr = (target or assignment_of(partition)).completed(target_isr)
     target_elr = _target_elr(partition, target_isr, rules, unclean_shutdown)
-    leader, unclean = _elect(partition, target_isr, target_elr, rules)
+    leader, unclean = _elect(partition, assignment.replicas, target_isr, target_elr, rules)
     isr = target_isr
     if leader != partition.leader:
         if leader in target_elr:
@@ -73,13 +78,17 @@ def change_partition(
         target_elr = ()
     if not isr and not rules.elr_enabled:
         isr = partition.isr
+    new_epoch = leader != partition.leader or not set(partition.replicas) <= set(assignment.replicas)
     changed = replace(
         partition,
+        replicas=assignment.replicas,
+        adding_replicas=assignment.adding,
+        removing_replicas=assignment.removing,
         isr=isr,
         elr=target_elr,
         last_known_elr=_last_known(partition, isr, leader, rules),
         leader=leader,
-        leader_epoch=partition.leader_epoch + (leader != partition.leader),
+        leader_epoch=partition.leader_epoch + new_epoch,
     )
     if changed == partition:
         return None
@@ -104,14 +113,18 @@ def _target_elr(
 
 
 def _elect(
-    partition: PartitionRegistration, isr: tuple[int, ...], elr: tuple[int, ...], rules: ElectionRules
+    partition: PartitionRegistration,
+    replicas: tuple[int, ...],
+    isr: tuple[int, ...],
+    elr: tuple[int, ...],
+    rules: ElectionRules,
 ) -> tuple[int, bool]:
     candidates = isr or elr
 
     def may_lead(replica: int) -> bool:
         return replica in candidates and rules.is_acceptable(replica)
 
-    order = list(partition.replicas)
+    order = list(replicas)
     if rules.election is Election.PREFERRED:
         order.insert(1, partition.leader)
     else:
@@ -123,7 +136,7 @@ def _elect(
     if rules.elr_enabled and not candidates and len(last_known) == 1 and rules.is_acceptable(last_known[0]):
         return last_known[0], True
     if rules.election is Election.UNCLEAN:
-        for replica in partition.replicas:
+        for replica in replicas:
             if rules.is_acceptable(replica):
                 return replica, True
     return NO_LEADER, False

@@ -35,6 +35,8 @@ class PartitionRegistration:
     last_known_elr: tuple[int, ...] = ()
 
     @property
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
     def has_leader(self) -> bool:
         """Whether some broker leads the partition."""
         return self.leader != NO_LEADER
@@ -46,6 +48,11 @@ class PartitionRegistration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+    @property
+    def is_reassigning(self) -> bool:
+        """Whether the partition is on its way to other replicas."""
+        return bool(self.adding_replicas or self.removing_replicas)
+
 class TopicImage:
     """One topic: its 16-byte id, its partitions by index, and the configs set on it (not the defaults)."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.config.config_entries import created_topic_entries
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.topic_config_validation import validate_topic_overrides
+from broker_sim.controller.manual_assignment import Refused, only_active, validate_manual_assignment
 from broker_sim.controller.metadata_image import PartitionRegistration, TopicImage
 from broker_sim.controller.replica_placer import PlacementError, place
 from broker_sim.controller.topic_names import CLUSTER_METADATA_TOPIC_NAME, colliding_name, refused_name
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.metadata_image import MetadataImage
-    from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+    from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
     from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 
 MAX_RECORDS_PER_OPERATION: Final = 10_000
@@ -54,15 +55,6 @@ class TopicDeletion:
     names: list[str] = field(default_factory=list)
 
 
-class _Refused(Exception):
-    """A topic that cannot be created; the error of its result."""
-
-    def __init__(self, error_code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.error_code = error_code
-        self.message = message
-
-
 # Creation ------------------------------------------------------------------------------------------------------
 
 
@@ -84,7 +76,7 @@ def create_topics(
     for topic in wanted:
         try:
             made = _create(topic, image, config, random)
-        except _Refused as refused:
+        except Refused as refused:
             results.append(_failed(topic.name, refused.error_code, refused.message))
             continue
         created.append(made)
@@ -118,13 +110,13 @@ def _too_much(topics: Sequence[CreatableTopic], config: BrokerConfig) -> str | N
 def _create(topic: CreatableTopic, image: MetadataImage, config: BrokerConfig, random: Random) -> TopicImage:
     """One topic, or the reason against it, looked for in Kafka's order."""
     if topic.name in image.topics:
-        raise _Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
+        raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{topic.name}' already exists.")
     collision = colliding_name(topic.name, image.topics)
     reason = refused_name(topic.name)
     if collision is not None:
         reason = f"Topic '{topic.name}' collides with existing topic: {collision}"
     if reason is not None:
-        raise _Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     configs = _configs(topic, config)
     if topic.assignments:
         partitions = _assigned_partitions(topic, image)
@@ -136,66 +128,42 @@ def _create(topic: CreatableTopic, image: MetadataImage, config: BrokerConfig, r
 def _configs(topic: CreatableTopic, config: BrokerConfig) -> dict[str, str]:
     nulls = [entry.name for entry in topic.configs if entry.value is None]
     if nulls:
-        raise _Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
+        raise Refused(ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(nulls)}")
     configs = {entry.name: entry.value for entry in topic.configs if entry.value is not None}
     try:
         validate_topic_overrides(configs, config.release)
     except ConfigError as error:
-        raise _Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
+        raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
     return configs
 
 
 def _assigned_partitions(topic: CreatableTopic, image: MetadataImage) -> list[PartitionRegistration]:
     manual = "A manual partition assignment was specified, but"
     if topic.replication_factor != -1:
-        raise _Refused(ErrorCode.INVALID_REQUEST, f"{manual} replication factor was not set to -1.")
+        raise Refused(ErrorCode.INVALID_REQUEST, f"{manual} replication factor was not set to -1.")
     if topic.num_partitions != -1:
-        raise _Refused(ErrorCode.INVALID_REQUEST, f"{manual} numPartitions was not set to -1.")
+        raise Refused(ErrorCode.INVALID_REQUEST, f"{manual} numPartitions was not set to -1.")
     by_index: dict[int, PartitionRegistration] = {}
     replication_factor: int | None = None
     for assignment in topic.assignments:
         index = assignment.partition_index
         if index in by_index:
             message = f"Found multiple manual partition assignments for partition {index}"
-            raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
-        _validate_assignment(assignment, replication_factor, image)
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        validate_manual_assignment(assignment.broker_ids, image, replication_factor=replication_factor)
         replication_factor = len(assignment.broker_ids)
-        registration = _registration(tuple(assignment.broker_ids), image)
+        registration = new_partition(tuple(assignment.broker_ids), image)
         if registration is None:
             message = (
                 f"All brokers specified in the manual partition assignment for partition {index} are fenced or in "
                 "controlled shutdown."
             )
-            raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         by_index[index] = registration
     if sorted(by_index) != list(range(len(by_index))):
         message = "partitions should be a consecutive 0-based integer sequence"
-        raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+        raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     return [by_index[index] for index in range(len(by_index))]
-
-
-def _validate_assignment(
-    assignment: CreatableReplicaAssignment, replication_factor: int | None, image: MetadataImage
-) -> None:
-    """Mirrors validateManualPartitionAssignment."""
-    manual = "The manual partition assignment includes"
-    previous: int | None = None
-    if not assignment.broker_ids:
-        raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"{manual} an empty replica list.")
-    for broker_id in sorted(assignment.broker_ids):
-        if broker_id not in image.brokers:
-            message = f"{manual} broker {broker_id}, but no such broker is registered."
-            raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
-        if broker_id == previous:
-            message = f"{manual} the broker {broker_id} more than once."
-            raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
-        previous = broker_id
-    if replication_factor is not None and len(assignment.broker_ids) != replication_factor:
-        message = (
-            f"{manual} a partition with {len(assignment.broker_ids)} replica(s), but this is not consistent with "
-            f"previous partitions, which have {replication_factor} replica(s)."
-        )
-        raise _Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
 def _placed_partitions(
@@ -203,10 +171,10 @@ def _placed_partitions(
 ) -> list[PartitionRegistration]:
     if topic.replication_factor < -1 or topic.replication_factor == 0:
         message = "Replication factor must be larger than 0, or -1 to use the default value."
-        raise _Refused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+        raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
     if topic.num_partitions < -1 or topic.num_partitions == 0:
         message = "Number of partitions was set to an invalid non-positive value."
-        raise _Refused(ErrorCode.INVALID_PARTITIONS, message)
+        raise Refused(ErrorCode.INVALID_PARTITIONS, message)
     count = config.num_partitions if topic.num_partitions == -1 else topic.num_partitions
     replication_factor = topic.replication_factor
     if replication_factor == -1:
@@ -221,20 +189,20 @@ def _placed_partitions(
             behaviour=config.behaviour,
         )
     except PlacementError as error:
-        raise _Refused(ErrorCode.INVALID_REPLICATION_FACTOR, f"{prefix}{error}") from None
+        raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, f"{prefix}{error}") from None
     partitions: list[PartitionRegistration] = []
     for replicas in placed:
-        registration = _registration(replicas, image)
+        registration = new_partition(replicas, image)
         if registration is None:
             message = f"{prefix}All brokers are currently fenced or in controlled shutdown."
-            raise _Refused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+            raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, message)
         partitions.append(registration)
     return partitions
 
 
-def _registration(replicas: tuple[int, ...], image: MetadataImage) -> PartitionRegistration | None:
+def new_partition(replicas: tuple[int, ...], image: MetadataImage) -> PartitionRegistration | None:
     """A new partition: every active replica is in sync, the first of them leads; None when there is none."""
-    isr = tuple(broker_id for broker_id in replicas if image.is_active(broker_id))
+    isr = only_active(replicas, image)
     if not isr:
         return None
     return PartitionRegistration(replicas=replicas, isr=isr, leader=isr[0], leader_epoch=0, partition_epoch=0)

@@ -1,0 +1,110 @@
+"""Elections that somebody asks for. Mirrors ReplicationControlManager.electLeaders (KIP-183, KIP-460)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.controller.election import Election, change_partition
+from broker_sim.controller.partition_edits import PartitionEdits
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.controller.controller import Controller
+
+_ELECTIONS: Final = {0: Election.PREFERRED, 1: Election.UNCLEAN}
+_MESSAGES: Final = {
+    ErrorCode.ELECTION_NOT_NEEDED: "Leader election not needed for topic partition.",
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Elections:
+    """The answer to an ElectLeaders, and what it changes."""
+
+    response: ElectLeadersResponse
+    edits: PartitionEdits
+
+
+def elect_leaders(request: ElectLeadersRequest, controller: Controller) -> Elections:
+    """Answer an ElectLeaders. A request for all partitions leaves out those that need no election."""
+    image = controller.image
+    edits = PartitionEdits(image)
+    if request.topic_partitions is not None and not request.topic_partitions:
+        return Elections(response=ElectLeadersResponse(), edits=edits)
+    if request.timeout_ms <= 0:
+        return Elections(response=refused_elections(request, ErrorCode.REQUEST_TIMED_OUT), edits=edits)
+    election = _ELECTIONS.get(request.election_type)
+    if election is None:
+        message = f"Unknown election type {request.election_type}"
+        return Elections(response=refused_elections(request, ErrorCode.INVALID_REQUEST, message), edits=edits)
+    if request.topic_partitions is None:
+        wanted = [(name, list(range(len(topic.partitions)))) for name, topic in image.topics.items()]
+    else:
+        wanted = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
+    results = []
+    for name, partitions in wanted:
+        answers = [_elect(controller, TopicPartition(name, index), election, edits) for index in partitions]
+        if request.topic_partitions is None:
+            answers = [each for each in answers if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+        results.append(ReplicaElectionResult(topic=name, partition_result=answers))
+    return Elections(response=ElectLeadersResponse(replica_election_results=results), edits=edits)
+
+
+def _elect(
+    controller: Controller, topic_partition: TopicPartition, election: Election, edits: PartitionEdits
+) -> PartitionResult:
+    name, index = topic_partition
+    image = controller.image
+    if name not in image.topics:
+        return _result(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
+    partition = image.partition(name, index)
+    if partition is None:
+        return _result(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
+    if partition.has_leader and (election is Election.UNCLEAN or partition.leader == partition.preferred_leader):
+        return _result(index, ErrorCode.ELECTION_NOT_NEEDED)
+    change = change_partition(
+        partition,
+        target_isr=partition.isr,
+        rules=controller.election_rules(image, topic_partition, election=election),
+    )
+    if change is None:
+        if election is Election.PREFERRED:
+            return _result(index, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE)
+        return _result(index, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE)
+    edits.add(topic_partition, change)
+    return _result(index, ErrorCode.NONE)
+
+
+def _result(index: int, error_code: ErrorCode, message: str | None = None) -> PartitionResult:
+    return PartitionResult(
+        partition_id=index, error_code=error_code, error_message=message or _MESSAGES.get(error_code)
+    )
+
+
+def refused_elections(
+    request: ElectLeadersRequest, error_code: ErrorCode, message: str | None = None
+) -> ElectLeadersResponse:
+    """The answer when the whole request fails. Mirrors ElectLeadersRequest.getErrorResponse."""
+    return ElectLeadersResponse(
+        error_code=error_code,
+        replica_election_results=[
+            ReplicaElectionResult(
+                topic=topic.topic,
+                partition_result=[
+                    PartitionResult(partition_id=index, error_code=error_code, error_message=message)
+                    for index in topic.partitions
+                ],
+            )
+            for topic in request.topic_partitions or ()
+        ],
+    )
