@@ -92,6 +92,13 @@ class Controller:
             raise BrokerSimError(msg) from missing
         return succeed(self.image)
 
+    def change_partitions(
+        self, changes: Mapping[TopicPartition, PartitionRegistration], unclean: Iterable[TopicPartition] = ()
+    ) -> None:
+        """Commit partitions in place of those that are there; `unclean` names those that got a leader uncleanly."""
+        if changes:
+            self._commit(self.image.with_partitions(changes), unclean)
+
     def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
         old = self.image
         if image is old:
@@ -103,13 +110,6 @@ class Controller:
             self._publish_call = self._reactor.callLater(0, self._publish)
 
     def _publish(self) -> None:
-    def change_partitions(
-        self, changes: Mapping[TopicPartition, PartitionRegistration], unclean: Iterable[TopicPartition] = ()
-    ) -> None:
-        """Commit partitions in place of those that are there; `unclean` names those that got a leader uncleanly."""
-        if changes:
-            self._commit(self.image.with_partitions(changes), unclean)
-
         self._publish_call = None
         waiting, self._waiting = self._waiting, {}
         for broker_id, (request, answer) in waiting.items():
@@ -353,6 +353,7 @@ class Controller:
         removed: int = NO_BROKER,
         election: Election | None = None,
     ) -> ElectionRules:
+        """What holds for a partition's elections; by default ONLINE, or UNCLEAN where the topic allows it."""
         topic = image.topics[topic_partition.topic]
         config = self.topic_config(topic)
         if election is None:
@@ -365,7 +366,6 @@ class Controller:
             elr_enabled=self._elr_enabled,
         )
 
-        """What holds for a partition's elections; by default ONLINE, or UNCLEAN where the topic allows it."""
 
 def _partitions(image: MetadataImage) -> Iterable[tuple[TopicPartition, PartitionRegistration]]:
     for name, topic in image.topics.items():
