@@ -18,8 +18,8 @@ from broker_sim.control.journal import Detail, Journal
 from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
-from broker_sim.controller.topic_control import TopicControl
 from broker_sim.controller.partition_control import PartitionControl
+from broker_sim.controller.topic_control import TopicControl
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.quotas.client_quota_control import ClientQuotaControl
@@ -83,9 +83,9 @@ class Cluster:
             reactor=reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
         TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
+        PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
         ClusterControl(self.controller, config=self.config, broker_ids=range(1, brokers + 1))
         ClientQuotaControl(self.controller)
-        PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):

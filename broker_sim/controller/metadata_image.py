@@ -33,10 +33,10 @@ class PartitionRegistration:
     partition_epoch: int
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
-
-    @property
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()
+
+    @property
     def has_leader(self) -> bool:
         """Whether some broker leads the partition."""
         return self.leader != NO_LEADER
@@ -46,13 +46,13 @@ class PartitionRegistration:
         """The first replica of the assignment."""
         return self.replicas[0]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
     @property
     def is_reassigning(self) -> bool:
         """Whether the partition is on its way to other replicas."""
         return bool(self.adding_replicas or self.removing_replicas)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TopicImage:
     """One topic: its 16-byte id, its partitions by index, and the configs set on it (not the defaults)."""
 
