@@ -1,0 +1,57 @@
+"""What is left of a cluster that forgets one of its brokers, alive (UnregisterBroker): a cluster of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.describe_cluster import DescribeClusterRequest
+from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest
+from tests.differential.case import case
+from tests.differential.cases.cluster import placed, without_controller
+from tests.differential.cases.describe_quorum import METADATA_TOPIC, of, steady
+from tests.differential.probe import attempts
+from tests.differential.requests import metadata
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+OWN_CLUSTER = (("metadata.max.idle.interval.ms", "501"),)
+LOST = 3
+
+
+def _without_leader(answer: dict[str, Any]) -> dict[str, Any]:
+    """The quorum without who leads it: with three voters nobody knows beforehand."""
+    steady(answer)
+    for topic in answer["topics"]:
+        for partition in topic["partitions"]:
+            partition["leaderId"] = partition["leaderId"] in {1, 2, 3}
+    return answer
+
+
+def _described(probe: Probe, topic: str, note: str) -> None:
+    for version in range(3):
+        request = DescribeClusterRequest(include_fenced_brokers=True)
+        probe.ask(request, version, note=note, only=lambda answer: answer and without_controller(answer))
+    probe.ask(metadata(topic), 12, note=note, only=without_controller)
+
+
+def _await_leader(probe: Probe, topic: str, leader: int) -> None:
+    for _ in attempts(f"{leader} to lead {topic}"):
+        answer: Any = probe.quiet(metadata(topic), 12)
+        if {each.partition_index: each.leader_id for each in answer.topics[0].partitions}[0] == leader:
+            return
+
+
+@case(brokers=3, settings=OWN_CLUSTER)
+def a_broker_that_is_alive(probe: Probe) -> None:
+    topic, _ = placed(probe, "t", [3, 1], [1, 3], [2, 3])
+    lonely, _ = placed(probe, "lonely", [LOST])
+    _described(probe, topic, "before")
+    for version in range(3):
+        probe.ask(of((METADATA_TOPIC, (0,))), version, only=_without_leader)
+    probe.ask(UnregisterBrokerRequest(broker_id=77), 0, note="an unknown one")
+    probe.ask(UnregisterBrokerRequest(broker_id=LOST), 0)
+    _await_leader(probe, topic, 1)
+    _described(probe, topic, "after")
+    probe.ask(metadata(lonely), 12, only=without_controller)
+    probe.ask(UnregisterBrokerRequest(broker_id=LOST), 0, note="again")
