@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from protocol_specs.messages.describe_quorum import DescribeQuorumResponse
+from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -29,6 +30,9 @@ def handle_describe_quorum(request: DescribeQuorumRequest, context: RequestConte
     def cut(response: Message | NoAnswer) -> Message | NoAnswer:
         if isinstance(response, DescribeQuorumResponse) and context.api_version < NODES_SINCE:
             response.nodes = []
+            for partition in [each for topic in response.topics for each in topic.partitions]:
+                for replica in (*partition.current_voters, *partition.observers):
+                    replica.replica_directory_id = ZERO_UUID
         return response
 
     return forward(request, context).addCallback(cut)

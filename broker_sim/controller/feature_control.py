@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.controller import Controller
 
 METADATA_VERSION: Final = "metadata.version"
+KRAFT_VERSION: Final = "kraft.version"
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 FIRST_WITH_FEATURES: Final = 4
 """metadata.version of 3.3-IV0: earlier ones have no feature records."""
@@ -101,6 +102,8 @@ class FeatureControl:
                 "Can't downgrade the version of this feature without setting the upgrade type to either safe or "
                 "unsafe downgrade."
             )
+        if level < current and name == KRAFT_VERSION:
+            return "Can't downgrade the version of this feature."
         if level > current and kind != UPGRADE:
             return "Can't downgrade to a newer version."
         return None

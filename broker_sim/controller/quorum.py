@@ -1,12 +1,13 @@
 """The quorum of the metadata log, as clients see it. Mirrors LeaderState with DescribeQuorum, and AddVoterHandler.
 
 The cluster is described as one of combined nodes: every broker is a voter too, and the lowest id leads. The voters are
-static (kraft.version 0), so that adding and removing voters is refused. Nothing listens at the endpoints that are
-named: this controller is only reached over brokers.
+static until kraft.version is raised to 1 (KIP-853), and only then have directory ids. Nothing listens at the endpoints
+that are named: this controller is only reached over brokers.
 """
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.java_hash import hash_order
@@ -22,7 +23,7 @@ from protocol_specs.messages.describe_quorum import (
     ResponseTopicData,
 )
 from protocol_specs.messages.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
-from protocol_specs.uuids import ZERO_UUID
+from protocol_specs.uuids import ZERO_UUID, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,16 +35,21 @@ LISTENER_NAME: Final = "CONTROLLER"
 LEADER_EPOCH: Final = 1
 PORT_OFFSET: Final = 100
 PORT_MAX: Final = 65_535
+UUID_BYTES: Final = 16
+KRAFT_VERSION: Final = "kraft.version"
 
 
 class Quorum:
     """Answers what brokers pass on of the quorum's APIs; `voters` are the brokers' ids."""
 
-    __slots__ = ("_controller", "_voters")
+    __slots__ = ("_controller", "_directories", "_observers", "_voters")
 
     def __init__(self, controller: Controller, *, voters: Sequence[int]) -> None:
         self._controller = controller
-        self._voters = tuple(voters)
+        self._voters = list(voters)
+        self._observers: list[int] = []
+        random = Random(f"log directories of cluster {controller.image.cluster_id}")
+        self._directories = {voter: random.randbytes(UUID_BYTES) for voter in voters}
         controller.forwarded[DescribeQuorumRequest] = self.describe
         controller.forwarded[AddRaftVoterRequest] = self.add_voter
         controller.forwarded[RemoveRaftVoterRequest] = self.remove_voter
@@ -81,18 +87,19 @@ class Quorum:
             leader_id=self.leader_id,
             leader_epoch=LEADER_EPOCH,
             high_watermark=version,
-            current_voters=[self._voter(voter, version) for voter in self._voters],
+            current_voters=[self._replica(voter, version) for voter in self._voters],
+            observers=[self._replica(observer, version) for observer in self._observers],
         )
         return _described([ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])], self._nodes())
 
-    def _voter(self, voter: int, version: int) -> ReplicaState:
+    def _replica(self, voter: int, version: int) -> ReplicaState:
         now_ms = self._controller.now_ms()
         log_end_offset, fetched_ms = version, now_ms
         if voter != self.leader_id:
             log_end_offset, fetched_ms = self._controller.metadata_progress(voter, now_ms)
         return ReplicaState(
             replica_id=voter,
-            replica_directory_id=ZERO_UUID,
+            replica_directory_id=self._directories[voter] if self._is_dynamic() else ZERO_UUID,
             log_end_offset=log_end_offset,
             last_fetch_timestamp=fetched_ms,
             last_caught_up_timestamp=fetched_ms,
@@ -116,32 +123,60 @@ class Quorum:
         ]
 
     def add_voter(self, request: AddRaftVoterRequest, source: int) -> AddRaftVoterResponse:  # noqa: ARG002 - any broker may ask
-        """Refuse, for the first reason that there is."""
-        error_code, message = self._refuse_cluster(request.cluster_id)
-        if error_code is ErrorCode.NONE:
-            if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
-                error_code, message = ErrorCode.INVALID_REQUEST, "Add voter request didn't include a valid voter"
-            elif all(listener.name.upper() != LISTENER_NAME for listener in request.listeners):
-                error_code = ErrorCode.INVALID_REQUEST
-                message = (
-                    f"Add voter request didn't include the endpoint (Endpoints(endpoints={_endpoints(request)})) "
-                    f"for the default listener ListenerName({LISTENER_NAME})"
-                )
-            else:
-                error_code = ErrorCode.UNSUPPORTED_VERSION
-                message = "Cluster doesn't support adding voter because the kraft.version feature is 0"
+        """Refuse, for the first reason that there is: a node that could be added is never there."""
+        error_code, message = self._refuse_addition(request)
         return AddRaftVoterResponse(error_code=error_code, error_message=message)
 
-    def remove_voter(self, request: RemoveRaftVoterRequest, source: int) -> RemoveRaftVoterResponse:  # noqa: ARG002 - any broker may ask
-        """Refuse, for the first reason that there is."""
+    def _refuse_addition(self, request: AddRaftVoterRequest) -> tuple[ErrorCode, str]:
         error_code, message = self._refuse_cluster(request.cluster_id)
+        if error_code is not ErrorCode.NONE:
+            return error_code, message
+        if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
+            return ErrorCode.INVALID_REQUEST, "Add voter request didn't include a valid voter"
+        if all(listener.name.upper() != LISTENER_NAME for listener in request.listeners):
+            message = (
+                f"Add voter request didn't include the endpoint (Endpoints(endpoints={_endpoints(request)})) "
+                f"for the default listener ListenerName({LISTENER_NAME})"
+            )
+            return ErrorCode.INVALID_REQUEST, message
+        if not self._is_dynamic():
+            message = "Cluster doesn't support adding voter because the kraft.version feature is 0"
+            return ErrorCode.UNSUPPORTED_VERSION, message
+        if request.voter_id in self._voters:
+            key = _replica_key(request.voter_id, request.voter_directory_id)
+            message = f"The voter id for {key} is already part of the set of voters {self._voter_keys()}."
+            return ErrorCode.DUPLICATE_VOTER, message
+        message = "Aborted add voter operation for since API_VERSIONS returned an error BROKER_NOT_AVAILABLE"
+        return ErrorCode.REQUEST_TIMED_OUT, message
+
+    def remove_voter(self, request: RemoveRaftVoterRequest, source: int) -> RemoveRaftVoterResponse:  # noqa: ARG002 - any broker may ask
+        """Remove a voter that is not the last one; it goes on as an observer."""
+        error_code, message = self._refuse_removal(request)
         if error_code is ErrorCode.NONE:
-            if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
-                error_code, message = ErrorCode.INVALID_REQUEST, "Remove voter request didn't include a valid voter"
-            else:
-                error_code = ErrorCode.UNSUPPORTED_VERSION
-                message = "Cluster doesn't support removing voter because the kraft.version feature is 0"
+            self._voters.remove(request.voter_id)
+            self._observers.append(request.voter_id)
         return RemoveRaftVoterResponse(error_code=error_code, error_message=message)
+
+    def _refuse_removal(self, request: RemoveRaftVoterRequest) -> tuple[ErrorCode, str]:
+        error_code, message = self._refuse_cluster(request.cluster_id)
+        if error_code is not ErrorCode.NONE:
+            return error_code, message
+        if request.voter_id < 0 or request.voter_directory_id == ZERO_UUID:
+            return ErrorCode.INVALID_REQUEST, "Remove voter request didn't include a valid voter"
+        if not self._is_dynamic():
+            message = "Cluster doesn't support removing voter because the kraft.version feature is 0"
+            return ErrorCode.UNSUPPORTED_VERSION, message
+        known = request.voter_id in self._voters and self._directories[request.voter_id] == request.voter_directory_id
+        if known and len(self._voters) > 1:
+            return ErrorCode.NONE, ""
+        key = _replica_key(request.voter_id, request.voter_directory_id)
+        return ErrorCode.VOTER_NOT_FOUND, f"Cannot remove voter {key} from the set of voters {self._voter_keys()}"
+
+    def _is_dynamic(self) -> bool:
+        return self._controller.image.finalized_features.get(KRAFT_VERSION, 0) > 0
+
+    def _voter_keys(self) -> str:
+        return "[" + ", ".join(_replica_key(voter, self._directories[voter]) for voter in self._voters) + "]"
 
     def _refuse_cluster(self, cluster_id: str | None) -> tuple[ErrorCode, str]:
         own = self._controller.image.cluster_id
@@ -153,6 +188,10 @@ class Quorum:
 
 def _described(topics: list[ResponseTopicData], nodes: list[Node] | None = None) -> DescribeQuorumResponse:
     return DescribeQuorumResponse(error_code=ErrorCode.NONE, error_message="", topics=topics, nodes=nodes or [])
+
+
+def _replica_key(voter: int, directory_id: bytes) -> str:
+    return f"ReplicaKey(id={voter}, directoryId={to_text(directory_id)})"
 
 
 def _endpoints(request: AddRaftVoterRequest) -> str:

@@ -6,6 +6,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from protocol_specs.messages.remove_raft_voter import RemoveRaftVoterRequest
 from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest
 from protocol_specs.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
@@ -88,3 +89,18 @@ def test_a_controller_out_of_reach_is_a_timeout(bench: Callable[..., ApiBench]) 
     cluster.cluster.isolate(1)
     assert cluster.ask(DESCRIBE_QUORUM, 2).error_code == ErrorCode.REQUEST_TIMED_OUT
     assert cluster.ask(UpdateFeaturesRequest(), 1).error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_a_voter_that_is_removed_observes(bench: Callable[..., ApiBench]) -> None:
+    cluster = bench(brokers=3)
+    raised = FeatureUpdateKey(feature="kraft.version", max_version_level=1, upgrade_type=1)
+    assert cluster.ask(UpdateFeaturesRequest(feature_updates=[raised]), 2).error_code == ErrorCode.NONE
+    leaver = _quorum(cluster).current_voters[0]
+    removal = RemoveRaftVoterRequest(
+        voter_id=leaver.replica_id, voter_directory_id=leaver.replica_directory_id, cluster_id=None
+    )
+    assert cluster.ask(removal, 0).error_code == ErrorCode.NONE
+    partition = _quorum(cluster)
+    assert ([each.replica_id for each in partition.current_voters], partition.leader_id) == ([2, 3], 2)
+    assert [each.replica_id for each in partition.observers] == [1]
+    assert cluster.ask(removal, 0).error_code == ErrorCode.VOTER_NOT_FOUND

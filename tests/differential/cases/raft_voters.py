@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.add_raft_voter import AddRaftVoterRequest, Listener
+from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.metadata import MetadataRequest
 from protocol_specs.messages.remove_raft_voter import RemoveRaftVoterRequest
-from protocol_specs.uuids import ZERO_UUID
+from protocol_specs.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from protocol_specs.uuids import ZERO_UUID, to_text
 from tests.differential.case import case
+from tests.differential.cases.describe_quorum import METADATA_TOPIC, of, steady
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -94,3 +98,39 @@ def bodies_that_are_wrong(probe: Probe) -> None:
     for api_key in (80, 81):
         for body, note in ((b"", "empty"), (b"\0" * 7, "short")):
             probe.raw_body(api_key, 0, body, note=note)
+
+
+@case(releases=("4.3.1",), settings=(("metadata.max.idle.interval.ms", "502"),))
+def a_quorum_whose_voters_may_change(probe: Probe) -> None:
+    """The version of the quorum goes up for good: a cluster of its own."""
+    directory = ZERO_UUID
+
+    def known(answer: dict[str, Any]) -> dict[str, Any]:
+        text = json.dumps(steady(answer) if "topics" in answer else answer)
+        return json.loads(text.replace(to_text(directory), "<directory>"))  # type: ignore[no-any-return]
+
+    def raise_version(level: int, kind: int = 1) -> None:
+        update = FeatureUpdateKey(feature="kraft.version", max_version_level=level, upgrade_type=kind)
+        probe.ask(UpdateFeaturesRequest(feature_updates=[update]), 1, note=f"to {level}, {kind}")
+
+    raise_version(1)
+    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 2)
+    directory = answer.topics[0].partitions[0].current_voters[0].replica_directory_id
+    for version in range(3):
+        probe.ask(of((METADATA_TOPIC, (0,))), version, only=known)
+    for level, kind in ((0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (2, 1)):
+        raise_version(level, kind)
+    for request, note in (
+        (add(voter_id=1), "a voter's id"),
+        (add(voter_id=1, voter_directory_id=directory), "the voter"),
+        (add(listeners=[]), "no listeners"),
+        (add(voter_id=-1), "id -1"),
+        (add(), "nobody there"),
+        (remove(), "an unknown one"),
+        (remove(voter_id=1), "another directory"),
+        (remove(voter_id=1, voter_directory_id=directory), "the last voter"),
+        (remove(voter_id=-1), "id -1"),
+    ):
+        probe.ask(request, 0, note=note, only=known)
+    features: Any = probe.quiet(ApiVersionsRequest(client_software_name="probe", client_software_version="1"), 4)
+    probe.write(finalized=sorted([each.name, each.max_version_level] for each in features.finalized_features))
