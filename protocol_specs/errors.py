@@ -283,6 +283,10 @@ class UnsupportedCompressionType(RecordBatchError):
     error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
+class ConversionFailedWhileSending(RecordBatchError):
+    """A later batch of a Fetch answer cannot be converted: its beginning is on the way, so the connection closes."""
+
+
 class UnwritableRecord(RecordBatchError):
     """A record that the target format cannot hold; Kafka's builder has no error of its own for it: its -1."""
 

@@ -1,6 +1,6 @@
 """Fetch (api key 1): read record batches, as a consumer or as a follower. Mirrors KafkaApis.handleFetchRequest.
 
-Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16 (below 4 only what needs no conversion to an old format).
+Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16. v0 and v1 get message sets of magic 0, v2 and v3 of magic 1.
 - v4: isolation level and aborted transactions. v5: log start offset. v7: sessions (KIP-227). v9: leader epochs fence.
 - v11: any replica serves consumers (KIP-392). v12: diverging epochs (KIP-595). v13: topic ids. v15: replica state.
 - v16: the current leader beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.fetch_conversion import CONVERTED_HIGHEST, convert
 from broker_sim.apis.fetch_limits import has_negative_limit, read_with_negative_limits
 from broker_sim.apis.fetch_sessions import SessionKey, session_key
+from broker_sim.apis.fetch_throttling import throttled_answer
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import ConversionFailedWhileSending, RecordBatchError
 from protocol_specs.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
@@ -33,7 +36,7 @@ from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.fetch_sessions import FetchContext
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
     from broker_sim.replication.requests import PartitionFetchResult as Result
     from protocol_specs.message import Message
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["Fetch", "error_response", "handle"]
 
 HARD_MAX_BYTES_HIGHEST: Final = 2
-OLD_FORMATS_HIGHEST: Final = 3
 STORAGE_ERROR_UNKNOWN_HIGHEST: Final = 5
 RACKS_LOWEST: Final = 11
 TOPIC_IDS_LOWEST: Final = 13
@@ -114,6 +116,8 @@ class Fetch:
         else:
             return None
         max_bytes = min(request.max_bytes, self.context.broker.config.fetch_max_bytes)
+        if is_consumer and self.context.broker.apis.quotas.active:
+            max_bytes = self.context.broker.apis.quotas.fetch_max_bytes(self.context, max_bytes)
         params = FetchParams(
             replica_id=self.replica_id,
             replica_epoch=request.replica_state.replica_epoch,
@@ -129,17 +133,28 @@ class Fetch:
             return read_with_negative_limits(replica_manager, params, self.interesting)
         return replica_manager.fetch(params=params, partitions=self.interesting)
 
-    def answer(self, results: list[Result]) -> Message:
+    def answer(self, results: list[Result]) -> Message | NoAnswer:
         """Shape the response and tell the session what it says."""
         leaders = LeaderEndpoints(self.context)
         updates = {key: self._shape(result, leaders) for key, result in zip(self.keys, results, strict=True)}
         updates.update(self.refused)
+        if self.replica_id < 0 and self.context.broker.apis.quotas.active:
+            throttled = throttled_answer(self.context, self.session, updates)
+            if throttled is not None:
+                return throttled
         error_code, session_id, named = self.session.session_answer(
             updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.clock.now_ms()
         )
         if any((key.topic_id, key.topic) == _NO_TOPIC for key in list(named)[:-1]):
             # Kafka compares the name of each topic with the one before; an unknown zero id has none to compare with.
             return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if self.version <= CONVERTED_HIGHEST:
+            try:
+                self._convert(named)
+            except ConversionFailedWhileSending as error:
+                return self.context.disconnect(f"a Fetch answer cannot be sent: {error}")
+            except RecordBatchError:
+                return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
         response = FetchResponse(error_code=error_code, session_id=session_id, responses=_by_topic(named))
         if leaders.nodes and (
             self.replica_id < 0 or self.context.broker.config.behaviour.fetch_endpoints_for_followers
@@ -149,6 +164,21 @@ class Fetch:
                 for node in leaders.nodes.values()
             ]
         return response
+
+    def _convert(self, named: dict[SessionKey, PartitionData]) -> None:
+        """Give an old client its own format. Mirrors maybeConvertFetchedData."""
+        partitions = self.context.broker.replica_manager.partitions
+        for key, data in named.items():
+            hosted = partitions.get(TopicPartition(key.topic, key.partition))
+            if hosted is not None:
+                convert(
+                    data,
+                    version=self.version,
+                    config=hosted.log.config,
+                    first_offset=self.session.partitions[key].fetch_offset,
+                    from_follower=self.replica_id >= 0,
+                    behaviour=self.context.broker.config.behaviour,
+                )
 
     def _open_session(self) -> FetchContext:
         request, version = self.request, self.version
@@ -177,8 +207,6 @@ class Fetch:
         error_code = result.error_code
         if error_code is ErrorCode.KAFKA_STORAGE_ERROR and self.version <= STORAGE_ERROR_UNKNOWN_HIGHEST:
             error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if batches and self.version <= OLD_FORMATS_HIGHEST:
-            return _refused(result.topic_partition.partition, ErrorCode.UNSUPPORTED_VERSION)
         shaped = PartitionData(
             partition_index=result.topic_partition.partition,
             error_code=error_code,
@@ -206,7 +234,8 @@ def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     if results is None:
         return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
     if isinstance(results, Deferred):
-        return results.addCallback(fetch.answer)
+        answered: Deferred[Message | NoAnswer] = results.addCallback(fetch.answer)
+        return answered
     return fetch.answer(results)
 
 

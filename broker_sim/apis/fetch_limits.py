@@ -34,7 +34,9 @@ def read_with_negative_limits(
     results: list[PartitionFetchResult] = []
     for partition in partitions:
         limit = min(left, partition.max_bytes)
-        one = replace(params, max_wait_ms=0, max_bytes=max(1, limit))
+        # Old versions do not get a first batch beyond the limit; a negative one is met before that is looked at.
+        hard = params.hard_max_bytes and limit >= 0
+        one = replace(params, max_wait_ms=0, max_bytes=max(1, limit), hard_max_bytes=hard)
         read = replica_manager.fetch(params=one, partitions=[replace(partition, max_bytes=max(1, limit))])
         assert isinstance(read, list)  # nothing waits for 0 ms
         [result] = read

@@ -146,6 +146,7 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "log.index.interval.bytes",
     "log.index.size.max.bytes",
     "log.initial.task.delay.ms",
+    "log.message.downconversion.enable",
     "log.message.timestamp.after.max.ms",
     "log.message.timestamp.before.max.ms",
     "log.message.timestamp.difference.max.ms",

@@ -31,6 +31,8 @@ class ReleaseBehaviour:
     """The answer to a follower's Fetch has the new leader's endpoint too (KIP-951)."""
     fetch_error_records_null: bool
     """A Fetch that fails as a whole has null records in its partitions (else empty ones)."""
+    fetch_gates_zstd_topics: bool
+    """A topic whose compression.type is zstd answers 76 to Fetch before v10."""
     min_insync_replicas_is_dynamic_default: bool
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
     offline_last_replica_leaves_isr: bool
@@ -66,6 +68,7 @@ _RELEASES: Final = {
         list_offsets_isolation_always_checked=False,
         fetch_endpoints_for_followers=True,
         fetch_error_records_null=True,
+        fetch_gates_zstd_topics=True,
         min_insync_replicas_is_dynamic_default=False,
         offline_last_replica_leaves_isr=False,
         share_coordinator=False,
@@ -88,6 +91,7 @@ _RELEASES: Final = {
         list_offsets_isolation_always_checked=True,
         fetch_endpoints_for_followers=False,
         fetch_error_records_null=False,
+        fetch_gates_zstd_topics=False,
         min_insync_replicas_is_dynamic_default=True,
         offline_last_replica_leaves_isr=True,
         share_coordinator=True,

@@ -138,9 +138,9 @@ class ReplicaLog:
         now_ms: int,
         origin: AppendOrigin = _CLIENT,
     ) -> LogAppendInfo:
-        """Validate one record batch, give it its offset and leader epoch, append it; RecordsRefused otherwise.
+        """Validate a record set, give it its offset and leader epoch, append it; RecordsRefused otherwise.
 
-        A retry of one of the producer's five newest batches is not stored again and answers where it is.
+        One without a whole batch, which only old versions of Produce may carry, is nowhere: offset -1. A retry of one of the producer's five newest batches is not stored again and answers where it is.
         """
         offset = self.log_end_offset
         config = self.config
@@ -153,6 +153,8 @@ class ReplicaLog:
             now_ms=now_ms,
             origin=origin,
         )
+        if batch is None:
+            return LogAppendInfo(-1, -1, -1, self.log_start_offset, 0, False, -1, ())
         # Kafka notes the epoch before it looks at the producer: a refused batch leaves this trace too.
         self.epochs.assign(leader_epoch, offset)
         if batch.size > config.segment_bytes:

@@ -9,7 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.errors import UnsupportedCompressionType, UnwritableRecord
+from protocol_specs.errors import (
+    ConversionFailedWhileSending,
+    RecordBatchError,
+    UnsupportedCompressionType,
+    UnwritableRecord,
+)
 from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_V2, NO_TIMESTAMP, RECORD_BATCH_OVERHEAD, TimestampType
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.message_set_builder import MessageSetBuilder
@@ -62,6 +67,7 @@ def down_convert_for_fetch(
 
     Converted batches come first, the last one cut off where the size ends; what room is left is taken by the beginning
     of a batch that no client can ever have whole. A record set with batches of which none remains is 12 such bytes.
+    Raises what down_convert does for the first, ConversionFailedWhileSending for any later one.
     """
     batches = list(iterate_any(records))
     chunk = next(_chunks(iter(batches), 0, to_magic, first_offset, limit_bytes), None)
@@ -76,6 +82,8 @@ def down_convert_for_fetch(
             chunk = next(rest, None)
         except UnsupportedCompressionType:
             chunk = None
+        except RecordBatchError as error:
+            raise ConversionFailedWhileSending(str(error)) from None
         sent += _overflow_batch(size - len(sent)) if chunk is None else chunk
     return bytes(sent[:size])
 

@@ -155,7 +155,7 @@ def _assign_compressed(
     index = 0
     for header, batch in batches:
         _check_header(header, first, rules)
-        checks = RecordChecks(header, rules)
+        checks = RecordChecks(header, rules, partial=skip_key_value and header.is_compressed)
         for found in _read(header, batch, rules, skip_key_value=skip_key_value):
             if checks.check(found):
                 if header.magic > MAGIC_V0 and rules.to_magic > MAGIC_V0:

@@ -62,6 +62,8 @@ class RecordRules:
     timestamp_before_max_ms: int = NO_LIMIT_MS
     timestamp_after_max_ms: int = NO_LIMIT_MS
     compacted: bool = False
+    topic_partition: str = ""
+    """Named in what is said of a record; without it the text ends before."""
 
 
 def analyze_record_set(
@@ -155,11 +157,13 @@ def refusal_of_client_batch(header: AnyHeader) -> str | None:
 class RecordChecks:
     """The checks of one batch's records against a topic's rules: ask for each record, then `finish`."""
 
-    __slots__ = ("_bad_timestamp", "_header", "_index", "_reasons", "_rules")
+    __slots__ = ("_bad_timestamp", "_header", "_index", "_partial", "_reasons", "_rules")
 
-    def __init__(self, header: AnyHeader, rules: RecordRules) -> None:
+    def __init__(self, header: AnyHeader, rules: RecordRules, *, partial: bool = False) -> None:
+        """Start with the first record; `partial` says that keys and values are skipped, as texts of records tell."""
         self._header = header
         self._rules = rules
+        self._partial = partial
         self._reasons: dict[int, str] = {}
         self._bad_timestamp = False
         self._index = -1
@@ -182,7 +186,8 @@ class RecordChecks:
         else:
             has_key = record.key is not None
         if rules.compacted and not has_key:
-            return self._refuse("Compacted topic cannot accept message without key")
+            where = f" in topic partition {rules.topic_partition}" if rules.topic_partition else ""
+            return self._refuse(f"Compacted topic cannot accept message without key{where}")
         refusal = self._refusal_of_timestamp(record)
         if refusal is None:
             return True
@@ -211,7 +216,8 @@ class RecordChecks:
                 )
             return None
         if self._header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            return "Producer should not set timestamp type to LogAppendTime"
+            text = _text_of(record, partial=self._partial)
+            return f"Invalid timestamp type in message {text}. Producer should not set timestamp type to LogAppendTime."
         return None
 
 
@@ -226,6 +232,18 @@ def expect_one_batch(batches: list[tuple[AnyHeader, memoryview]], source: Compre
     if len(batches) > 1 and (first.magic >= MAGIC_V2 or source is not CompressionCodec.NONE):
         raise InvalidRecord(0, 0, "Compressed outer record has more than one batch")
     return first
+
+
+def _text_of(record: Record | Message, *, partial: bool) -> str:
+    """Write a record as Java's toString does; one of which only the sizes were read says so."""
+    if isinstance(record, Message):
+        return f"of magic {record.header.magic} with offset {record.offset}"
+    kind, none = ("PartialDefaultRecord", -1) if partial else ("DefaultRecord", 0)
+    key_size = none if record.key is None else len(record.key)
+    value_size = none if record.value is None else len(record.value)
+    return (
+        f"{kind}(offset={record.offset}, timestamp={record.timestamp}, key={key_size} bytes, value={value_size} bytes)"
+    )
 
 
 def _other_magic(message: Message, header: AnyHeader) -> str:

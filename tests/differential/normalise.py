@@ -97,11 +97,10 @@ class Normaliser:
                 end += len(view)
         except (CorruptRecordBatch, UnsupportedMagic):
             pass
-        if end == len(data):
-            return shown
+        rest = data[end:]
         # What fills a converted set up is as long as the compressor leaves room for.
-        filled = compressed and data[end:].startswith(OVERFLOW_OFFSET)
-        return [*shown, {"rest": "<filled up>" if filled else data[end:].hex()}]
+        filled = compressed and rest[: len(OVERFLOW_OFFSET)] == OVERFLOW_OFFSET[: len(rest)]
+        return [*shown, *([{"rest": rest.hex()}] if rest and not filled else [])]
 
 
 def _time(value: int) -> int | str:

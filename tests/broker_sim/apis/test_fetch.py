@@ -182,12 +182,6 @@ def test_a_follower_serves_consumers_from_version_11_on(bench: Callable[..., Any
     assert told(api.ask(fetch((0, 0)), 11, broker_id=follower)) == [(0, 0, 0)]
 
 
-def test_records_that_need_an_old_format_are_refused_by_name(bench: Callable[..., Any]) -> None:
-    api = filled(bench, release="3.7.2")
-    assert told(api.ask(fetch((0, 0)), 3)) == [(0, ErrorCode.UNSUPPORTED_VERSION, 0)]
-    assert told(api.ask(fetch((0, 6)), 3)) == [(0, 0, 0)]
-
-
 def test_a_session_is_opened_continued_and_closed(bench: Callable[..., Any]) -> None:
     api = filled(bench)
     opened = api.ask(fetch((0, 6), (1, 2), (9, 0), session_epoch=0), 12)

@@ -37,7 +37,7 @@ def every_version_at_the_end_of_the_log(probe: Probe) -> None:
             probe.ask(fetch(topic, wanted(), topic_id=topic_id), version)
 
 
-@case(releases=("3.7.2",), accepted={"3.7.2": "old record formats come with a later issue"})
+@case(releases=("3.7.2",))
 def versions_of_old_formats(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"), batch(b"b", b"c"))

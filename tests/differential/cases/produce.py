@@ -315,7 +315,7 @@ def versions_of_old_formats(probe: Probe) -> None:
     read_back(probe, topic)
 
 
-@case(releases=("3.7.2",), accepted={"3.7.2": "old record formats come with a later issue"})
+@case(releases=("3.7.2",))
 def old_formats(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(3):

@@ -1,0 +1,61 @@
+"""What an old Fetch gets of a log in a newer format. Mirrors KafkaApis.maybeConvertFetchedData.
+
+Versions 0 and 1 know messages of magic 0, versions 2 and 3 those of magic 1; all below 10 know nothing of zstd.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import UnsupportedCompressionType
+from protocol_specs.records.down_conversion import down_convert_for_fetch
+
+if TYPE_CHECKING:
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from broker_sim.config.topic_config import TopicConfig
+    from protocol_specs.messages.fetch import PartitionData
+
+__all__ = ["CONVERTED_HIGHEST", "convert"]
+
+CONVERTED_HIGHEST: Final = 9
+"""The last version for which anything has to be looked at."""
+MAGIC_V0_HIGHEST: Final = 1
+MAGIC_V1_HIGHEST: Final = 3
+
+
+def convert(
+    data: PartitionData,
+    *,
+    version: int,
+    config: TopicConfig,
+    first_offset: int,
+    from_follower: bool,
+    behaviour: ReleaseBehaviour,
+) -> None:
+    """Convert one partition's answer in place, or replace it by an error; the log's own error does not matter then.
+
+    Raises a RecordBatchError for records that the old format cannot hold.
+    """
+    if behaviour.fetch_gates_zstd_topics and config.compression_type == "zstd":
+        _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    elif version <= MAGIC_V1_HIGHEST and not from_follower and not config.values.get("message.downconversion.enable"):
+        _refuse(data, ErrorCode.UNSUPPORTED_VERSION)
+    elif version <= MAGIC_V1_HIGHEST and data.records:
+        records = data.records
+        try:
+            data.records = down_convert_for_fetch(
+                b"".join(records) if isinstance(records, list) else records,
+                to_magic=0 if version <= MAGIC_V0_HIGHEST else 1,
+                first_offset=first_offset,
+            )
+        except UnsupportedCompressionType:
+            _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+
+
+def _refuse(data: PartitionData, error_code: ErrorCode) -> None:
+    """Mirrors FetchResponse.partitionResponse, whose records are null."""
+    data.error_code = error_code
+    data.high_watermark = data.last_stable_offset = data.log_start_offset = -1
+    data.aborted_transactions = []
+    data.records = None

@@ -1,0 +1,152 @@
+"""Any produced record set on its way into a log: other formats, other codecs, several batches, and every refusal.
+
+Mirrors UnifiedLog.append up to LogValidator: what protocol_specs says of the bytes becomes what the log stores, one
+batch of magic 2 (since the inter-broker protocol 3.0 `message.format.version` says nothing else), or the answer's
+error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.log.append_results import AppendOrigin, RecordError, RecordsRefused
+from broker_sim.log.stored_batch import StoredBatch
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import DecompressionLimitExceeded, RecordBatchError, RecordsRejected, TimestampsRejected
+from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2, MIN_BATCH_LENGTH, peek_header
+from protocol_specs.records.compression import CompressionCodec
+from protocol_specs.records.offset_assignment import AssignmentRules, validate_and_assign_offsets
+from protocol_specs.records.record_validation import analyze_record_set
+
+if TYPE_CHECKING:
+    from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.topic_partition import TopicPartition
+
+__all__ = ["DECOMPRESSED_BATCH_LIMIT_BYTES", "assign_offset", "target_codec"]
+
+DECOMPRESSED_BATCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
+"""What one compressed batch may grow to; Kafka has no such limit but its heap. Beyond it: MESSAGE_TOO_LARGE."""
+
+_SHOWN_RECORD_ERRORS: Final = 3
+_SHORTEST_BATCH_BYTES: Final = LOG_OVERHEAD + MIN_BATCH_LENGTH
+_WITHOUT_LOG_START_OFFSET: Final = (ErrorCode.CORRUPT_MESSAGE, ErrorCode.MESSAGE_TOO_LARGE)
+"""The errors whose answer has log start offset -1. Mirrors ReplicaManager.appendToLocalLog."""
+
+
+def assign_offset(
+    records: memoryview,
+    *,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    origin: AppendOrigin,
+) -> StoredBatch | None:
+    """The record set as one stored batch; None where it holds no whole batch, which Kafka appends without a word.
+
+    Raises RecordsRefused by Kafka's rules, in their order.
+    """
+    from_client = origin is AppendOrigin.CLIENT
+    _refuse_shortest_batch(records, from_client=from_client)
+    rules = AssignmentRules(
+        now_ms=now_ms,
+        timestamp_type=config.timestamp_type,
+        timestamp_before_max_ms=config.message_timestamp_before_max_ms,
+        timestamp_after_max_ms=config.message_timestamp_after_max_ms,
+        compacted=config.compact,
+        topic_partition=str(topic_partition),
+        target_codec=target_codec(config),
+        level=_level(config),
+        partition_leader_epoch=leader_epoch,
+        from_client=from_client,
+        limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES,
+    )
+    try:
+        info = analyze_record_set(records, from_client=from_client, max_batch_bytes=config.max_message_bytes)
+        if not info.valid_bytes:
+            return None
+        # Bytes after the last whole batch are dropped without a word, as trimInvalidBytes does.
+        data = validate_and_assign_offsets(records[: info.valid_bytes], offset=offset, rules=rules).records
+    except RecordsRejected as error:
+        raise _rejected(error) from None
+    except DecompressionLimitExceeded as error:
+        raise _refused(ErrorCode.MESSAGE_TOO_LARGE, str(error)) from None
+    except RecordBatchError as error:
+        raise _refused(error.error_code, f"{error} in topic partition {topic_partition}") from None
+    if len(data) > config.max_message_bytes:
+        reason = (
+            f"Message batch size is {len(data)} bytes in append to partition {topic_partition} "
+            f"which exceeds the maximum configured size of {config.max_message_bytes}."
+        )
+        raise _refused(ErrorCode.MESSAGE_TOO_LARGE, reason)
+    return _stored(data)
+
+
+def target_codec(config: TopicConfig) -> CompressionCodec | None:
+    """The codec that the topic stores, None for the producer's. Mirrors BrokerCompressionType.targetCompression."""
+    name = config.compression_type
+    if name == "producer":
+        return None
+    return CompressionCodec.NONE if name == "uncompressed" else CompressionCodec.for_name(name)
+
+
+def _level(config: TopicConfig) -> int | None:
+    """The level of the topic's own codec; what keeps the producer's is written at the default."""
+    levels = {
+        "gzip": config.compression_gzip_level,
+        "lz4": config.compression_lz4_level,
+        "zstd": config.compression_zstd_level,
+    }
+    return levels.get(config.compression_type)
+
+
+def _refuse_shortest_batch(records: memoryview, *, from_client: bool) -> None:
+    """Kafka reads base and last offset before it looks at the size; the shortest frame ends within the last offset."""
+    if len(records) < _SHORTEST_BATCH_BYTES or records[MAGIC_OFFSET] != MAGIC_V2:
+        return
+    if int.from_bytes(records[8:LOG_OVERHEAD], "big", signed=True) != MIN_BATCH_LENGTH:
+        return
+    if from_client and any(records[:8]):
+        raise _refused(ErrorCode.INVALID_RECORD, "the base offset of a produced batch should be 0")
+    raise _refused(ErrorCode.UNKNOWN_SERVER_ERROR, "a batch ends before its last offset delta")
+
+
+def _refused(error_code: ErrorCode, reason: str) -> RecordsRefused:
+    known = error_code not in _WITHOUT_LOG_START_OFFSET
+    return RecordsRefused(error_code, reason, log_start_offset_known=known)
+
+
+def _rejected(error: RecordsRejected) -> RecordsRefused:
+    """What the answer says of refused records (KIP-467). Mirrors LogValidator.processRecordErrors."""
+    errors = [RecordError(batch_index=index, message=reason) for index, reason in error.reasons.items()]
+    if isinstance(error, TimestampsRejected):
+        message = "One or more records have been rejected due to invalid timestamp"
+    else:
+        shown = ", ".join(
+            f"RecordError(batchIndex={each.batch_index}, message='{each.message}')"
+            for each in errors[:_SHOWN_RECORD_ERRORS]
+        )
+        message = (
+            f"One or more records have been rejected due to {len(errors)} record errors in total, "
+            f"and only showing the first three errors at most: [{shown}]"
+        )
+    return RecordsRefused(error.error_code, message, message=message, record_errors=errors)
+
+
+def _stored(data: bytes) -> StoredBatch:
+    header = peek_header(data)
+    return StoredBatch(
+        data,
+        header.base_offset,
+        header.last_offset,
+        header.partition_leader_epoch,
+        header.max_timestamp,
+        len(data),
+        header.records_count,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.is_control,
+        header.is_transactional,
+    )
