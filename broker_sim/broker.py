@@ -13,6 +13,8 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.kafka_apis import KafkaApis
 from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
 from broker_sim.clock import BrokerClock
+from broker_sim.config.broker_loggers import BrokerLoggers
+from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
 from broker_sim.controller.metadata_image import MetadataImage
 from broker_sim.controller.producer_ids import ProducerIdManager
@@ -62,6 +64,7 @@ class Broker:
     ) -> None:
         self.id = broker_id
         self.config = config
+        self._static_config = config
         self.release = releases.get(config.release)
         self.reactor = reactor
         self.links = links
@@ -84,6 +87,10 @@ class Broker:
         self._boot_parts()
 
     def _boot_parts(self) -> None:
+        self.dynamic_config = DynamicBrokerConfig(self._static_config, self.id)
+        self.dynamic_config.subscribe(self._reconfigure)
+        self.loggers = BrokerLoggers(self._static_config.release)
+        self.config = self._static_config
         self.metadata_cache = MetadataCache(MetadataImage.empty(self.cluster_id))
         self.lifecycle = BrokerLifecycle(
             host=self,
@@ -255,8 +262,14 @@ class Broker:
     def _publish(self, image: MetadataImage) -> None:
         old = self.metadata_cache.image
         self.metadata_cache.image = image
+        self.dynamic_config.apply(image)
         self.replica_manager.apply_image(old, image)
         self._image_applied()
+
+    def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
+        self.config = new
+        self.replica_manager.config = new
+        self.storage.reconfigure(new)
 
     def _epoch(self) -> int:
         return self.lifecycle.epoch

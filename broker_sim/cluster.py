@@ -16,6 +16,7 @@ from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
 from broker_sim.controller.cluster_control import ClusterControl
+from broker_sim.controller.config_control import ConfigControl
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.controller.partition_control import PartitionControl
@@ -82,6 +83,7 @@ class Cluster:
         self.controller = Controller(
             reactor=reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
+        ConfigControl(self.controller)
         TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
         PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
         ClusterControl(self.controller, config=self.config, broker_ids=range(1, brokers + 1))

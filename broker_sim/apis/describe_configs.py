@@ -8,11 +8,11 @@ ConfigHelper.describeConfigs.
 from __future__ import annotations
 
 import re
-from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.config_entries import ConfigDescriber, ConfigSource
+from broker_sim.config.config_resource import ResourceType
 from broker_sim.controller.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_configs import (
@@ -35,16 +35,6 @@ _MALFORMED: Final = (
     "incompatible broker. See the broker logs for more details."
 )
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-
-
-class ResourceType(IntEnum):
-    """What has configurations. Mirrors ConfigResource.Type."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
 
 
 class _Refused(Exception):
@@ -84,22 +74,27 @@ class _Resource:
         if not self.name:
             raise _Refused("Broker id must not be empty")
         self._expect_this_broker("")
-        root = DescribeConfigsResourceResult(
-            name="root", value="INFO", read_only=False, config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
-        )
-        return [root] if not self.keys or root.name in self.keys else []
+        return [
+            DescribeConfigsResourceResult(
+                name=name, value=level, config_source=ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG, documentation=""
+            )
+            for name, level in self.broker.loggers
+            if not self.keys or name in self.keys
+        ]
 
     def client_metrics(self) -> Sequence[DescribeConfigsResourceResult]:
         if not self.name:
             raise _Refused("Client metrics subscription name must not be empty")
-        return self.describer.client_metrics(self.keys)
+        image = self.broker.metadata_cache.image
+        return self.describer.client_metrics(image.config_of(ResourceType.CLIENT_METRICS, self.name), self.keys)
 
     def group(self) -> Sequence[DescribeConfigsResourceResult]:
         if not self.broker.config.behaviour.describes_groups:
             raise _Refused(_MALFORMED)
         if not self.name:
             raise _Refused("Group name must not be empty")
-        return self.describer.group(self.keys)
+        image = self.broker.metadata_cache.image
+        return self.describer.group(image.config_of(ResourceType.GROUP, self.name), self.keys)
 
     def _expect_this_broker(self, alternative: str) -> None:
         if not _INTEGER.fullmatch(self.name) or not -(2**31) <= int(self.name) < 2**31:

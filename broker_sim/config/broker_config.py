@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from twisted.logger import Logger
 
+from broker_sim.config.config_names import base_name, replaced_by
 from broker_sim.config.definitions import ConfigValue, broker_definitions
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.values import parse_value
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _log = Logger()
-_NOT_ATTRIBUTES: Final = {"behaviour", "overrides", "values"}
+_NOT_ATTRIBUTES: Final = {"behaviour", "dynamic_defaults", "dynamic_own", "overrides", "static", "values"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,14 @@ class BrokerConfig:
 
     behaviour: ReleaseBehaviour
     overrides: Mapping[str, str]
-    """What was given, as text; everything else is the release's default."""
+    """What is set, as text, wherever it is set; everything else is the release's default."""
     values: Mapping[str, ConfigValue]
+    static: Mapping[str, str]
+    """What was given in the broker's file."""
+    dynamic_defaults: Mapping[str, str]
+    """What is set dynamically for all brokers, names that the release does not know among it (KIP-226)."""
+    dynamic_own: Mapping[str, str]
+    """What is set dynamically for this broker."""
 
     auto_create_topics_enable: bool
     auto_leader_rebalance_enable: bool
@@ -77,12 +84,47 @@ class BrokerConfig:
                 raise ConfigError(msg + nearest(name, definitions))
             values[name] = parse_value(definition, text)
         named = {name: values[name.replace("_", ".")] for name in _ATTRIBUTES}
-        config = cls(behaviour=behaviour, overrides=dict(overrides), values=values, **named)  # type: ignore[arg-type]
+        given = dict(overrides)
+        config = cls(
+            behaviour=behaviour,
+            overrides=given,
+            values=values,
+            static=given,
+            dynamic_defaults={},
+            dynamic_own={},
+            **named,  # type: ignore[arg-type]
+        )
         if config.without_effect:
             _log.warn(
                 "These configurations have no effect in the simulator: {names}", names=", ".join(config.without_effect)
             )
         return config
+
+    def with_dynamic(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> Self:
+        """The same broker with these dynamic configurations alone: its own go before everybody's, both before the file.
+
+        ConfigValueError for a value that cannot be. Mirrors DynamicBrokerConfig.updateCurrentConfig.
+        """
+        definitions = broker_definitions(self.release)
+        overrides = dict(self.static)
+        for dynamic in (defaults, own):
+            for name, text in dynamic.items():
+                if base_name(name) in definitions:
+                    for synonym in replaced_by(name):
+                        overrides.pop(synonym, None)
+                    overrides[name] = text
+        values = dict(_defaults(self.release))
+        for name, text in overrides.items():
+            values[name] = parse_value(definitions[base_name(name)], text)
+        named = {name: values[name.replace("_", ".")] for name in _ATTRIBUTES}
+        return replace(
+            self,
+            overrides=overrides,
+            values=values,
+            dynamic_defaults=dict(defaults),
+            dynamic_own=dict(own),
+            **named,  # type: ignore[arg-type]
+        )
 
     def __getitem__(self, name: str) -> ConfigValue:
         """The typed value of a configuration that the release knows."""
@@ -115,6 +157,11 @@ def _without_listener(name: str) -> str:
         if rest in _PER_LISTENER:
             return rest
     return name
+
+
+def acts_on(name: str) -> bool:
+    """Whether something in the simulator reads this configuration."""
+    return name in _ACTED_ON
 
 
 def _defaults(release: str) -> dict[str, ConfigValue]:

@@ -1,8 +1,8 @@
 """How CreateTopics and DescribeConfigs show configurations: value, source, synonyms. Mirrors ConfigHelper and
 KafkaConfigSchema.
 
-A value comes from the first of: the topic, the broker's dynamic configuration, the cluster's (`min.insync.replicas`
-of a new 4.x cluster), the broker's file, the default.
+A value comes from the first of: the topic (group, subscription), the broker's dynamic configuration, that of all
+brokers, the broker's file, the default.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_sim.config.broker_config_validation import QUOTAS
+from broker_sim.config.config_names import base_name, synonyms_of
 from broker_sim.config.definitions import (
     ConfigDefinition,
     broker_definitions,
@@ -38,6 +40,8 @@ class ConfigSource(IntEnum):
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
     DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
 
 
 class _Synonym(NamedTuple):
@@ -46,13 +50,7 @@ class _Synonym(NamedTuple):
     source: ConfigSource
 
 
-_SYNONYM_GROUPS: Final = (
-    ("log.roll.ms", "log.roll.hours"),
-    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-    ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
-    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-)
-_MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+_UNKNOWN_TYPE: Final = 0
 
 
 def created_topic_entries(overrides: Mapping[str, str], config: BrokerConfig) -> list[CreatableTopicConfigs]:
@@ -75,29 +73,22 @@ def created_topic_entries(overrides: Mapping[str, str], config: BrokerConfig) ->
 
 
 def _inherited(definition: ConfigDefinition, config: BrokerConfig) -> tuple[str | None, ConfigSource]:
-    for synonym in definition.synonyms:
-        dynamic = dynamic_defaults(config).get(synonym.name)
-        if dynamic is not None:
-            return dynamic, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
-        if synonym.name in config.overrides:
-            text = config.overrides[synonym.name]
-            if synonym.times != 1:
-                text = str(int(text) * synonym.times)
-            return text, ConfigSource.STATIC_BROKER_CONFIG
+    for texts, source in (
+        (config.dynamic_own, ConfigSource.DYNAMIC_BROKER_CONFIG),
+        (config.dynamic_defaults, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        (config.static, ConfigSource.STATIC_BROKER_CONFIG),
+    ):
+        for synonym in definition.synonyms:
+            if synonym.name in texts:
+                text = texts[synonym.name]
+                return (text if synonym.times == 1 else str(int(text) * synonym.times)), source
     return render_value(definition, definition.default), ConfigSource.DEFAULT_CONFIG
-
-
-def dynamic_defaults(config: BrokerConfig) -> dict[str, str]:
-    """The cluster-wide dynamic configuration, as text."""
-    if config.behaviour.min_insync_replicas_is_dynamic_default:
-        return {_MIN_INSYNC_REPLICAS: str(config.min_insync_replicas)}
-    return {}
 
 
 class ConfigDescriber:
     """Describes what one broker knows. `identity` is the part of its file that the cluster wrote: ids, listeners."""
 
-    __slots__ = ("_config", "_documentation", "_static", "_synonyms")
+    __slots__ = ("_config", "_documentation", "_identity", "_layers", "_synonyms")
 
     def __init__(
         self,
@@ -108,7 +99,12 @@ class ConfigDescriber:
         include_documentation: bool,
     ) -> None:
         self._config = config
-        self._static = {**identity, **config.overrides}
+        self._layers: tuple[tuple[Mapping[str, str], ConfigSource], ...] = (
+            (config.dynamic_own, ConfigSource.DYNAMIC_BROKER_CONFIG),
+            (config.dynamic_defaults, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+            ({**identity, **config.static}, ConfigSource.STATIC_BROKER_CONFIG),
+        )
+        self._identity = identity
         self._synonyms = include_synonyms
         self._documentation = include_documentation
 
@@ -127,45 +123,61 @@ class ConfigDescriber:
         return entries
 
     def broker(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """All, or the asked, configurations of this broker."""
+        """All, or the asked, configurations of this broker; those that it does not know go last."""
         definitions = broker_definitions(self._config.release)
-        dynamic = dynamic_defaults(self._config)
         entries = []
         for name in self._names("broker", keys):
             definition = definitions[name]
-            value = dynamic.get(name, self._static.get(name))
+            value: str | None = self._identity.get(name)
             if value is None or name in self._config.overrides:
                 value = render_value(definition, self._config[name])
             if definition.sensitive:
                 value = None
             entries.append(self._entry(definition, value, self._broker_synonyms(name), read_only=definition.read_only))
-        return entries
+        asked = list(keys or ())
+        given = dict.fromkeys([*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own])
+        others = [name for name in given if name not in definitions and (not asked or name in asked)]
+        return entries + [self._unknown(name, self._broker_synonyms(name)) for name in others]
 
     def cluster_default(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
         """What is set dynamically for all brokers: the resource with the empty name."""
         definitions = broker_definitions(self._config.release)
-        asked = None if keys is None else list(keys)
-        return [
-            self._entry(
-                definitions[name],
-                value,
-                [_Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)],
-                read_only=False,
-            )
-            for name, value in dynamic_defaults(self._config).items()
-            if not asked or name in asked
-        ]
+        asked = list(keys or ())
+        entries = []
+        for name, value in self._config.dynamic_defaults.items():
+            if asked and name not in asked:
+                continue
+            definition = definitions.get(name)
+            source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+            synonyms = [each for each in self._broker_synonyms(name) if each.source is source]
+            if definition is None:
+                entries.append(self._unknown(name, synonyms))
+            else:
+                shown = None if definition.sensitive else value
+                entries.append(self._entry(definition, shown, synonyms, read_only=definition.read_only))
+        return entries
 
-    def client_metrics(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """The defaults of a subscription that nobody has made; 3.x lists nothing then."""
+    def client_metrics(
+        self, overrides: Mapping[str, str], keys: Iterable[str] | None
+    ) -> list[DescribeConfigsResourceResult]:
+        """A subscription with these configurations; 3.x lists these alone, and whatever was asked for."""
         definitions = client_metrics_definitions(self._config.release)
-        return [
-            self._entry(definitions[name], render_value(definitions[name], definitions[name].default), [])
-            for name in self._names("client_metrics", keys)
-        ]
+        source = ConfigSource.CLIENT_METRICS_CONFIG
+        if not self._config.behaviour.describes_groups:
+            return [
+                DescribeConfigsResourceResult(name=name, value=value, config_source=source, documentation="")
+                for name, value in overrides.items()
+            ]
+        entries = []
+        for name in self._names("client_metrics", keys):
+            definition = definitions[name]
+            value = overrides.get(name, render_value(definition, definition.default))
+            synonyms = [_Synonym(name, value, source)] if name in overrides else []
+            entries.append(self._entry(definition, value, synonyms))
+        return entries
 
-    def group(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """The defaults of a group without configurations of its own."""
+    def group(self, overrides: Mapping[str, str], keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
+        """A group with these configurations; the rest comes from the broker."""
         definitions = group_definitions(self._config.release)
         entries = []
         for name in self._names("group", keys):
@@ -177,6 +189,9 @@ class ConfigDescriber:
                 value = synonyms[0].value if synonyms else value
             else:
                 synonyms = [_Synonym(broker_name, value, ConfigSource.DEFAULT_CONFIG)]
+            if name in overrides:
+                value = overrides[name]
+                synonyms.insert(0, _Synonym(name, value, ConfigSource.GROUP_CONFIG))
             entries.append(self._entry(definition, value, synonyms))
         return entries
 
@@ -188,28 +203,48 @@ class ConfigDescriber:
 
     def _broker_synonyms(self, name: str) -> list[_Synonym]:
         """A broker configuration and its other names by precedence of source, from the first that has its own name."""
-        names = next((group for group in _SYNONYM_GROUPS if name in group), (name,))
+        names = synonyms_of(name)
         definitions = broker_definitions(self._config.release)
-        dynamic = dynamic_defaults(self._config)
-        found: list[_Synonym] = []
-        for source in (
-            ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG,
-            ConfigSource.STATIC_BROKER_CONFIG,
-            ConfigSource.DEFAULT_CONFIG,
-        ):
-            for other in names:
-                definition = definitions.get(other)
-                if source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG:
-                    value = dynamic.get(other)
-                elif source is ConfigSource.STATIC_BROKER_CONFIG:
-                    value = self._static.get(other)
-                else:
-                    value = None if definition is None else render_value(definition, definition.default)
-                if value is not None:
-                    hidden = definition is not None and definition.sensitive
-                    found.append(_Synonym(other, None if hidden else value, source))
+        hidden = self._is_hidden(name)
+        found = [
+            _Synonym(other, None if hidden else texts[other], source)
+            for texts, source in self._layers
+            for other in names
+            if other in texts
+        ]
+        for other in names:
+            definition = definitions.get(other)
+            value = None if definition is None else render_value(definition, definition.default)
+            if value is not None:
+                found.append(_Synonym(other, None if hidden else value, ConfigSource.DEFAULT_CONFIG))
         first = next((index for index, synonym in enumerate(found) if synonym.name == name), len(found))
         return found[first:]
+
+    def _is_hidden(self, name: str) -> bool:
+        """Whether a value is kept from those who ask: passwords, and whatever nobody knows the type of."""
+        if name in QUOTAS:
+            return False
+        definition = broker_definitions(self._config.release).get(base_name(name))
+        return definition is None or definition.sensitive
+
+    def _unknown(self, name: str, synonyms: list[_Synonym]) -> DescribeConfigsResourceResult:
+        """A configuration of a listener, or of no part of Kafka: shown as what it stands in for, and read-only."""
+        definition = broker_definitions(self._config.release).get(base_name(name))
+        kind: int = _UNKNOWN_TYPE if definition is None else definition.type
+        return DescribeConfigsResourceResult(
+            name=name,
+            value=synonyms[0].value if synonyms else None,
+            read_only=True,
+            config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
+            is_sensitive=self._is_hidden(name),
+            synonyms=self._shown(synonyms),
+            config_type=kind,
+            documentation=None,
+        )
+
+    def _shown(self, synonyms: list[_Synonym]) -> list[DescribeConfigsSynonym]:
+        asked = synonyms if self._synonyms else []
+        return [DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source) for each in asked]
 
     def _entry(
         self, definition: ConfigDefinition, value: str | None, synonyms: list[_Synonym], *, read_only: bool = False
@@ -220,10 +255,7 @@ class ConfigDescriber:
             read_only=read_only,
             config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
             is_sensitive=definition.sensitive,
-            synonyms=[
-                DescribeConfigsSynonym(name=synonym.name, value=synonym.value, source=synonym.source)
-                for synonym in (synonyms if self._synonyms else ())
-            ],
+            synonyms=self._shown(synonyms),
             config_type=definition.type,
             documentation=_documentation(definition) if self._documentation else None,
         )

@@ -49,6 +49,12 @@ class ReleaseBehaviour:
     """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool
     """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
+    scala_collections_in_messages: bool
+    """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
+    unknown_list_is_server_error: bool
+    """Appending to a broker configuration that nobody knows is -1 (else refused by name)."""
+    knows_cordoned_directories: bool
+    """Brokers have cordoned.log.dirs, which must be among their directories."""
     features_change_all_or_nothing: bool
     """UpdateFeatures changes all features or none, and answers one error at the top (else one for each feature)."""
     unregistration_explains: bool
@@ -77,6 +83,9 @@ _RELEASES: Final = {
         cluster_metadata_creation_is_invalid=False,
         lists_refuse_empty_items=False,
         describes_groups=False,
+        scala_collections_in_messages=True,
+        unknown_list_is_server_error=True,
+        knows_cordoned_directories=False,
         features_change_all_or_nothing=False,
         unregistration_explains=False,
         telemetry_is_decompressed=False,
@@ -100,6 +109,9 @@ _RELEASES: Final = {
         cluster_metadata_creation_is_invalid=True,
         lists_refuse_empty_items=True,
         describes_groups=True,
+        scala_collections_in_messages=False,
+        unknown_list_is_server_error=False,
+        knows_cordoned_directories=True,
         features_change_all_or_nothing=True,
         unregistration_explains=True,
         telemetry_is_decompressed=True,

@@ -11,6 +11,7 @@ from broker_sim.errors import ConfigError
 
 _VERSION_NAMES: Final = ("message.format.version", "log.message.format.version", "inter.broker.protocol.version")
 _THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+_NEVER_EMPTY: Final = ("listeners",)
 _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
@@ -33,6 +34,8 @@ class ConfigValueError(ConfigError):
 def parse_value(definition: ConfigDefinition, text: str) -> ConfigValue:
     """The typed and validated value of a text; ConfigValueError otherwise."""
     value = _parse(definition, text)
+    if isinstance(value, list) and definition.empty_items_refused and definition.name not in _THROTTLED_NAMES:
+        value = _distinct(definition, value)
     _check_range(definition, value)
     _check_choice(definition, value)
     return value
@@ -67,6 +70,19 @@ def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
     if kind is ConfigType.PASSWORD:
         return text
     return trimmed
+
+
+def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
+    """As 4.x takes lists: no empty items, and each item once (KIP-1161)."""
+    for item in items:
+        if not item:
+            msg = f"Configuration '{definition.name}' values must not be empty."
+            raise ConfigError(msg)
+        _check_item(definition, item)
+    if not items and definition.name in _NEVER_EMPTY:
+        msg = f"Configuration '{definition.name}' must not be empty. Valid values include: any non-empty value"
+        raise ConfigError(msg)
+    return list(dict.fromkeys(items))
 
 
 def _integer(definition: ConfigDefinition, text: str) -> int:
@@ -116,11 +132,12 @@ def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
             raise ConfigValueError(definition.name, value, f"String must be one of: {', '.join(definition.one_of)}")
     if definition.list_of and isinstance(value, list):
         for item in value:
-            if definition.empty_items_refused and not item:
-                msg = f"Configuration '{definition.name}' values must not be empty."
-                raise ConfigError(msg)
-            if item not in definition.list_of:
-                raise ConfigValueError(definition.name, item, f"String must be one of: {', '.join(definition.list_of)}")
+            _check_item(definition, item)
+
+
+def _check_item(definition: ConfigDefinition, item: str) -> None:
+    if definition.list_of and item not in definition.list_of:
+        raise ConfigValueError(definition.name, item, f"String must be one of: {', '.join(definition.list_of)}")
 
 
 def _check_version(definition: ConfigDefinition, value: ConfigValue) -> None:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
 
+from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
 from broker_sim.controller.alter_partition import answer_alter_partition
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
+from broker_sim.controller.config_control import initial_configs
 from broker_sim.controller.controller_messages import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -56,7 +58,8 @@ class Controller:
     def __init__(self, *, reactor: IReactor, journal: Journal, config: BrokerConfig, cluster_id: str) -> None:
         self._reactor = reactor
         self._journal = journal
-        self._config = config
+        self._dynamic_config = DynamicBrokerConfig(config, None)
+        self._dynamic_config.subscribe(self._reconfigure)
         self.image = MetadataImage.empty(cluster_id)
         self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
         self._elr_enabled = config.behaviour.offline_last_replica_leaves_isr
@@ -65,7 +68,7 @@ class Controller:
         self._waiting: dict[int, tuple[MetadataLogRequest, Deferred[MetadataLogResponse]]] = {}
         self._fetched: dict[int, tuple[int, int]] = {}
         self._publish_call: IDelayedCall | None = None
-        self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
+        self._topic_configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
         interval_s = config["leader.imbalance.check.interval.seconds"]
         assert isinstance(interval_s, int)
         self._rebalance = RepeatingCall(reactor, interval_s * 1000, self.elect_preferred_leaders)
@@ -80,6 +83,14 @@ class Controller:
         if self._publish_call is not None:
             self._publish_call.cancel()
             self._publish_call = None
+
+    @property
+    def config(self) -> BrokerConfig:
+        """Its file, and what is set for all brokers."""
+        return self._dynamic_config.current
+
+    def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
+        self._topic_configs.clear()
 
     # Changes -------------------------------------------------------------------------------------------------
 
@@ -104,6 +115,7 @@ class Controller:
         if image is old:
             return
         self.image = image.with_version(old.version + 1)
+        self._dynamic_config.apply(self.image)
         note_changes(self._journal, old, self.image, frozenset(unclean))
         # One hop for all that this turn commits: brokers then see it together, and nobody is called back from within.
         if self._publish_call is None:
@@ -121,7 +133,7 @@ class Controller:
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
         """Commit a whole cluster at once, its brokers registered and unfenced: how a cluster starts in no time."""
         version = self.image.version + 1
-        image = self.image.with_topics(topics)
+        image = self.image.with_topics(topics).with_configs(initial_configs(self.config))
         for broker in brokers:
             image = image.with_broker(replace(broker, epoch=version, fenced=False))
             self._sessions.register(broker.id, version)
@@ -302,9 +314,9 @@ class Controller:
     def topic_config(self, topic: TopicImage) -> TopicConfig:
         """The topic's configuration as the controller resolves it."""
         key = tuple(sorted(topic.configs.items()))
-        config = self._configs.get(key)
+        config = self._topic_configs.get(key)
         if config is None:
-            config = self._configs[key] = TopicConfig.resolve(topic.configs, self._config)
+            config = self._topic_configs[key] = TopicConfig.resolve(topic.configs, self.config)
         return config
 
     def _without(

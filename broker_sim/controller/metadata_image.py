@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.config_resource import ConfigResource, ResourceType
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
+    from broker_sim.config.config_resource import ConfigRecord
     from broker_sim.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1
@@ -90,6 +92,8 @@ class MetadataImage:
     brokers: Mapping[int, BrokerRegistration]
     topics: Mapping[str, TopicImage]
     topics_by_id: Mapping[bytes, TopicImage]
+    configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
+    """What is set on brokers, groups and client metrics; a resource without any is not there."""
     finalized_features: Mapping[str, int] = field(default_factory=dict)
     client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
 
@@ -108,6 +112,38 @@ class MetadataImage:
         if image is None or not 0 <= partition < len(image.partitions):
             return None
         return image.partitions[partition]
+
+    def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """What is set on a resource, of a topic too; empty when nothing is."""
+        if resource_type == ResourceType.TOPIC:
+            topic = self.topics.get(name)
+            return {} if topic is None else topic.configs
+        return self.configs.get(ConfigResource(resource_type, name), {})
+
+    def with_configs(self, records: Iterable[ConfigRecord]) -> MetadataImage:
+        """Set and take away configurations. Mirrors ConfigurationsDelta; a topic must exist."""
+        configs = dict(self.configs)
+        topics: dict[str, TopicImage] = {}
+        for record in records:
+            resource = record.resource
+            topic = None
+            if resource.type == ResourceType.TOPIC:
+                topic = topics.get(resource.name) or self.topics[resource.name]
+                changed = dict(topic.configs)
+            else:
+                changed = dict(configs.get(resource, {}))
+            if record.value is None:
+                changed.pop(record.name, None)
+            else:
+                changed[record.name] = record.value
+            if topic is not None:
+                topics[resource.name] = replace(topic, configs=changed)
+            elif changed:
+                configs[resource] = changed
+            else:
+                configs.pop(resource, None)
+        image = self.with_topics(list(topics.values())) if topics else self
+        return replace(image, configs=configs)
 
     def alive_brokers(self) -> list[BrokerRegistration]:
         """Every broker that is not fenced, in the order of registration: what Metadata answers list."""

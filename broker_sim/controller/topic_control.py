@@ -29,7 +29,7 @@ class TopicControl:
 
     def create(self, request: CreateTopicsRequest, source: int) -> CreateTopicsResponse:  # noqa: ARG002 - any broker may ask
         """Create what can be created; the answer is made after the commit."""
-        creation = create_topics(request, image=self._controller.image, config=self._config, random=self._random)
+        creation = create_topics(request, image=self._controller.image, config=self._controller.config, random=self._random)
         if creation.topics:
             self._controller.change("CreateTopics", lambda image: image.with_topics(creation.topics))
         return creation.response

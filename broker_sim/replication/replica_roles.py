@@ -72,11 +72,8 @@ class ReplicaRoles:
     def _apply_topic(self, old: TopicImage | None, new: TopicImage) -> None:
         manager = self._manager
         if old is not None and old.configs != new.configs:
-            config = self._storage.topic_config(new.configs)
             for index in range(len(new.partitions)):
-                partition = manager.partitions.get(TopicPartition(new.name, index))
-                if partition is not None:
-                    partition.log.config = config
+                self._storage.change_config(TopicPartition(new.name, index), new.configs)
         for index, registration in enumerate(new.partitions):
             if old is not None and index < len(old.partitions) and old.partitions[index] is registration:
                 continue

@@ -8,10 +8,12 @@ from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.replica_log import ReplicaLog
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.topic_partition import TopicPartition
+
+    ConfigListener = Callable[[TopicPartition, TopicConfig, TopicConfig], None]
 
 
 class ReplicaStorage:
@@ -21,6 +23,7 @@ class ReplicaStorage:
         self._broker_config = config
         self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
+        self._listeners: list[ConfigListener] = []
 
     @property
     def logs(self) -> dict[TopicPartition, ReplicaLog]:
@@ -34,6 +37,29 @@ class ReplicaStorage:
         if config is None:
             config = self._configs[key] = TopicConfig.resolve(overrides, self._broker_config)
         return config
+
+    def on_config_change(self, listener: ConfigListener) -> None:
+        """Call with partition, old and new configuration whenever that of a log changes. Mirrors UnifiedLog.updateConfig."""
+        self._listeners.append(listener)
+
+    def change_config(self, topic_partition: TopicPartition, overrides: Mapping[str, str]) -> None:
+        """The topic of a log has other configurations now; nothing happens where there is no log."""
+        found = self._logs.get(topic_partition)
+        if found is not None:
+            self._set_config(topic_partition, found[1], self.topic_config(overrides))
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """The broker has other configurations now: every log gets its new defaults. Mirrors DynamicLogConfig."""
+        self._broker_config = config
+        self._configs.clear()
+        for topic_partition, (_, log) in self._logs.items():
+            self._set_config(topic_partition, log, self.topic_config(log.config.overrides))
+
+    def _set_config(self, topic_partition: TopicPartition, log: ReplicaLog, config: TopicConfig) -> None:
+        old, log.config = log.config, config
+        if old.values != config.values:
+            for listener in self._listeners:
+                listener(topic_partition, old, config)
 
     def get(self, topic_partition: TopicPartition) -> ReplicaLog | None:
         """The log, None when the broker has none."""

@@ -65,7 +65,7 @@ def create(
     validate_only: bool = False,
 ) -> TopicCreation:
     request = CreateTopicsRequest(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
-    config = BrokerConfig.parse({}, release=release)
+    config = BrokerConfig.parse({}, release=release).with_dynamic({"min.insync.replicas": "1"}, {})
     return create_topics(request, image=image() if at is None else at, config=config, random=Random(5))
 
 

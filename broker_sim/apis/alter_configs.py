@@ -1,0 +1,63 @@
+"""AlterConfigs (api key 33): replace all configurations of resources; what is not named is taken away (KIP-133).
+
+Versions: v2 is flexible. The broker looks at what concerns brokers, the controller decides the rest (KIP-590). The same
+resource twice is never answered: Kafka's handler dies of it. Loggers cannot be changed this way. Mirrors
+KafkaApis.handleAlterConfigsRequest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.config_changes import resource_key, settle_changes
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.request_context import NoAnswer
+from broker_sim.config.config_admin import ApiError
+from protocol_specs.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from protocol_specs.error_codes import ErrorCode
+
+ALTER_CONFIGS: Final = 33
+
+
+def handle_alter_configs(request: AlterConfigsRequest, context: RequestContext) -> HandlerResult:
+    """Answer resource by resource."""
+    groups = context.broker.config.behaviour.describes_groups
+    keys = [resource_key(each.resource_type, each.resource_name, groups=groups) for each in request.resources]
+    if len(dict.fromkeys(keys)) < len(keys):
+        return NoAnswer.NEVER_ANSWERED
+    return settle_changes(request, context, answer=lambda errors: _response(request, errors))
+
+
+def error_response(
+    request: AlterConfigsRequest,
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> AlterConfigsResponse:
+    """The whole request fails: every resource has the error. Mirrors AlterConfigsRequest.getErrorResponse."""
+    return _response(request, [ApiError(error_code)] * len(request.resources))
+
+
+def _response(request: AlterConfigsRequest, errors: Sequence[ApiError]) -> AlterConfigsResponse:
+    return AlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=error.code,
+                error_message=error.message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource, error in zip(request.resources, errors, strict=True)
+        ]
+    )
+
+
+register(ApiHandler(api_key=ALTER_CONFIGS, handle=handle_alter_configs, error_response=error_response))

@@ -1,0 +1,60 @@
+"""What both kinds of AlterConfigs share: the broker's part, then the controller's, put together in the order asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from broker_sim.config.config_admin import ApiError, preprocess
+from broker_sim.config.config_resource import ResourceType
+from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.alter_configs import AlterConfigsRequest
+from protocol_specs.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from twisted.internet.defer import Deferred
+    from twisted.python.failure import Failure
+
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Message
+    from protocol_specs.messages.alter_configs import AlterConfigsResponse
+    from protocol_specs.messages.incremental_alter_configs import IncrementalAlterConfigsResponse
+
+    Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
+
+Request = TypeVar("Request", AlterConfigsRequest, IncrementalAlterConfigsRequest)
+
+
+def settle_changes(
+    request: Request, context: RequestContext, *, answer: Callable[[Sequence[ApiError]], Message]
+) -> Message | Deferred[Message]:
+    """Preprocess, forward what is left; a controller that cannot be reached in time is REQUEST_TIMED_OUT for that."""
+    broker = context.broker
+    known = preprocess(request.resources, broker, validate_only=request.validate_only)
+    left = [resource for resource, error in zip(request.resources, known, strict=True) if error is None]
+    if not left:
+        return answer([error for error in known if error is not None])
+
+    def put_together(errors: Sequence[ApiError]) -> Message:
+        forwarded = iter(errors)
+        return answer([next(forwarded) if error is None else error for error in known])
+
+    def unreachable(failure: Failure) -> Message:
+        failure.trap(LinkFailure)
+        return put_together([ApiError(ErrorCode.REQUEST_TIMED_OUT)] * len(left))
+
+    sent = type(request)(resources=left, validate_only=request.validate_only)
+    forwarding: Deferred[Response] = broker.forward_to_controller(sent, timeout_ms=broker.config.request_timeout_ms)
+    return forwarding.addCallback(lambda response: put_together(_errors_of(response))).addErrback(unreachable)
+
+
+def _errors_of(response: Response) -> list[ApiError]:
+    return [ApiError(ErrorCode(each.error_code), each.error_message) for each in response.responses]
+
+
+def resource_key(resource_type: int, name: str, *, groups: bool) -> tuple[int, str]:
+    """A resource as Kafka's ConfigResource tells it from others: all types that nobody knows are one."""
+    known = [each for each in ResourceType if groups or each is not ResourceType.GROUP]
+    return (resource_type if resource_type in known else 0, name)

@@ -1,0 +1,61 @@
+"""IncrementalAlterConfigs (api key 44): set, delete, append to or subtract from single configurations (KIP-339).
+
+Versions: v1 is flexible. The broker changes its loggers and looks at what concerns brokers, the controller decides the
+rest (KIP-590). Mirrors KafkaApis.handleIncrementalAlterConfigsRequest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.config_changes import settle_changes
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.config_admin import ApiError
+from protocol_specs.messages.incremental_alter_configs import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from protocol_specs.error_codes import ErrorCode
+
+INCREMENTAL_ALTER_CONFIGS: Final = 44
+
+
+def handle_incremental_alter_configs(request: IncrementalAlterConfigsRequest, context: RequestContext) -> HandlerResult:
+    """Answer resource by resource."""
+    return settle_changes(request, context, answer=lambda errors: _response(request, errors))
+
+
+def error_response(
+    request: IncrementalAlterConfigsRequest,
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> IncrementalAlterConfigsResponse:
+    """The whole request fails: every resource has the error."""
+    return _response(request, [ApiError(error_code)] * len(request.resources))
+
+
+def _response(request: IncrementalAlterConfigsRequest, errors: Sequence[ApiError]) -> IncrementalAlterConfigsResponse:
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                error_code=error.code,
+                error_message=error.message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+            )
+            for resource, error in zip(request.resources, errors, strict=True)
+        ]
+    )
+
+
+register(
+    ApiHandler(
+        api_key=INCREMENTAL_ALTER_CONFIGS, handle=handle_incremental_alter_configs, error_response=error_response
+    )
+)

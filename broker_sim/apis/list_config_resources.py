@@ -1,0 +1,65 @@
+"""ListConfigResources (api key 74): the names of what has, or can have, configurations; once client metrics alone.
+
+Versions: v0 lists client metrics subscriptions (KIP-1000). v1 lists the types that are asked for, all for none
+(KIP-1142): every topic and broker, but of groups and subscriptions those with configurations of their own. Mirrors
+KafkaApis.handleListConfigResources.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.config_resource import ResourceType
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.list_config_resources import ConfigResource, ListConfigResourcesResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.controller.metadata_image import MetadataImage
+    from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
+
+LIST_CONFIG_RESOURCES: Final = 74
+TYPES_FROM: Final = 1
+"""The first version that asks for types."""
+
+_ALL: Final = (
+    ResourceType.BROKER_LOGGER,
+    ResourceType.BROKER,
+    ResourceType.TOPIC,
+    ResourceType.GROUP,
+    ResourceType.CLIENT_METRICS,
+)
+
+
+def handle_list_config_resources(
+    request: ListConfigResourcesRequest, context: RequestContext
+) -> ListConfigResourcesResponse:
+    """List the asked types; one that nobody knows fails the request."""
+    asked: list[int] = [ResourceType.CLIENT_METRICS]
+    if context.api_version >= TYPES_FROM:
+        asked = list(request.resource_types or _ALL)
+    if any(each not in _ALL for each in asked):
+        return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    image = context.broker.metadata_cache.image
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(resource_name=name, resource_type=each)
+            for each in _ALL
+            if each in asked
+            for name in _names(each, image)
+        ]
+    )
+
+
+def _names(resource_type: ResourceType, image: MetadataImage) -> Iterable[str]:
+    if resource_type is ResourceType.TOPIC:
+        return image.topics
+    if resource_type in {ResourceType.BROKER, ResourceType.BROKER_LOGGER}:
+        return [str(broker.id) for broker in image.alive_brokers()]
+    return [resource.name for resource in image.configs if resource.type == resource_type]
+
+
+register(ApiHandler(api_key=LIST_CONFIG_RESOURCES, handle=handle_list_config_resources))

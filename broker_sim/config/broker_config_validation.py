@@ -1,0 +1,318 @@
+"""Which dynamic configurations a broker may be given, in the words in which others are refused (KIP-226).
+
+Mirrors DynamicBrokerConfig.validate, KafkaConfig.validateValues and the validateReconfiguration of each part that can
+be reconfigured. First names, then types, then what all values say together, then each part: the first refusal counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.config.config_names import base_name, of_a_listener
+from broker_sim.config.definitions import ConfigType, ConfigValue, broker_definitions
+from broker_sim.config.java_hash import hash_order
+from broker_sim.config.values import ConfigValueError, parse_value
+from broker_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+
+_UNPREFIXED_SECURITY: Final = (
+    "ssl.keystore.type",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.key.password",
+    "ssl.truststore.type",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.truststore.certificates",
+)
+_CLUSTER_LEVEL_OF_LISTENERS: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
+QUOTAS: Final = (
+    "leader.replication.throttled.rate",
+    "follower.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
+)
+"""What a broker takes besides the configurations of its file. Mirrors QuotaConfig.brokerQuotaConfigs."""
+
+_THREADS: Final = ("num.io.threads", "num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads")
+_REMOTE: Final = (
+    "remote.log.index.file.cache.total.size.bytes",
+    "remote.log.manager.copy.max.bytes.per.second",
+    "remote.log.manager.fetch.max.bytes.per.second",
+)
+_KNOWN_CLASSES: Final = ("org.apache.kafka.", "kafka.")
+_DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
+_ENDPOINT: Final = re.compile(r".+://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
+_INT64_MAX: Final = (1 << 63) - 1
+
+
+def validate_dynamic_configs(configs: Mapping[str, str], config: BrokerConfig, *, per_broker: bool) -> None:
+    """Raise ConfigError for the first reason why these cannot be a broker's, or all brokers', dynamic configuration."""
+    definitions = broker_definitions(config.release)
+    scala = config.behaviour.scala_collections_in_messages
+    _refuse(
+        "Cannot update these configs dynamically",
+        (name for name in configs if name in definitions and definitions[name].read_only),
+        "Set" if scala else "",
+    )
+    _refuse(
+        "These security configs can be dynamically updated only per-listener using the listener prefix",
+        (name for name in _UNPREFIXED_SECURITY if name in configs),
+        "HashSet" if scala else "",
+    )
+    for name, text in configs.items():
+        _check_type(name, text, config)
+    if not per_broker:
+        _refuse(
+            "Cannot update these configs at default cluster level, broker id must be specified",
+            (name for name in configs if _is_per_broker(name, config)),
+            "Set" if scala else "",
+        )
+    if per_broker:
+        new = config.with_dynamic(config.dynamic_defaults, configs)
+    else:
+        new = config.with_dynamic(configs, config.dynamic_own)
+    _check_together(new)
+    try:
+        for check in _PARTS:
+            check(config, new)
+    except ConfigError as error:
+        msg = (
+            f"Invalid value org.apache.kafka.common.config.ConfigException: {error} "
+            "for configuration Invalid dynamic configuration"
+        )
+        raise ConfigError(msg) from None
+
+
+def _refuse(reason: str, names: Iterable[str], collection: str) -> None:
+    found = list(names)
+    if found:
+        listed = ", ".join(hash_order(found))
+        shown = f"{collection}({listed})" if collection else f"[{listed}]"
+        msg = f"{reason}: {shown}"
+        raise ConfigError(msg)
+
+
+def _is_per_broker(name: str, config: BrokerConfig) -> bool:
+    base = of_a_listener(name)
+    if base is not None:
+        return base not in _CLUSTER_LEVEL_OF_LISTENERS
+    definition = broker_definitions(config.release).get(name)
+    return definition is not None and definition.update_mode == "per-broker"
+
+
+def _check_type(name: str, text: str, config: BrokerConfig) -> None:
+    base = base_name(name)
+    if base in QUOTAS:
+        _check_quota(base, text)
+        return
+    definition = broker_definitions(config.release).get(base)
+    if definition is None:
+        return
+    value = parse_value(definition, text)
+    if definition.type is ConfigType.CLASS and isinstance(value, str) and not value.startswith(_KNOWN_CLASSES):
+        raise ConfigValueError(base, value, f"Class {value} could not be found.")
+
+
+def _check_quota(name: str, text: str) -> None:
+    digits = text.strip().removeprefix("-").removeprefix("+")
+    if not digits.isdecimal() or not -_INT64_MAX - 1 <= int(text) <= _INT64_MAX:
+        raise ConfigValueError(name, text, "Not a number of type LONG")
+    if int(text) < 0:
+        raise ConfigValueError(name, int(text), "Value must be at least 0")
+
+
+# All values together -----------------------------------------------------------------------------------------------
+
+
+def _check_together(new: BrokerConfig) -> None:
+    _require(
+        _number(new["log.retention.ms"], default=1) != 0,
+        "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
+    )
+    cleaners = _number(new["log.cleaner.threads"])
+    if cleaners == 0:
+        raise ConfigError("/ by zero")
+    _require(
+        _number(new["log.cleaner.dedupe.buffer.size"]) // cleaners > _DEDUPE_BYTES_PER_THREAD,
+        "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
+    )
+    overrides = str(new["max.connections.per.ip.overrides"])
+    if _number(new["max.connections.per.ip"]) == 0:
+        _require(
+            bool(overrides),
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
+        )
+    _check_map("max.connections.per.ip.overrides", overrides, numbers=True)
+    _check_map("listener.security.protocol.map", str(new["listener.security.protocol.map"]), numbers=False)
+    if "listeners" in new.dynamic_own:
+        _check_endpoints(new)
+    if "listeners" in new.dynamic_own and "CONTROLLER://" not in new.dynamic_own["listeners"].upper():
+        # A real broker that is the controller too would lose the controller's listener.
+        _require(
+            False,
+            "controller.listener.names must contain at least one value appearing in the 'listeners' configuration when "
+            "running the KRaft controller role",
+        )
+    if new.behaviour.knows_cordoned_directories:
+        _check_cordoned(new)
+
+
+def _check_endpoints(new: BrokerConfig) -> None:
+    listeners = new["listeners"]
+    text = str(listeners).strip() if not isinstance(listeners, list) else f"[{', '.join(listeners)}]"
+    items = listeners if isinstance(listeners, list) else [each.strip() for each in str(listeners).split(",")]
+    for item in filter(None, items):
+        if not _ENDPOINT.fullmatch(item):
+            msg = f"Error creating broker listeners from '{text}': Unable to parse {item} to a broker endpoint"
+            raise ConfigError(msg)
+
+
+def _require(holds: bool, words: str) -> None:  # noqa: FBT001 - reads as Scala's require
+    if not holds:
+        msg = f"requirement failed: {words}"
+        raise ConfigError(msg)
+
+
+def _check_map(name: str, text: str, *, numbers: bool) -> None:
+    for pair in filter(None, (each.strip() for each in text.split(","))):
+        key, colon, value = pair.rpartition(":")
+        if not colon:
+            msg = f"Error parsing configuration property '{name}': begin 0, end -1, length {len(pair)}"
+            raise ConfigError(msg)
+        if numbers and not value.strip().removeprefix("-").isdecimal():
+            msg = f'For input string: "{value.strip()}"'
+            raise ConfigError(msg)
+        del key
+
+
+def _check_cordoned(new: BrokerConfig) -> None:
+    cordoned, directories = new["cordoned.log.dirs"], new["log.dirs"] or new["log.dir"]
+    assert isinstance(cordoned, list)
+    known = directories if isinstance(directories, list) else str(directories).split(",")
+    missing = [each for each in cordoned if each != "*" and each not in known]
+    _require(
+        not missing,
+        "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
+        f"Missing entries : {', '.join(missing)}",
+    )
+
+
+# The parts that are reconfigured -----------------------------------------------------------------------------------
+
+
+def _check_reporters(old: BrokerConfig, new: BrokerConfig) -> None:
+    reporters = new["metric.reporters"]
+    if reporters == old["metric.reporters"] or not isinstance(reporters, list):
+        return
+    if not all(each.startswith(_KNOWN_CLASSES) for each in reporters):
+        names = "Set(metric.reporters)" if new.behaviour.scala_collections_in_messages else "[metric.reporters]"
+        if "metric.reporters" not in old.overrides:
+            names = "Set(metric.reporters)"
+        msg = (
+            f"Validation of dynamic config update of {names} failed with class class "
+            "kafka.server.DynamicMetricsReporters"
+        )
+        raise ConfigError(msg)
+
+
+def _check_threads(old: BrokerConfig, new: BrokerConfig) -> None:
+    for name in hash_order(new.values):
+        if name in _THREADS:
+            _check_thread_count(name, old, new)
+
+
+def _check_thread_count(name: str, old: BrokerConfig, new: BrokerConfig) -> None:
+    value, current = _number(new[name]), _number(old[name])
+    if value == current:
+        return
+    prefix = f"Dynamic thread count update validation failed for {name}={value}, value should"
+    if value <= 0:
+        raise ConfigError(f"{prefix} be at least 1")
+    if value < current // 2:
+        raise ConfigError(f"{prefix} be at least half the current value {current}")
+    if value > current * 2:
+        raise ConfigError(f"{prefix} not be greater than double the current value {current}")
+
+
+def _check_cleaner_threads(old: BrokerConfig, new: BrokerConfig) -> None:
+    value, current = _number(new["log.cleaner.threads"]), _number(old["log.cleaner.threads"])
+    if value < 1:
+        raise ConfigError("Log cleaner threads should be at least 1")
+    if value < current // 2:
+        raise ConfigError(f"Log cleaner threads cannot be reduced to less than half the current value {current}")
+    if value > current * 2:
+        raise ConfigError(f"Log cleaner threads cannot be increased to more than double the current value {current}")
+
+
+def _check_local_retention(old: BrokerConfig, new: BrokerConfig) -> None:
+    for local_name, name in (
+        ("log.local.retention.ms", "log.retention.ms"),
+        ("log.local.retention.bytes", "log.retention.bytes"),
+    ):
+        local, total = _number(new[local_name], default=-2), _retention(new, name)
+        if (new[local_name], total) == (old[local_name], _retention(old, name)) or total == -1 or local == -2:
+            continue
+        if local == -1:
+            raise ConfigValueError(local_name, local, f"Value must not be -1 as {name} value is set as {total}.")
+        if local > total:
+            raise ConfigValueError(local_name, local, f"Value must not be more than {name} property value: {total}")
+
+
+def _retention(config: BrokerConfig, name: str) -> int:
+    if name != "log.retention.ms":
+        return _number(config[name])
+    for synonym, milliseconds in (
+        ("log.retention.ms", 1),
+        ("log.retention.minutes", 60_000),
+        ("log.retention.hours", 3_600_000),
+    ):
+        value = config[synonym]
+        if isinstance(value, int):
+            return -1 if value < 0 else value * milliseconds
+    return -1
+
+
+def _check_connections(old: BrokerConfig, new: BrokerConfig) -> None:
+    for name in ("max.connections", "max.connection.creation.rate"):
+        if new[name] != old[name] and _number(new[name]) <= 0:
+            raise ConfigError(f"Invalid {name} {new[name]}")
+
+
+def _check_network_threads(old: BrokerConfig, new: BrokerConfig) -> None:
+    _check_thread_count("num.network.threads", old, new)
+
+
+def _check_listeners(old: BrokerConfig, new: BrokerConfig) -> None:
+    name = "advertised.listeners"
+    if name in new.dynamic_own and new.dynamic_own[name] != old.overrides.get(name):
+        raise ConfigError("Advertised listeners cannot be altered when using a Raft-based metadata quorum.")
+
+
+def _check_remote(old: BrokerConfig, new: BrokerConfig) -> None:
+    for name in _REMOTE:
+        if name in new.values and new[name] != old[name] and _number(new[name]) <= 0:
+            msg = f"Dynamic remote log manager config update validation failed for {name}={new[name]}, value should"
+            raise ConfigError(f"{msg} be at least 1")
+
+
+_PARTS: Final[tuple[Callable[[BrokerConfig, BrokerConfig], None], ...]] = (
+    _check_reporters,
+    _check_connections,
+    _check_threads,
+    _check_cleaner_threads,
+    _check_local_retention,
+    _check_listeners,
+    _check_network_threads,
+    _check_remote,
+)
+
+
+def _number(value: ConfigValue, *, default: int = 0) -> int:
+    return value if isinstance(value, int) else default

@@ -1,0 +1,65 @@
+"""The configuration of one broker while it runs: its file, and what the metadata says (KIP-226). Mirrors
+DynamicBrokerConfig and DynamicConfigPublisher.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twisted.logger import Logger
+
+from broker_sim.config.config_effect import has_effect
+from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
+from broker_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.controller.metadata_image import MetadataImage
+
+    Reconfigure = Callable[[BrokerConfig, BrokerConfig], None]
+
+_log = Logger()
+
+
+class DynamicBrokerConfig:
+    """`current` is what counts now. Who has something to do when it changes subscribes."""
+
+    __slots__ = ("_defaults", "_listeners", "_name", "_own", "_told", "current")
+
+    def __init__(self, config: BrokerConfig, broker_id: int | None) -> None:
+        """Begin with the file alone; without a broker id only the defaults of all brokers are followed."""
+        self.current = config
+        self._name = None if broker_id is None else str(broker_id)
+        self._defaults: Mapping[str, str] = {}
+        self._own: Mapping[str, str] = {}
+        self._listeners: list[Reconfigure] = []
+        self._told: dict[str, None] = {}
+
+    def subscribe(self, reconfigure: Reconfigure) -> None:
+        """Call with the old and the new configuration after each change. Mirrors BrokerReconfigurable."""
+        self._listeners.append(reconfigure)
+
+    def apply(self, image: MetadataImage) -> None:
+        """Follow the metadata; what cannot be is reported, and nothing changes then."""
+        defaults = image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
+        own = {} if self._name is None else image.config_of(ResourceType.BROKER, self._name)
+        if defaults == self._defaults and own == self._own:
+            return
+        self._defaults, self._own = defaults, own
+        old = self.current
+        try:
+            self.current = old.with_dynamic(defaults, own)
+        except ConfigError as error:
+            _log.error("Dynamic configurations of broker {name} are left aside: {error}", name=self._name, error=error)
+            return
+        self._tell_what_has_no_effect()
+        for reconfigure in self._listeners:
+            reconfigure(old, self.current)
+
+    def _tell_what_has_no_effect(self) -> None:
+        for name in [*self._defaults, *self._own]:
+            if name not in self._told and not has_effect(name):
+                self._told[name] = None
+                _log.warn("This configuration has no effect in the simulator: {name}", name=name)

@@ -1,0 +1,155 @@
+"""Which configurations a group and a client metrics subscription may have.
+
+Mirrors GroupConfig and ClientMetricsConfigs.
+
+Both raise ConfigError in Kafka's words; MalformedConfig where Kafka says INVALID_REQUEST instead of INVALID_CONFIG.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.config.definitions import ConfigValue, client_metrics_definitions, group_definitions
+from broker_sim.config.java_hash import hash_order
+from broker_sim.config.java_text import java_split
+from broker_sim.config.values import ConfigValueError, parse_value
+from broker_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+
+INTERVAL_MS_MIN: Final = 100
+INTERVAL_MS_MAX: Final = 3_600_000
+_MATCHED: Final = (
+    "client_instance_id",
+    "client_id",
+    "client_software_name",
+    "client_software_version",
+    "client_source_address",
+    "client_source_port",
+)
+_DURATION: Final = re.compile(
+    r"[-+]?P(?:[-+]?[0-9]+D)?(?:T(?=.)(?:[-+]?[0-9]+H)?(?:[-+]?[0-9]+M)?(?:[-+]?[0-9]+(?:[.,][0-9]{0,9})?S)?)?",
+    re.IGNORECASE,
+)
+
+
+class MalformedConfig(ConfigError):
+    """A configuration that Kafka takes for a mistake of the request."""
+
+
+def validate_client_metrics(name: str, configs: Mapping[str, str], release: str) -> None:
+    """Raise for the first reason why a subscription cannot be so. Mirrors ClientMetricsConfigs.validate."""
+    if not name:
+        raise MalformedConfig("Subscription name can't be empty")
+    definitions = client_metrics_definitions(release)
+    for key in hash_order(configs):
+        if key not in definitions:
+            msg = f"Unknown client metrics configuration: {key}"
+            raise MalformedConfig(msg)
+    values = {key: parse_value(definitions[key], text) for key, text in configs.items()}
+    interval_ms = values.get("interval.ms", INTERVAL_MS_MIN)
+    if not isinstance(interval_ms, int) or not INTERVAL_MS_MIN <= interval_ms <= INTERVAL_MS_MAX:
+        msg = f"Invalid value {interval_ms} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+        raise MalformedConfig(msg)
+    patterns = values.get("match", [])
+    assert isinstance(patterns, list)
+    if "match" in configs and not definitions["match"].empty_items_refused:
+        patterns = java_split(configs["match"])  # 3.x splits the text itself
+    for pattern in patterns:
+        _check_pattern(pattern)
+
+
+def _check_pattern(pattern: str) -> None:
+    parts = pattern.split("=")
+    while len(parts) > 1 and not parts[-1]:  # as Java's split
+        parts.pop()
+    if len(parts) == 2 and parts[0].strip() in _MATCHED:
+        try:
+            re.compile(parts[1].strip())
+        except re.error:
+            pass
+        else:
+            return
+    msg = f"Illegal client matching pattern: {pattern}"
+    raise ConfigError(msg)
+
+
+def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) -> None:
+    """Raise for the first reason why a group cannot be so; `config` has the bounds. Mirrors GroupConfig.validate."""
+    if not name:
+        raise MalformedConfig("Default group resources are not allowed.")
+    definitions = group_definitions(config.release)
+    for key in hash_order(configs):
+        if key not in definitions:
+            msg = f"Unknown group config name: {key}"
+            raise ConfigError(msg)
+    values: dict[str, ConfigValue] = {}
+    for key, definition in definitions.items():
+        if key == _RESET and key in configs:
+            _check_reset(configs[key])
+            values[key] = configs[key]
+        elif key in configs:
+            values[key] = parse_value(definition, configs[key])
+        else:
+            synonym = definition.synonyms[0].name if definition.synonyms else ""
+            values[key] = config.values.get(synonym, definition.default)
+    for key, lowest, highest in _BOUNDS:
+        _check_bounds(key, values[key], config, lowest, highest)
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if _number(values[session]) <= _number(values[heartbeat]):
+            msg = f"{session} must be greater than {heartbeat}"
+            raise ConfigError(msg)
+
+
+def _check_reset(text: str) -> None:
+    if text.lower() in {"earliest", "latest"}:
+        return
+    kind, _, duration = text.partition(":")
+    if kind.lower() == "by_duration" and len(duration) > 1 and _DURATION.fullmatch(duration) and "-" not in duration:
+        return
+    reason = (
+        f"Invalid value `{text}` for configuration {_RESET}. The value must be either 'earliest', 'latest' or of the "
+        "format 'by_duration:<PnDTnHnMn.nS>'."
+    )
+    raise ConfigValueError(_RESET, text, reason)
+
+
+def _check_bounds(key: str, value: ConfigValue, config: BrokerConfig, lowest: str | None, highest: str | None) -> None:
+    if lowest is not None and _number(value) < _number(config[lowest]):
+        msg = f"{key} must be greater than or equal to {lowest}"
+        raise ConfigError(msg)
+    if highest is not None and _number(value) > _number(config[highest]):
+        msg = f"{key} must be less than or equal to {highest}"
+        raise ConfigError(msg)
+
+
+def _number(value: ConfigValue) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+_RESET: Final = "share.auto.offset.reset"
+_BOUNDS: Final[tuple[tuple[str, str | None, str | None], ...]] = (
+    *(
+        (f"{kind}.{key}", f"group.{kind}.min.{key}", f"group.{kind}.max.{key}")
+        for kind in ("consumer", "share", "streams")
+        for key in ("heartbeat.interval.ms", "session.timeout.ms", "assignment.interval.ms")
+    ),
+    (
+        "share.record.lock.duration.ms",
+        "group.share.min.record.lock.duration.ms",
+        "group.share.max.record.lock.duration.ms",
+    ),
+    ("share.delivery.count.limit", "group.share.min.delivery.count.limit", "group.share.max.delivery.count.limit"),
+    (
+        "share.partition.max.record.locks",
+        "group.share.min.partition.max.record.locks",
+        "group.share.max.partition.max.record.locks",
+    ),
+    ("streams.num.standby.replicas", None, "group.streams.max.standby.replicas"),
+)

@@ -1,0 +1,99 @@
+"""ListConfigResources (once ListClientMetricsResources), as raw probes see it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
+from tests.differential.case import case
+from tests.differential.config_requests import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    DELETE,
+    GROUP,
+    SET,
+    TOPIC,
+    await_value,
+    incremental,
+)
+from tests.differential.requests import all_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.differential.config_requests import Change
+    from tests.differential.probe import Probe
+
+
+def of_this_case(probe: Probe) -> Callable[[Any], Any]:
+    """The answer without what other cases have made: this case's resources, brokers, and their loggers; sorted."""
+
+    def only(answer: Any) -> Any:
+        kept = [
+            each
+            for each in answer["configResources"]
+            if probe.name in each["resourceName"] or each.get("resourceType") in {BROKER, BROKER_LOGGER}
+        ]
+        kept.sort(key=lambda each: (each.get("resourceType", 0), each["resourceName"]))
+        return answer | {"configResources": kept}
+
+    return only
+
+
+@case()
+def client_metrics_come_and_go(probe: Probe) -> None:
+    only = of_this_case(probe)
+    name = f"{probe.name}-a"
+    for number, operation in enumerate((SET, DELETE)):
+        changes: list[Change] = [("interval.ms", operation, None if operation == DELETE else "1000")]
+        probe.ask(incremental((CLIENT_METRICS, name, changes)), 1, note=str(number))
+        gone = None if probe.release == "3.7.2" else "300000"
+        await_value(probe, CLIENT_METRICS, name, "interval.ms", gone if operation == DELETE else "1000")
+        for version in all_versions(ListConfigResourcesRequest):
+            probe.ask(ListConfigResourcesRequest(resource_types=[CLIENT_METRICS]), version, only=only)
+            probe.ask(ListConfigResourcesRequest(), version, only=only)
+
+
+@case(releases=("4.3.1",))
+def every_type(probe: Probe) -> None:
+    only = of_this_case(probe)
+    probe.topic()
+    probe.quiet(incremental((CLIENT_METRICS, f"{probe.name}-m", [("interval.ms", SET, "1000")])), 1)
+    probe.quiet(incremental((GROUP, f"{probe.name}-g", [("consumer.session.timeout.ms", SET, "46000")])), 1)
+    await_value(probe, GROUP, f"{probe.name}-g", "consumer.session.timeout.ms", "46000")
+    for types in (
+        [],
+        [TOPIC],
+        [BROKER],
+        [BROKER_LOGGER],
+        [CLIENT_METRICS],
+        [GROUP],
+        [TOPIC, GROUP],
+        [TOPIC, TOPIC],
+        [TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP],
+    ):
+        for version in (0, 1):
+            request = ListConfigResourcesRequest(resource_types=types)
+            probe.ask(request, version, note=str(types), only=only)
+    removed: list[Change] = [("interval.ms", DELETE, None)]
+    probe.quiet(incremental((CLIENT_METRICS, f"{probe.name}-m", removed)), 1)
+    probe.quiet(incremental((GROUP, f"{probe.name}-g", [("consumer.session.timeout.ms", DELETE, None)])), 1)
+
+
+@case(releases=("4.3.1",))
+def unknown_types(probe: Probe) -> None:
+    for types in ([0], [1], [3], [64], [99], [-1], [TOPIC, 99], [99, TOPIC], [99, 98]):
+        probe.ask(ListConfigResourcesRequest(resource_types=types), 1, note=str(types))
+
+
+@case(releases=("4.3.1",), brokers=3)
+def three_brokers(probe: Probe) -> None:
+    for types in ([BROKER], [BROKER_LOGGER], [BROKER, BROKER_LOGGER]):
+        probe.ask(ListConfigResourcesRequest(resource_types=types), 1, note=str(types))
+
+
+@case()
+def bodies_that_are_wrong(probe: Probe) -> None:
+    for version, body, note in ((0, b"", "empty"), (0, b"\0more", "more bytes"), (1, b"\0\0", "null types")):
+        probe.raw_body(74, version, body, note=note)
