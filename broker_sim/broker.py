@@ -21,6 +21,7 @@ from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
+from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.broker_links import CONTROLLER_ID
@@ -162,6 +163,7 @@ class Broker:
         """Open the listener; with port 0 the system chooses one, which the broker keeps for all its lives."""
         if self._listens:
             self.socket_server = SocketServer(self, reactor=self.reactor, host=self.host, port=self._port)
+            apply_ip_rates(self.socket_server.connection_quotas, self.metadata_cache.image.client_quotas)
             self._port = self.socket_server.start()
 
     def adopt(self, image: MetadataImage) -> None:
@@ -264,6 +266,10 @@ class Broker:
         self.metadata_cache.image = image
         self.dynamic_config.apply(image)
         self.replica_manager.apply_image(old, image)
+        if image.client_quotas is not old.client_quotas:
+            self.apis.quotas.apply(image.client_quotas)
+            if self.socket_server is not None:
+                apply_ip_rates(self.socket_server.connection_quotas, image.client_quotas)
         self._image_applied()
 
     def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber

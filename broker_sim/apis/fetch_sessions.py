@@ -86,6 +86,23 @@ class FetchContext:
         """Everything that this request fetches, what the session remembers included."""
         self._expected_epoch = session.epoch if session is not None else 0
 
+    def would_name(self, updates: dict[SessionKey, PartitionData]) -> dict[SessionKey, PartitionData]:
+        """The partitions that the answer would name; nothing is remembered."""
+        if self.error_code:
+            return {}
+        if self.session is None:
+            return updates
+        cached = self.session.partitions
+        return {key: data for key, data in updates.items() if key in cached and _is_changed(cached[key], data)}
+
+    def throttled_answer(self) -> tuple[ErrorCode, int]:
+        """The error and the session id of an empty answer. Mirrors FetchContext.getThrottledResponse."""
+        if self.session is None:
+            return self.error_code, INVALID_SESSION_ID
+        if self.session.epoch != self._expected_epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH, self.session.id
+        return ErrorCode.NONE, self.session.id
+
     def session_answer(
         self, updates: dict[SessionKey, PartitionData], *, uses_topic_ids: bool, now_ms: int
     ) -> tuple[ErrorCode, int, dict[SessionKey, PartitionData]]:
@@ -220,6 +237,17 @@ def _value_of(session: FetchSession) -> tuple[bool, int, int]:
     return session.privileged, len(session.partitions), session.id
 
 
+def _is_changed(cached: CachedPartition, data: PartitionData) -> bool:
+    return bool(
+        data.records
+        or data.error_code
+        or data.high_watermark != cached.high_watermark
+        or data.log_start_offset != cached.log_start_offset
+        or data.preferred_read_replica >= 0
+        or data.diverging_epoch.epoch >= 0
+    )
+
+
 def _changed(session: FetchSession, updates: dict[SessionKey, PartitionData]) -> dict[SessionKey, PartitionData]:
     """What an incremental answer names; partitions with data move to the end, so that none starves."""
     changed = {}
@@ -228,14 +256,7 @@ def _changed(session: FetchSession, updates: dict[SessionKey, PartitionData]) ->
         if cached is None:
             continue
         has_records = bool(data.records)
-        if (
-            has_records
-            or data.error_code
-            or data.high_watermark != cached.high_watermark
-            or data.log_start_offset != cached.log_start_offset
-            or data.preferred_read_replica >= 0
-            or data.diverging_epoch.epoch >= 0
-        ):
+        if _is_changed(cached, data):
             changed[key] = data
         # After an error the partition is named again when it is well.
         cached.high_watermark = -1 if data.error_code else data.high_watermark

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from broker_sim.apis import handler_faults
 from broker_sim.apis.client_metrics import ClientMetricsManager
 from broker_sim.apis.fetch_sessions import FetchSessionCache
+from broker_sim.quotas.quota_managers import QuotaManagers
 from protocol_specs import registry
 from protocol_specs.error_codes import ErrorCode
 
@@ -109,7 +110,7 @@ def handler_of(api_key: int) -> ApiHandler:
 class KafkaApis:
     """One broker's dispatch: which APIs and versions it serves, and their handlers."""
 
-    __slots__ = ("_broker", "advertised", "client_metrics", "enabled", "fetch_sessions")
+    __slots__ = ("_broker", "advertised", "client_metrics", "enabled", "fetch_sessions", "quotas")
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -125,6 +126,7 @@ class KafkaApis:
         self.client_metrics = ClientMetricsManager(
             config=broker.config, random=Random(f"client metrics of broker {broker.id} at {broker.journal.now_us()}")
         )
+        self.quotas = QuotaManagers(broker.config, broker.journal.now_us)
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
             # A broker that starts again does not repeat the ids that clients still hold.

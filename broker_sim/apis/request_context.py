@@ -73,6 +73,7 @@ class RequestContext:
     # Not slotted: what few requests ever set is a default of the class, which halves the cost of making one.
     local_done_us = -1
     remote_done_us = -1
+    throttle_ms = -1
     close_reason: str | None = None
     handler_held = False
     slot_taken = False

@@ -18,6 +18,7 @@ from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
 
 if TYPE_CHECKING:
+    from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import ConnectionInfo
@@ -68,6 +69,7 @@ class KafkaChannel(Protocol):
         self._read_size = 0
         self.client_id_bytes = b""
         self.client_id = ""
+        self._throttle: IDelayedCall | None = None
 
     def connectionMade(self) -> None:  # noqa: N802
         """Read in large pieces, answer at once."""
@@ -160,6 +162,24 @@ class KafkaChannel(Protocol):
         if self.mute_state is MuteState.MUTED:
             self.mute_state = TABLE.next(self.mute_state, MuteEvent.UNMUTE)
 
+    def throttle(self, throttle_ms: int) -> None:
+        """Do not read for a time, also after the response is sent (KIP-219)."""
+        if self.closed:
+            return
+        self.mute(MuteEvent.THROTTLE_STARTED)
+        self._throttle = self.processor.server.reactor.callLater(throttle_ms / 1000, self._throttle_ended)
+
+    def _throttle_ended(self) -> None:
+        self._throttle = None
+        self.mute(MuteEvent.THROTTLE_ENDED)
+        if self.mute_state is _NOT_MUTED:
+            self.wake()
+
+    def _end_throttle(self) -> None:
+        if self._throttle is not None:
+            self._throttle.cancel()
+            self._throttle = None
+
     def wake(self) -> None:
         """Serve what waits, in the server's own time; and read again."""
         if self._frames:
@@ -192,6 +212,7 @@ class KafkaChannel(Protocol):
         self.closed = True
         self.close_reason = reason
         self._frames.clear()
+        self._end_throttle()
         if self.disconnected:
             self.processor.forget(self)
             return
@@ -207,6 +228,7 @@ class KafkaChannel(Protocol):
         self.close_reason = reason
         self._frames.clear()
         self._outgoing.clear()
+        self._end_throttle()
         if self.disconnected:
             self.processor.forget(self)
         else:

@@ -11,16 +11,22 @@ The inter-broker listener is protected when there are others: broker-wide limits
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.errors import BrokerSimError, ConfigError
+from broker_sim.quotas.client_quotas_image import IP
+from broker_sim.quotas.inet_address import normal_address
 from broker_sim.quotas.rate import UNBOUNDED, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ConnectionQuotas", "ConnectionThrottled", "TooManyConnections", "parse_overrides"]
+    from broker_sim.quotas.client_quotas_image import ClientQuotasImage
 
+__all__ = ["ConnectionQuotas", "ConnectionThrottled", "TooManyConnections", "apply_ip_rates", "parse_overrides"]
+
+CONNECTION_RATE: Final = "connection_creation_rate"
 INT_MAX: Final = 2**31 - 1
 """The default of every limit here: none."""
 ADDRESSES_MAX: Final = 10_000
@@ -192,6 +198,27 @@ class ConnectionQuotas:
 
     def _is_protected(self, listener: str) -> bool:
         return listener == self._protected_listener and len(self._listeners) > 1
+
+
+def apply_ip_rates(quotas: ConnectionQuotas, image: ClientQuotasImage) -> None:
+    """Take the quotas `connection_creation_rate` of addresses from the metadata. Mirrors ClientQuotaMetadataManager."""
+    default: float | None = None
+    rates: dict[str, float] = {}
+    for entity, values in image.items():
+        names = entity.names
+        if IP not in names or CONNECTION_RATE not in values:
+            continue
+        # As Java's Double.toInt: an address with a rate that is no number opens no connection.
+        value = values[CONNECTION_RATE]
+        rate = 0 if math.isnan(value) else int(value)
+        address = names[IP]
+        if address is None:
+            default = rate
+        else:
+            normal = normal_address(address)
+            assert normal is not None, "the controller has checked it"
+            rates[normal] = rate
+    quotas.set_ip_rates(default, rates)
 
 
 def _bound(rate: float) -> float:

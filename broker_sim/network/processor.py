@@ -60,6 +60,7 @@ class Processor:
         self._broker = server.broker
         self._enabled = server.broker.apis.enabled
         self._request_channel = server.request_channel
+        self._quotas = server.broker.apis.quotas
         self._expiry: IDelayedCall | None = None
         self._routes: dict[int, Route] = {}
         """By API key (upper 16 bits) and version, what was served here before."""
@@ -271,6 +272,8 @@ class Processor:
         """Write a response message."""
         channel = context.channel
         assert channel is not None
+        if self._quotas.active:
+            response = self._quotas.throttle(context, response)
         frame = self.encode(context, response)
         if frame is None or (self._broker.faults.active and fault_stage.mid_response(context, frame)):
             return
@@ -344,6 +347,8 @@ class Processor:
         channel = context.channel
         assert channel is not None
         if result is NoAnswer.NO_RESPONSE:
+            if self._quotas.active:
+                self._quotas.throttle_without_answer(context)
             channel.response_sent()
         elif result is NoAnswer.CLOSE_CONNECTION:
             self.refuse(channel, context.close_reason or "as the handler asked")

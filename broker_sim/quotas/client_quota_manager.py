@@ -1,0 +1,147 @@
+"""One kind of quota at one node: who is limited to how much, and how long a client waits. Mirrors ClientQuotaManager.
+
+The quota that holds for a request is that of the narrowest entity: user and client id, user and default client id,
+default user and client id, both defaults, user, default user, client id, default client id. All that share the tags of
+that entity share one sensor; a client without an id has no quota by client id.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeAlias, TypeVar
+
+from broker_sim.quotas.client_quotas_image import CLIENT_ID, USER
+from broker_sim.quotas.rate import UNBOUNDED, Rate, TokenBucket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from broker_sim.quotas.client_quotas_image import ClientQuotasImage
+
+__all__ = ["ANONYMOUS", "BandwidthQuotaManager", "ClientQuotaManager", "ControllerMutationQuotaManager"]
+
+ANONYMOUS: Final = "ANONYMOUS"
+"""The user of a connection that has not authenticated."""
+SENSORS_MAX: Final = 10_000
+"""So many sensors are kept; the one that has not been used longest goes first (Kafka: after an hour)."""
+
+_DEFAULT: Final = None
+_ABSENT: Final = ""
+"""A tag that takes no part; no name is empty."""
+
+Tags: TypeAlias = "tuple[str, str | None]"
+_Name: TypeAlias = "str | None"
+Sensor = TypeVar("Sensor", Rate, TokenBucket)
+
+
+class ClientQuotaManager(Generic[Sensor]):
+    """The quotas of one key (`producer_byte_rate`, say), taken from each image of the metadata."""
+
+    def __init__(self, key: str, make_sensor: Callable[[float], Sensor]) -> None:
+        self.key = key
+        self.enabled = False
+        """Whether anybody has such a quota."""
+        self._make_sensor = make_sensor
+        # By user and client id: None is the default, "" is absent.
+        self._quotas: dict[tuple[_Name, _Name], float] = {}
+        self._sensors: dict[Tags, Sensor] = {}
+
+    def apply(self, image: ClientQuotasImage) -> None:
+        """Take the quotas over; what was counted stays counted."""
+        self._quotas = {}
+        for entity, quotas in image.items():
+            names = entity.names
+            if self.key in quotas and (USER in names or CLIENT_ID in names):
+                self._quotas[names.get(USER, _ABSENT), names.get(CLIENT_ID, _ABSENT)] = quotas[self.key]
+        self.enabled = bool(self._quotas)
+        if not self.enabled:
+            self._sensors.clear()
+        for tags, sensor in self._sensors.items():
+            sensor.bound = self._limit(tags)
+
+    def limit(self, user: str, client_id: str | None) -> float:
+        """The quota that holds for a client, UNBOUNDED when none does."""
+        return self._limit(self._tags(user, client_id))
+
+    def sensor(self, user: str, client_id: str | None) -> Sensor:
+        """What counts for this client, and for all others with the same tags."""
+        tags = self._tags(user, client_id)
+        sensor = self._sensors.pop(tags, None)
+        if sensor is None:
+            if len(self._sensors) >= SENSORS_MAX:
+                del self._sensors[next(iter(self._sensors))]
+            sensor = self._make_sensor(self._limit(tags))
+        self._sensors[tags] = sensor
+        return sensor
+
+    def _tags(self, user: str, client_id: str | None) -> Tags:
+        # The empty client id is a name here, unlike "" in the table, where it says that the entity has none.
+        quotas = self._quotas
+        if client_id and (user, client_id) in quotas:
+            return user, client_id
+        if (user, _DEFAULT) in quotas:
+            return user, client_id
+        if (user, _ABSENT) in quotas:
+            return user, _ABSENT
+        if client_id and (_DEFAULT, client_id) in quotas:
+            return user, client_id
+        if (_DEFAULT, _DEFAULT) in quotas:
+            return user, client_id
+        if (_DEFAULT, _ABSENT) in quotas:
+            return user, _ABSENT
+        return _ABSENT, client_id
+
+    def _limit(self, tags: Tags) -> float:
+        user, client_id = tags
+        if client_id is None:
+            return UNBOUNDED
+        candidates: tuple[tuple[_Name, _Name], ...] = ()
+        if user and client_id:
+            candidates = ((user, client_id), (user, _DEFAULT), (_DEFAULT, client_id), (_DEFAULT, _DEFAULT))
+        elif user:
+            candidates = ((user, _ABSENT), (_DEFAULT, _ABSENT))
+        elif client_id:
+            candidates = ((_ABSENT, client_id), (_ABSENT, _DEFAULT))
+        for candidate in candidates:
+            if candidate in self._quotas:
+                return self._quotas[candidate]
+        return UNBOUNDED
+
+
+class BandwidthQuotaManager(ClientQuotaManager[Rate]):
+    """Bytes, or percents of a handler's time, a second over `samples` windows; `bounded` cuts delays to a window."""
+
+    def __init__(self, key: str, *, samples: int, window_s: int, bounded: bool = False) -> None:
+        super().__init__(key, lambda bound: Rate(bound=bound, samples=samples, window_ms=window_s * 1000))
+        self._windows_s = (samples - 1) * window_s
+        self._throttle_ms_max = window_s * 1000 if bounded else None
+
+    def record_and_get_throttle_ms(self, user: str, client_id: str | None, value: float, now_ms: int) -> int:
+        """Count, and say how long the client has to wait; 0 while nobody has such a quota."""
+        if not self.enabled:
+            return 0
+        sensor = self.sensor(user, client_id)
+        sensor.record(value, now_ms)
+        throttle_ms = sensor.throttle_ms(now_ms)
+        return throttle_ms if self._throttle_ms_max is None else min(throttle_ms, self._throttle_ms_max)
+
+    def unrecord(self, user: str, client_id: str | None, value: float, now_ms: int) -> None:
+        """Take back what was counted: it is not sent now."""
+        self.sensor(user, client_id).record(-value, now_ms)
+
+    def max_value_in_window(self, user: str, client_id: str | None) -> float:
+        """As much as a client may have at once; UNBOUNDED without a quota."""
+        return self.limit(user, client_id) * self._windows_s if self.enabled else UNBOUNDED
+
+    def rates(self, now_ms: int) -> Mapping[Tags, float]:
+        """The rate of every sensor now."""
+        return {tags: sensor.measure(now_ms) for tags, sensor in self._sensors.items()}
+
+
+class ControllerMutationQuotaManager(ClientQuotaManager[TokenBucket]):
+    """Partitions made and deleted a second (KIP-599)."""
+
+    def __init__(self, *, samples: int, window_s: int) -> None:
+        super().__init__(
+            "controller_mutation_rate",
+            lambda bound: TokenBucket(bound=bound, samples=samples, window_ms=window_s * 1000),
+        )

@@ -1,0 +1,107 @@
+"""How many partitions a client may have made and deleted, kept by the controller (KIP-599).
+
+Mirrors ControllerMutationQuotaManager with ControllerApis. A strict quota refuses with THROTTLING_QUOTA_EXCEEDED when
+the bucket is already below none; a permissive one, for versions whose clients do not know that error, only makes the
+client wait. Either way the one who finds tokens may take more than there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.quotas.client_quota_manager import ANONYMOUS, ControllerMutationQuotaManager
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.quotas.client_quotas_image import ClientQuotasImage
+    from broker_sim.quotas.rate import TokenBucket
+
+__all__ = ["ControllerMutationQuotas", "ForwardedRequest", "MutationQuota"]
+
+STRICT_SINCE: Final = {19: 6, 20: 5, 37: 3}
+"""CreateTopics, DeleteTopics, CreatePartitions: from this version on clients know the error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardedRequest:
+    """A request that a broker passes on, with who asks and in which version. Mirrors Envelope (KIP-590)."""
+
+    request: Any
+    client_id: str | None
+    api_version: int
+
+    @property
+    def NAME(self) -> str:  # noqa: N802 - as every message has it
+        """The name of what is passed on."""
+        return str(self.request.NAME)
+
+    @property
+    def API_KEY(self) -> int:  # noqa: N802 - as every message has it
+        """The key of what is passed on."""
+        return int(self.request.API_KEY)
+
+
+class MutationQuota:
+    """What one request takes of a bucket. Mirrors StrictControllerMutationQuota and the permissive one."""
+
+    __slots__ = ("_bucket", "_now_ms", "_strict", "throttle_ms")
+
+    def __init__(self, bucket: TokenBucket, *, strict: bool, now_ms: int) -> None:
+        self._bucket = bucket
+        self._strict = strict
+        self._now_ms = now_ms
+        self.throttle_ms = 0
+        """How long the client has to wait."""
+
+    def accepts(self, partitions: int) -> bool:
+        """Take a token for each partition; False when there are none and the client is to be told."""
+        if self._strict:
+            throttle_ms = self._bucket.throttle_ms(self._now_ms)
+            if throttle_ms > 0:
+                self.throttle_ms = throttle_ms
+                return False
+            self._bucket.record(partitions, self._now_ms)
+        else:
+            self._bucket.record(partitions, self._now_ms)
+            self.throttle_ms = self._bucket.throttle_ms(self._now_ms) or self.throttle_ms
+        return True
+
+
+class ControllerMutationQuotas:
+    """The controller's buckets. `current` is the quota of the request that is being answered, None without one."""
+
+    def __init__(
+        self, config: BrokerConfig, *, now_us: Callable[[], int], image: Callable[[], ClientQuotasImage]
+    ) -> None:
+        samples, window_s = config["controller.quota.window.num"], config["controller.quota.window.size.seconds"]
+        assert isinstance(samples, int)
+        assert isinstance(window_s, int)
+        self.current: MutationQuota | None = None
+        self._manager = ControllerMutationQuotaManager(samples=samples, window_s=window_s)
+        self._now_us = now_us
+        self._image = image
+        self._applied: ClientQuotasImage | None = None
+
+    def answer(self, forwarded: ForwardedRequest, handle: Callable[[Any], Any]) -> Any:
+        """Let a request be answered under its client's quota; the answer says how long the client has to wait."""
+        image = self._image()
+        if image is not self._applied:
+            self._applied = image
+            self._manager.apply(image)
+        strict_since = STRICT_SINCE.get(forwarded.API_KEY)
+        if strict_since is None or not self._manager.enabled:
+            return handle(forwarded.request)
+        self.current = MutationQuota(
+            self._manager.sensor(ANONYMOUS, forwarded.client_id),
+            strict=forwarded.api_version >= strict_since,
+            now_ms=self._now_us() // 1000,
+        )
+        try:
+            response = handle(forwarded.request)
+            response.throttle_time_ms = self.current.throttle_ms
+        finally:
+            self.current = None
+        return response
