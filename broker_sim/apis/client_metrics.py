@@ -1,6 +1,6 @@
 """Which clients push their metrics, and how often. Mirrors ClientMetricsManager and ClientMetricsInstance (KIP-714).
 
-No subscriptions are known here: every client is told to push nothing, every five minutes.
+What is subscribed stands in the configurations of client metrics, in the broker's own image.
 """
 
 from __future__ import annotations
@@ -10,20 +10,27 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.client_metrics_subscriptions import Subscription, wanted_of
+from broker_sim.config.config_resource import ResourceType
+from broker_sim.config.java_hash import hash_order
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.checksums import crc32c
-from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
+from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, to_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from random import Random
 
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
+    from protocol_specs.messages.push_telemetry import PushTelemetryRequest
 
-PUSH_INTERVAL_MS: Final = 300_000
 CACHE_EXPIRY_MS: Final = 60_000
 CACHE_MAX_SIZE: Final = 16_384
 RESERVED_IDS: Final = (ZERO_UUID, METADATA_TOPIC_UUID)
 CODECS: Final = range(5)
+EXCUSES: Final = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+"""After these a client may ask again at once."""
 UUID_BYTES: Final = 16
 LONG_AGO_MS: Final = -(1 << 62)
 
@@ -32,22 +39,27 @@ LONG_AGO_MS: Final = -(1 << 62)
 class ClientInstance:
     """One client that has asked or pushed; times are the broker's."""
 
+    attributes: Mapping[str, str | None]
+    metrics: Sequence[str]
+    interval_ms: int
     subscription_id: int
+    subscription_version: int
     expires_ms: int
     last_get_ms: int = LONG_AGO_MS
     last_push_ms: int = LONG_AGO_MS
     terminating: bool = False
+    last_error: ErrorCode = ErrorCode.NONE
 
     def may_get(self, now_ms: int) -> bool:
         """Whether the interval has passed since the client was heard last; the time counts when it has."""
-        if now_ms - max(self.last_get_ms, self.last_push_ms) < PUSH_INTERVAL_MS:
+        if now_ms - max(self.last_get_ms, self.last_push_ms) < self.interval_ms:
             return False
         self.last_get_ms = now_ms
         return True
 
     def may_push(self, now_ms: int) -> bool:
         """Whether it is the first push after a question, or the interval has passed; the time counts when it has."""
-        if self.last_get_ms <= self.last_push_ms and now_ms - self.last_push_ms < PUSH_INTERVAL_MS:
+        if self.last_get_ms <= self.last_push_ms and now_ms - self.last_push_ms < self.interval_ms:
             return False
         self.last_push_ms = now_ms
         return True
@@ -56,60 +68,99 @@ class ClientInstance:
 class ClientMetricsManager:
     """The client instances of one run of a broker, the least recently heard one first."""
 
-    __slots__ = ("_decompresses", "_instances", "_random", "max_bytes")
+    __slots__ = (
+        "_configs",
+        "_decompresses",
+        "_excuses",
+        "_instances",
+        "_random",
+        "_subscriptions",
+        "_version",
+        "max_bytes",
+    )
 
     def __init__(self, *, config: BrokerConfig, random: Random) -> None:
         max_bytes = config["telemetry.max.bytes"]
         assert isinstance(max_bytes, int)
         self.max_bytes = max_bytes
         self._decompresses = config.behaviour.telemetry_is_decompressed
+        self._excuses = config.behaviour.telemetry_excuses_errors
         self._random = random
         self._instances: OrderedDict[bytes, ClientInstance] = OrderedDict()
+        self._configs: Mapping[str, Mapping[str, str]] = {}
+        self._subscriptions: list[Subscription] = []
+        self._version = 0
 
-    def subscribe(self, instance_id: bytes, now_ms: int) -> tuple[bytes, ClientInstance] | ErrorCode:
+    def update(self, configs: Mapping[str, Mapping[str, str]]) -> None:
+        """Take the subscriptions, resource by name; every client's are found anew when they have changed."""
+        if configs != self._configs:
+            self._configs = configs
+            self._subscriptions = [Subscription.of(configs[name]) for name in hash_order(configs)]
+            self._version += 1
+
+    def subscribe(
+        self, instance_id: bytes, attributes: Mapping[str, str | None], now_ms: int
+    ) -> tuple[bytes, ClientInstance] | ErrorCode:
         """Answer the instance that asks for its subscriptions, a new one for the reserved id."""
         if instance_id == ZERO_UUID:
             instance_id = self._random.randbytes(UUID_BYTES)
-        instance = self._instance(instance_id, now_ms)
-        if not instance.may_get(now_ms):
+        instance = self._instance(instance_id, attributes, now_ms)
+        excused = self._excuses and instance.last_error in EXCUSES
+        if not instance.may_get(now_ms) and not excused:
             return ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        instance.last_error = ErrorCode.NONE
         return instance_id, instance
 
-    def push(
-        self, instance_id: bytes, subscription_id: int, codec: int, metrics: bytes, *, terminating: bool, now_ms: int
-    ) -> ErrorCode:
+    def push(self, request: PushTelemetryRequest, attributes: Mapping[str, str | None], now_ms: int) -> ErrorCode:
         """Take a client's metrics; nobody receives them, but what is wrong with them is found."""
-        if instance_id in RESERVED_IDS:
+        if request.client_instance_id in RESERVED_IDS:
             return ErrorCode.INVALID_REQUEST
-        instance = self._instance(instance_id, now_ms)
-        was_terminating, instance.terminating = instance.terminating, terminating
-        if was_terminating:
+        instance = self._instance(request.client_instance_id, attributes, now_ms)
+        instance.last_error = self._fault(instance, request, now_ms)
+        instance.terminating = request.terminating
+        return instance.last_error
+
+    def _fault(self, instance: ClientInstance, request: PushTelemetryRequest, now_ms: int) -> ErrorCode:
+        if instance.terminating:
             return ErrorCode.INVALID_REQUEST
-        if not instance.may_push(now_ms) and not terminating:
+        if not instance.may_push(now_ms) and not request.terminating:
             return ErrorCode.THROTTLING_QUOTA_EXCEEDED
-        if subscription_id != instance.subscription_id:
+        if request.subscription_id != instance.subscription_id:
             return ErrorCode.UNKNOWN_SUBSCRIPTION_ID
+        codec = request.compression_type
         if codec not in CODECS:
             return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-        if len(metrics) > self.max_bytes:
+        if len(request.metrics) > self.max_bytes:
             return ErrorCode.TELEMETRY_TOO_LARGE
-        if metrics and codec and self._decompresses and not self._is_readable(codec, metrics):
+        if request.metrics and codec and self._decompresses and not self._is_readable(codec, request.metrics):
             return ErrorCode.INVALID_RECORD
         return ErrorCode.NONE
 
-    def _instance(self, instance_id: bytes, now_ms: int) -> ClientInstance:
+    def _instance(self, instance_id: bytes, attributes: Mapping[str, str | None], now_ms: int) -> ClientInstance:
         instance = self._instances.get(instance_id)
         if instance is None or instance.expires_ms <= now_ms:
-            instance = self._instances[instance_id] = ClientInstance(
-                subscription_id=_subscription_id(instance_id), expires_ms=now_ms
-            )
-        instance.expires_ms = now_ms + max(CACHE_EXPIRY_MS, 3 * PUSH_INTERVAL_MS)
+            instance = self._instances[instance_id] = self._subscribed(instance_id, attributes)
+        elif instance.subscription_version < self._version:
+            instance = self._instances[instance_id] = self._subscribed(instance_id, instance.attributes)
+        instance.expires_ms = now_ms + max(CACHE_EXPIRY_MS, 3 * instance.interval_ms)
         self._instances.move_to_end(instance_id)
         if len(self._instances) > CACHE_MAX_SIZE:
             self._instances.popitem(last=False)
         return instance
 
-    def _is_readable(self, codec: int, metrics: bytes) -> bool:
+    def _subscribed(self, instance_id: bytes, attributes: Mapping[str, str | None]) -> ClientInstance:
+        named = {**attributes, "client_instance_id": to_text(instance_id)}
+        metrics, interval_ms = wanted_of(self._subscriptions, named)
+        return ClientInstance(
+            attributes=named,
+            metrics=metrics,
+            interval_ms=interval_ms,
+            subscription_id=_subscription_id(instance_id, metrics, interval_ms),
+            subscription_version=self._version,
+            expires_ms=LONG_AGO_MS,
+        )
+
+    def _is_readable(self, codec: int, metrics: bytes | memoryview) -> bool:
         from protocol_specs.errors import ProtocolError
         from protocol_specs.records.compression import CompressionCodec, decompress
 
@@ -120,9 +171,35 @@ class ClientMetricsManager:
         return True
 
 
-def _subscription_id(instance_id: bytes) -> int:
-    """The checksum of the subscriptions (none, and the interval) mixed with the id's hash, as a signed int."""
-    checksum = crc32c(f"[]{PUSH_INTERVAL_MS}".encode())
+def client_metrics_of(context: RequestContext) -> ClientMetricsManager:
+    """The broker's clients, with the subscriptions of its newest image."""
+    broker = context.broker
+    broker.apis.client_metrics.update(
+        {
+            resource.name: configs
+            for resource, configs in broker.metadata_cache.image.configs.items()
+            if resource.type == ResourceType.CLIENT_METRICS
+        }
+    )
+    return broker.apis.client_metrics
+
+
+def attributes_of(context: RequestContext) -> dict[str, str | None]:
+    """What patterns may look at of a client, but for its instance's id. Mirrors ClientMetricsInstanceMetadata."""
+    connection = context.connection
+    knows_port = context.broker.config.behaviour.telemetry_knows_ports
+    return {
+        "client_id": context.client_id,
+        "client_software_name": connection.client_software_name,
+        "client_software_version": connection.client_software_version,
+        "client_source_address": connection.client_host,
+        "client_source_port": str(connection.client_port) if knows_port else None,
+    }
+
+
+def _subscription_id(instance_id: bytes, metrics: Sequence[str], interval_ms: int) -> int:
+    """The checksum of the metrics and the interval mixed with the id's hash, as a signed int."""
+    checksum = crc32c(f"[{', '.join(metrics)}]{interval_ms}".encode())
     for word in struct.unpack(">4I", instance_id):
         checksum ^= word
     return checksum - (1 << 32) if checksum >= 1 << 31 else checksum

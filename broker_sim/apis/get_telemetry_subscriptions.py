@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.client_metrics import PUSH_INTERVAL_MS
+from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
@@ -24,9 +24,9 @@ ACCEPTED_CODECS: Final = (4, 3, 1, 2)
 def handle_get_telemetry_subscriptions(
     request: GetTelemetrySubscriptionsRequest, context: RequestContext
 ) -> GetTelemetrySubscriptionsResponse:
-    """Answer the client's id, a new one when it has none, and that nothing is asked of it."""
-    manager = context.broker.apis.client_metrics
-    found = manager.subscribe(request.client_instance_id, context.broker.now_ms())
+    """Answer the client's id, a new one when it has none, and what it shall push."""
+    manager = client_metrics_of(context)
+    found = manager.subscribe(request.client_instance_id, attributes_of(context), context.broker.now_ms())
     if isinstance(found, ErrorCode):
         return GetTelemetrySubscriptionsResponse(error_code=found)
     instance_id, instance = found
@@ -34,10 +34,10 @@ def handle_get_telemetry_subscriptions(
         client_instance_id=instance_id,
         subscription_id=instance.subscription_id,
         accepted_compression_types=list(ACCEPTED_CODECS),
-        push_interval_ms=PUSH_INTERVAL_MS,
+        push_interval_ms=instance.interval_ms,
         telemetry_max_bytes=manager.max_bytes,
         delta_temporality=True,
-        requested_metrics=[],
+        requested_metrics=list(instance.metrics),
     )
 
 

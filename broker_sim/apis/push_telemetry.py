@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from protocol_specs.messages.push_telemetry import PushTelemetryResponse
 
@@ -19,14 +20,7 @@ PUSH_TELEMETRY: Final = 72
 
 def handle_push_telemetry(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
     """Take the metrics, or say what is wrong with them."""
-    error_code = context.broker.apis.client_metrics.push(
-        request.client_instance_id,
-        request.subscription_id,
-        request.compression_type,
-        bytes(request.metrics),
-        terminating=request.terminating,
-        now_ms=context.broker.now_ms(),
-    )
+    error_code = client_metrics_of(context).push(request, attributes_of(context), context.broker.now_ms())
     return PushTelemetryResponse(error_code=error_code)
 
 

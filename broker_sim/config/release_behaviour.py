@@ -61,6 +61,10 @@ class ReleaseBehaviour:
     """UnregisterBroker says which broker is not registered (else its error has no words)."""
     telemetry_is_decompressed: bool
     """PushTelemetry refuses metrics that do not decompress within telemetry.max.bytes (else nobody looks)."""
+    telemetry_knows_ports: bool
+    """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
+    telemetry_excuses_errors: bool
+    """A client whose push was refused for its subscription or codec may ask for its subscriptions at once."""
 
 
 _RELEASES: Final = {
@@ -89,6 +93,8 @@ _RELEASES: Final = {
         features_change_all_or_nothing=False,
         unregistration_explains=False,
         telemetry_is_decompressed=False,
+        telemetry_knows_ports=False,
+        telemetry_excuses_errors=False,
     ),
     "4.3.1": ReleaseBehaviour(
         release="4.3.1",
@@ -115,6 +121,8 @@ _RELEASES: Final = {
         features_change_all_or_nothing=True,
         unregistration_explains=True,
         telemetry_is_decompressed=True,
+        telemetry_knows_ports=True,
+        telemetry_excuses_errors=True,
     ),
 }
 

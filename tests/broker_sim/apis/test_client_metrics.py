@@ -3,10 +3,14 @@ from __future__ import annotations
 from random import Random
 
 from broker_sim.apis import client_metrics
-from broker_sim.apis.client_metrics import PUSH_INTERVAL_MS, ClientInstance, ClientMetricsManager
+from broker_sim.apis.client_metrics import ClientInstance, ClientMetricsManager
+from broker_sim.apis.client_metrics_subscriptions import PUSH_INTERVAL_MS
 from broker_sim.config.broker_config import BrokerConfig
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.push_telemetry import PushTelemetryRequest
 from protocol_specs.uuids import ZERO_UUID
+
+CLIENT = {"client_id": "orders", "client_software_name": "a", "client_source_port": None}
 
 
 def manager() -> ClientMetricsManager:
@@ -14,13 +18,14 @@ def manager() -> ClientMetricsManager:
 
 
 def subscribed(clients: ClientMetricsManager, now_ms: int = 0) -> tuple[bytes, ClientInstance]:
-    found = clients.subscribe(ZERO_UUID, now_ms)
+    found = clients.subscribe(ZERO_UUID, CLIENT, now_ms)
     assert not isinstance(found, ErrorCode)
     return found
 
 
 def push(clients: ClientMetricsManager, instance_id: bytes, subscription_id: int, now_ms: int) -> ErrorCode:
-    return clients.push(instance_id, subscription_id, 0, b"", terminating=False, now_ms=now_ms)
+    request = PushTelemetryRequest(client_instance_id=instance_id, subscription_id=subscription_id)
+    return clients.push(request, CLIENT, now_ms)
 
 
 def test_a_client_is_heard_once_in_an_interval() -> None:
@@ -48,3 +53,34 @@ def test_the_least_recently_heard_client_makes_room() -> None:
         subscribed(clients)
     first.terminating = True
     assert push(clients, first_id, first.subscription_id, 1) == ErrorCode.NONE
+
+
+def test_a_client_is_asked_for_what_all_its_subscriptions_want() -> None:
+    clients = manager()
+    clients.update(
+        {
+            "one": {"metrics": "a,b", "interval.ms": "2000"},
+            "two": {"metrics": " c ", "interval.ms": "1000", "match": "client_id=ord.*, client_software_name=a"},
+            "three": {"metrics": "*", "match": "client_id=ord"},
+            "four": {"metrics": "*", "match": "client_source_port=.*"},
+        }
+    )
+    _, instance = subscribed(clients)
+    assert (sorted(instance.metrics), instance.interval_ms) == (["a", "b", "c"], 1000)
+
+
+def test_a_star_stands_for_everything() -> None:
+    clients = manager()
+    clients.update({"one": {"metrics": "a"}, "two": {"metrics": "b,*"}})
+    assert subscribed(clients)[1].metrics == ["*"]
+
+
+def test_a_changed_subscription_may_be_asked_for_at_once() -> None:
+    clients = manager()
+    instance_id, before = subscribed(clients)
+    assert clients.subscribe(instance_id, CLIENT, 1) == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    clients.update({"one": {"metrics": "a"}})
+    found = clients.subscribe(instance_id, {}, 2)
+    assert not isinstance(found, ErrorCode)
+    assert (found[1].metrics, found[1].attributes["client_id"]) == (["a"], "orders")
+    assert found[1].subscription_id != before.subscription_id

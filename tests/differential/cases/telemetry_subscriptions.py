@@ -1,0 +1,126 @@
+"""What clients are asked to push where client metrics are configured (KIP-714): a cluster of its own."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.api_versions import ApiVersionsRequest
+from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
+from protocol_specs.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol_specs.messages.push_telemetry import PushTelemetryRequest
+from protocol_specs.uuids import ZERO_UUID
+from tests.differential.case import case
+from tests.differential.cases.telemetry import named
+from tests.differential.probe import attempts
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Connection, Probe
+
+OWN_CLUSTER = (("metadata.max.idle.interval.ms", "503"),)
+CLIENT_METRICS = 16
+SET, DELETE = 0, 1
+
+
+def alter(probe: Probe, name: str, **configs: str | None) -> None:
+    """Set a subscription's configurations (underscores mean dots), or take them away."""
+    resource = AlterConfigsResource(resource_type=CLIENT_METRICS, resource_name=name)
+    resource.configs = [
+        AlterableConfig(name=key.replace("_", "."), config_operation=DELETE if value is None else SET, value=value)
+        for key, value in configs.items()
+    ]
+    probe.quiet(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+
+
+def configure(probe: Probe, name: str, **configs: str | None) -> None:
+    """Alter a subscription; wait until clients see it."""
+    before = _seen(probe)
+    alter(probe, name, **configs)
+    for _ in attempts(f"clients to see {name}"):
+        if _seen(probe) != before:
+            return
+
+
+def _seen(probe: Probe) -> tuple[list[str], int, int]:
+    """What a client of one id is told: its subscription's id tells of every change."""
+    answer: Any = probe.quiet(GetTelemetrySubscriptionsRequest(client_instance_id=ZERO_UUID), 0)
+    return answer.requested_metrics, answer.push_interval_ms, answer.error_code
+
+
+def _ask(probe: Probe, instance: bytes = ZERO_UUID, *, on: Connection | None = None, note: str = "") -> Any:
+    return probe.ask(GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0, on=on, only=named, note=note)
+
+
+def _forget(probe: Probe, *names: str) -> None:
+    for name in names:
+        configure(probe, name, metrics=None, interval_ms=None, match=None)
+
+
+@case(settings=OWN_CLUSTER)
+def metrics_of_one_and_of_several(probe: Probe) -> None:
+    configure(probe, "one", metrics="org.apache.kafka.producer.,org.apache.kafka.consumer.", interval_ms="1000")
+    _ask(probe, note="one")
+    configure(probe, "two", metrics="b,a,org.apache.kafka.producer.", interval_ms="500")
+    _ask(probe, note="two")
+    configure(probe, "three", metrics="*")
+    _ask(probe, note="everything")
+    _forget(probe, "three", "two", "one")
+    _ask(probe, note="nothing")
+
+
+@case(settings=OWN_CLUSTER)
+def many_metrics_come_in_the_order_of_their_hashes(probe: Probe) -> None:
+    names = [f"org.apache.kafka.{name}." for name in ("a", "bb", "producer", "consumer.coordinator", "x" * 30)]
+    configure(probe, "many", metrics=",".join(names + [f"metric.{number}" for number in range(20)]))
+    _ask(probe)
+    _forget(probe, "many")
+
+
+@case(settings=OWN_CLUSTER)
+def patterns(probe: Probe) -> None:
+    connection = probe.connect()
+    probe.quiet(
+        ApiVersionsRequest(client_software_name="apache-probe", client_software_version="4.3.1"), 3, on=connection
+    )
+    configure(probe, "everybody", metrics="all")
+    for number, match in enumerate(
+        (
+            "client_id=probe",
+            "client_id=prob",
+            "client_id=pro.*",
+            "client_id=other",
+            "client_software_name=apache-.*",
+            "client_software_version=4\\.3\\..*",
+            "client_source_address=127\\.0\\.0\\.1",
+            "client_source_port=[0-9]+",
+            "client_instance_id=.{22}",
+            "client_id=probe,client_software_name=apache-probe",
+            "client_id=probe,client_software_name=other",
+        )
+    ):
+        # Nobody may see this one: the next change, which everybody sees, comes after it.
+        alter(probe, "some", metrics="some", match=match)
+        configure(probe, "everybody", interval_ms=str(20_000 + number))
+        _ask(probe, on=connection, note=match)
+    alter(probe, "some", metrics=None, match=None)
+    _forget(probe, "everybody")
+
+
+@case(settings=OWN_CLUSTER)
+def a_change_may_be_asked_for_at_once(probe: Probe) -> None:
+    instance = uuid.uuid4().bytes
+    _ask(probe, instance, note="nothing")
+    _ask(probe, instance, note="too early")
+    configure(probe, "changing", metrics="a", interval_ms="200000")
+    answer = _ask(probe, instance, note="a")
+    _ask(probe, instance, note="too early")
+    push = PushTelemetryRequest(client_instance_id=instance, subscription_id=answer.subscription_id, metrics=b"x")
+    probe.ask(push, 0, note="push")
+    configure(probe, "changing", metrics="b")
+    probe.ask(push, 0, note="of the old subscription")
+    _ask(probe, instance, note="b, after a push")
+    _forget(probe, "changing")
