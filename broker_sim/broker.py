@@ -23,6 +23,7 @@ from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
+from broker_sim.quotas.controller_mutation_quotas import ForwardedRequest
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.inter_broker_apis import answer_inter_broker
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable
 
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
@@ -153,8 +155,12 @@ class Broker:
         """The broker's own clock."""
         return self.clock.now_ms()
 
-    def forward_to_controller(self, request: Any, *, timeout_ms: int) -> Deferred[Any]:
+    def forward_to_controller(
+        self, request: Any, *, timeout_ms: int, context: RequestContext | None = None
+    ) -> Deferred[Any]:
         """Let the controller answer a client's request (KIP-590); fails with LinkFailure when it cannot be reached."""
+        if context is not None and self.apis.quotas.active:
+            request = ForwardedRequest(request=request, client_id=context.client_id, api_version=context.api_version)
         return self.links.send(self.id, CONTROLLER_ID, request, timeout_ms=timeout_ms)
 
     # Life ----------------------------------------------------------------------------------------------------

@@ -26,7 +26,9 @@ CREATE_TOPICS: Final = 19
 def handle_create_topics(request: CreateTopicsRequest, context: RequestContext) -> Deferred[Message]:
     """Forward; a controller that cannot be reached in time is REQUEST_TIMED_OUT for every topic."""
     broker = context.broker
-    answer: Deferred[Message] = broker.forward_to_controller(request, timeout_ms=broker.config.request_timeout_ms)
+    answer: Deferred[Message] = broker.forward_to_controller(
+        request, timeout_ms=broker.config.request_timeout_ms, context=context
+    )
 
     def unreachable(failure: Failure) -> Message:
         failure.trap(LinkFailure)

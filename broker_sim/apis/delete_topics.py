@@ -34,7 +34,9 @@ def handle_delete_topics(
         if context.api_version < DISABLED_ERROR_SINCE:
             return refused_deletion(request, ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
         return refused_deletion(request, ErrorCode.TOPIC_DELETION_DISABLED)
-    answer: Deferred[Message] = broker.forward_to_controller(request, timeout_ms=broker.config.request_timeout_ms)
+    answer: Deferred[Message] = broker.forward_to_controller(
+        request, timeout_ms=broker.config.request_timeout_ms, context=context
+    )
 
     def unreachable(failure: Failure) -> Message:
         failure.trap(LinkFailure)

@@ -21,7 +21,7 @@ def forward(request: Any, context: RequestContext) -> Deferred[Message | NoAnswe
     """Let the controller answer; one that cannot be reached in time is REQUEST_TIMED_OUT for the whole request."""
     broker = context.broker
     answer: Deferred[Message | NoAnswer] = broker.forward_to_controller(
-        request, timeout_ms=broker.config.request_timeout_ms
+        request, timeout_ms=broker.config.request_timeout_ms, context=context
     )
 
     def unreachable(failure: Failure) -> Message | NoAnswer:

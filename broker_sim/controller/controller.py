@@ -35,6 +35,7 @@ from broker_sim.controller.image_events import note_changes
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
 from broker_sim.controller.producer_ids import ProducerIdControl, ProducerIdsBlock
 from broker_sim.errors import BrokerSimError
+from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas, ForwardedRequest
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.repeating_call import RepeatingCall
@@ -64,6 +65,9 @@ class Controller:
         self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
         self._elr_enabled = config.behaviour.offline_last_replica_leaves_isr
         self._producer_ids = ProducerIdControl()
+        self.mutation_quotas = ControllerMutationQuotas(
+            config, now_us=journal.now_us, image=lambda: self.image.client_quotas
+        )
         self._sessions = BrokerSessions(reactor, config.broker_session_timeout_ms, self._session_expired)
         self._waiting: dict[int, tuple[MetadataLogRequest, Deferred[MetadataLogResponse]]] = {}
         self._fetched: dict[int, tuple[int, int]] = {}
@@ -143,6 +147,8 @@ class Controller:
 
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer what a broker asks over its link."""
+        if isinstance(request, ForwardedRequest):
+            return self.mutation_quotas.answer(request, lambda inner: self.handle_link_request(inner, source))
         if isinstance(request, MetadataLogRequest):
             return self._fetch_metadata(request)
         if isinstance(request, BrokerHeartbeatRequest):

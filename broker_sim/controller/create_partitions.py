@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.quotas.controller_mutation_quotas import MutationQuota
     from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 
 
@@ -34,7 +35,12 @@ class PartitionCreation:
 
 
 def create_partitions(
-    request: CreatePartitionsRequest, *, image: MetadataImage, config: BrokerConfig, random: Random
+    request: CreatePartitionsRequest,
+    *,
+    image: MetadataImage,
+    config: BrokerConfig,
+    random: Random,
+    quota: MutationQuota | None = None,
 ) -> PartitionCreation:
     """Answer a CreatePartitions; `random` chooses the first brokers."""
     counts = Counter(topic.name for topic in request.topics)
@@ -56,7 +62,7 @@ def create_partitions(
             continue
         result = CreatePartitionsTopicResult(name=name, error_code=ErrorCode.NONE)
         try:
-            added, whole = _added(wanted[name], image, config, random, room)
+            added, whole = _added(wanted[name], image, config, random, room, quota)
         except Refused as refused:
             result.error_code, result.error_message = refused.error_code, refused.message
         else:
@@ -74,7 +80,12 @@ def create_partitions(
 
 
 def _added(
-    wanted: CreatePartitionsTopic, image: MetadataImage, config: BrokerConfig, random: Random, room: int
+    wanted: CreatePartitionsTopic,
+    image: MetadataImage,
+    config: BrokerConfig,
+    random: Random,
+    room: int,
+    quota: MutationQuota | None,
 ) -> tuple[list[PartitionRegistration], bool]:
     """The new partitions, at most `room`, and whether these are all; Refused, looked for in Kafka's order."""
     topic = image.topics.get(wanted.name)
@@ -95,6 +106,8 @@ def _added(
             "were specified."
         )
         raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    if quota is not None and not quota.accepts(additional):
+        raise Refused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
     factor = len(topic.partitions[0].replicas)
     if wanted.assignments is not None:
         partitions = _assigned(wanted, image, existing, factor)

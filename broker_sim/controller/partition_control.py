@@ -44,7 +44,13 @@ class PartitionControl:
 
     def create(self, request: CreatePartitionsRequest, source: int) -> CreatePartitionsResponse:  # noqa: ARG002 - any broker may ask
         """Add what can be added; the answer is made after the commit."""
-        creation = create_partitions(request, image=self._controller.image, config=self._config, random=self._random)
+        creation = create_partitions(
+            request,
+            image=self._controller.image,
+            config=self._config,
+            random=self._random,
+            quota=self._controller.mutation_quotas.current,
+        )
         if creation.topics:
             self._controller.change("CreatePartitions", lambda image: image.with_topics(creation.topics))
         return creation.response

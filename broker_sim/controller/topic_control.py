@@ -29,14 +29,22 @@ class TopicControl:
 
     def create(self, request: CreateTopicsRequest, source: int) -> CreateTopicsResponse:  # noqa: ARG002 - any broker may ask
         """Create what can be created; the answer is made after the commit."""
-        creation = create_topics(request, image=self._controller.image, config=self._controller.config, random=self._random)
+        creation = create_topics(
+            request,
+            image=self._controller.image,
+            config=self._controller.config,
+            random=self._random,
+            quota=self._controller.mutation_quotas.current,
+        )
         if creation.topics:
             self._controller.change("CreateTopics", lambda image: image.with_topics(creation.topics))
         return creation.response
 
     def delete(self, request: DeleteTopicsRequest, source: int) -> DeleteTopicsResponse:  # noqa: ARG002 - any broker may ask
         """Delete what is there; the answer is made after the commit."""
-        deletion = delete_topics(request, image=self._controller.image)
+        deletion = delete_topics(
+            request, image=self._controller.image, quota=self._controller.mutation_quotas.current
+        )
         if deletion.names:
             self._controller.change("DeleteTopics", lambda image: image.without_topics(deletion.names))
         return deletion.response

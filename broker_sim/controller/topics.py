@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.quotas.controller_mutation_quotas import MutationQuota
     from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
     from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 
@@ -59,7 +60,12 @@ class TopicDeletion:
 
 
 def create_topics(
-    request: CreateTopicsRequest, *, image: MetadataImage, config: BrokerConfig, random: Random
+    request: CreateTopicsRequest,
+    *,
+    image: MetadataImage,
+    config: BrokerConfig,
+    random: Random,
+    quota: MutationQuota | None = None,
 ) -> TopicCreation:
     """Answer a CreateTopics. `config` is the controller's; `random` chooses topic ids and the first brokers."""
     counts = Counter(topic.name for topic in request.topics)
@@ -76,6 +82,7 @@ def create_topics(
     for topic in wanted:
         try:
             made = _create(topic, image, config, random)
+            _check_quota(quota, len(made.partitions))
         except Refused as refused:
             results.append(_failed(topic.name, refused.error_code, refused.message))
             continue
@@ -90,6 +97,11 @@ def create_topics(
     if counts[CLUSTER_METADATA_TOPIC_NAME] == 1:
         results.append(_refused_metadata_topic(config))
     return TopicCreation(response=CreateTopicsResponse(topics=results), topics=[] if request.validate_only else created)
+
+
+def _check_quota(quota: MutationQuota | None, partitions: int) -> None:
+    if quota is not None and not quota.accepts(partitions):
+        raise Refused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
 
 
 def _too_much(topics: Sequence[CreatableTopic], config: BrokerConfig) -> str | None:
@@ -250,7 +262,9 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: st
 # Deletion ------------------------------------------------------------------------------------------------------
 
 
-def delete_topics(request: DeleteTopicsRequest, *, image: MetadataImage) -> TopicDeletion:
+def delete_topics(
+    request: DeleteTopicsRequest, *, image: MetadataImage, quota: MutationQuota | None = None
+) -> TopicDeletion:
     """Answer a DeleteTopics that names topics by name or by id; Kafka shuffles its results, these are in order."""
     results: list[DeletableTopicResult] = []
     names = list(request.topic_names)
@@ -287,9 +301,15 @@ def delete_topics(request: DeleteTopicsRequest, *, image: MetadataImage) -> Topi
             results.append(_undeleted(name, known.topic_id, message))
         else:
             doomed[known.topic_id] = name
+    names = []
     for topic_id, name in doomed.items():
-        results.append(DeletableTopicResult(name=name, topic_id=topic_id))
-    return TopicDeletion(response=DeleteTopicsResponse(responses=results), names=list(doomed.values()))
+        result = DeletableTopicResult(name=name, topic_id=topic_id)
+        if quota is None or quota.accepts(len(image.topics[name].partitions)):
+            names.append(name)
+        else:
+            result.error_code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        results.append(result)
+    return TopicDeletion(response=DeleteTopicsResponse(responses=results), names=names)
 
 
 def refused_deletion(
