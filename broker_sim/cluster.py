@@ -26,6 +26,7 @@ from broker_sim.faults.engine import FaultEngine
 from broker_sim.quotas.client_quota_control import ClientQuotaControl
 from broker_sim.faults.interception import NO_FAULTS
 from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
+from broker_sim.rolling_restart import CATCH_UP_MS_MAX, rolling_restart
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.topic_spec import TopicSpec
 from protocol_specs import uuids
@@ -234,6 +235,12 @@ class Cluster:
         broker = self.broker(broker_id)
         broker.kill()
         return broker.start()
+
+    def rolling_restart(
+        self, broker_ids: Sequence[int] | None = None, *, catch_up_ms_max: float = CATCH_UP_MS_MAX
+    ) -> Deferred[None]:
+        """Restart brokers one at a time, in order, each when the one before is in sync again; fires at the end."""
+        return Deferred.fromCoroutine(rolling_restart(self, broker_ids, catch_up_ms_max=catch_up_ms_max))
 
     def isolate(self, broker_id: int) -> None:
         """Cut all links of a broker to other brokers and the controller. Clients still reach it."""

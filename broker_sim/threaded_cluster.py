@@ -91,6 +91,10 @@ class ThreadedCluster:
         """Start a broker that was killed or stopped, on its old port and its old log."""
         self.call(self.cluster.restart, broker_id)
 
+    def rolling_restart(self) -> None:
+        """Stop every broker in order and start it again, one at a time, each when the one before is in sync again."""
+        self.call(self.cluster.rolling_restart)
+
     def leader_of(self, topic: str, partition: int) -> int | None:
         """The leader's broker id, None when the partition has none."""
         leader: int | None = self.call(self.cluster.leader_of, topic, partition)

@@ -63,7 +63,7 @@ class ReplicaRoles:
                 continue
             if replacement is None or replacement.topic_id != topic.topic_id:
                 for index in range(len(topic.partitions)):
-                    self._drop(TopicPartition(name, index))
+                    self._drop(TopicPartition(name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for name, topic in new.topics.items():
             known = old.topics.get(name)
             if known is not topic:
@@ -79,7 +79,7 @@ class ReplicaRoles:
                 continue
             topic_partition = TopicPartition(new.name, index)
             if manager.broker_id not in registration.replicas:
-                self._drop(topic_partition)
+                self._drop(topic_partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 continue
             partition = manager.partitions.get(topic_partition)
             if partition is None:
@@ -99,12 +99,12 @@ class ReplicaRoles:
         if registration.leader != NO_LEADER:
             self._fetcher(registration.leader).add(partition)
 
-    def _drop(self, topic_partition: TopicPartition) -> None:
+    def _drop(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
         self._stop_fetching(topic_partition)
         partition = self._manager.partitions.pop(topic_partition, None)
         if partition is not None:
             partition.leader_id = NO_LEADER
-            partition.role_changed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            partition.role_changed(error)
         self._storage.delete(topic_partition)
 
     # Following -----------------------------------------------------------------------------------------------

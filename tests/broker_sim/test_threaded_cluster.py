@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.control.events import BrokerKilled
+from broker_sim.control.events import BrokerKilled, BrokerStopped
 from broker_sim.errors import ConfigError
 from broker_sim.faults.grammar import RuleError
 from broker_sim.threaded_cluster import ThreadedCluster
@@ -35,6 +35,13 @@ def test_rules_are_added_and_reported_by_name() -> None:
         assert cluster.remove_rule("slow").struck == 0
         with pytest.raises(RuleError):
             cluster.remove_rule("slow")
+
+
+def test_a_rolling_restart_is_one_call() -> None:
+    with ThreadedCluster(brokers=1, config={"broker.heartbeat.interval.ms": "100"}) as cluster:
+        cluster.rolling_restart()
+        assert [event.broker_id for event in cluster.events() if isinstance(event, BrokerStopped)] == [1]
+        assert cluster.call(cluster.cluster.pending) == []
 
 
 def test_what_cannot_start_raises_and_leaves_no_thread() -> None:

@@ -1,0 +1,55 @@
+"""One broker after the other stops in order and comes back, as in an upgrade without downtime.
+
+Each broker shuts down under control (its leaderships move first), starts again, and the next one waits until it is in
+every ISR that it belongs to. What operators script around kafka-server-stop; no Kafka class does it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.errors import BrokerSimError
+from broker_sim.topic_partition import TopicPartition
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.cluster import Cluster
+
+LOOK_EVERY_MS: Final = 100
+CATCH_UP_MS_MAX: Final = 300_000
+
+
+async def rolling_restart(
+    cluster: Cluster, broker_ids: Sequence[int] | None = None, *, catch_up_ms_max: float = CATCH_UP_MS_MAX
+) -> None:
+    """Restart these brokers (by default all that run, by id), one at a time.
+
+    Raise BrokerSimError naming the partitions when one is not back in their ISRs within `catch_up_ms_max`.
+    """
+    if broker_ids is None:
+        broker_ids = [broker.id for broker in cluster.brokers.values() if broker.alive]
+    for broker_id in broker_ids:
+        await cluster.stop(broker_id)
+        await cluster.restart(broker_id)
+        waited_ms = 0.0
+        while behind := _out_of_sync(cluster, broker_id):
+            if waited_ms >= catch_up_ms_max:
+                names = ", ".join(str(topic_partition) for topic_partition in behind)
+                msg = (
+                    f"rolling restart: broker {broker_id} was not in the ISR of {names} after {waited_ms:g} ms; "
+                    "catch_up_ms_max allows longer"
+                )
+                raise BrokerSimError(msg)
+            await sleep(cluster.reactor, LOOK_EVERY_MS)
+            waited_ms += LOOK_EVERY_MS
+
+
+def _out_of_sync(cluster: Cluster, broker_id: int) -> list[TopicPartition]:
+    return [
+        TopicPartition(topic.name, index)
+        for topic in cluster.controller.image.topics.values()
+        for index, partition in enumerate(topic.partitions)
+        if broker_id in partition.replicas and broker_id not in partition.isr
+    ]
