@@ -1,0 +1,59 @@
+"""Where a replay of the recorded exchanges is not the same, and why: what is accepted, and what is still open."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import API_FILES
+from tests.differential.probe import CLOSED
+
+if TYPE_CHECKING:
+    from tests.differential.exchanges import Exchange
+
+
+class Verdict(Enum):
+    """How an exchange ends."""
+
+    SAME = "same"
+    ACCEPTED = "accepted"
+    OPEN = "open"
+    NOT_SERVED = "not served"
+
+
+NO_CONTROLLER_LISTENER: Final = "the controller has no listener: it is reached over brokers"
+NOT_SERVED: Final = "the API comes with a later issue"
+TRANSACTIONS: Final = "transactions come with a later issue"
+GROUPS: Final = "the logs of groups and transactions come with a later issue"
+
+OPEN: Final[dict[tuple[str, str, int], str]] = {
+    **{
+        (release, case, api_key): TRANSACTIONS
+        for release in ("3.7.2", "4.3.1")
+        for case, api_key in (
+            ("init producer id: transactional, second time raises epoch", 22),
+            ("init producer id: wrong pid", 22),
+            ("produce: transactional", 0),
+            ("produce: transactional to a partition not added", 0),
+            ("fetch read committed with an open transaction", 1),
+            ("fetch read committed after abort", 1),
+            ("describe producers", 61),
+        )
+    },
+    ("4.3.1", "produce v12: transactional to a partition not added", 0): TRANSACTIONS,
+    ("4.3.1", "delete records: -1", 21): TRANSACTIONS,
+    ("4.3.1", "produce: for the share group", 0): TRANSACTIONS,
+    ("3.7.2", "describe log dirs: all", 35): GROUPS,
+    ("4.3.1", "describe log dirs: all", 35): GROUPS,
+}
+"""Release, case and API key -> why its answer is not yet the real one."""
+
+
+def expected(exchange: Exchange) -> tuple[Verdict, str]:
+    """How a replay of this exchange ends, and why."""
+    if exchange.listener != "broker":
+        return Verdict.ACCEPTED, NO_CONTROLLER_LISTENER
+    if exchange.api_key not in API_FILES and exchange.answer != CLOSED:
+        return Verdict.NOT_SERVED, NOT_SERVED
+    reason = OPEN.get((exchange.release, exchange.case, exchange.api_key))
+    return (Verdict.SAME, "") if reason is None else (Verdict.OPEN, reason)

@@ -1,0 +1,186 @@
+"""Replay of recorded conversations: requests that a one-node cluster was sent in order, and what came back.
+
+The requests speak of ids that their broker gave (topics, producers, fetch sessions). A replay learns which of our ids
+stands for which, from the pairs of answers, and asks with ours; then both answers are normalised and compared.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from protocol_specs.framing import decode_response, encode_request
+from protocol_specs.json_form import from_json, to_json
+from protocol_specs.registry import request_type, response_type
+from protocol_specs.uuids import from_text
+from tests.differential.cases.describe_quorum import steady
+from tests.differential.normalise import Normaliser
+from tests.differential.probe import CLOSED, SILENT, Connection, attempts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FILE: Final = Path(__file__).parents[1] / "data" / "exchanges.jsonl.gz"
+ANSWER_SECONDS: Final = 10.0
+SILENCE_SECONDS: Final = 0.3
+OUTCOMES: Final = {"connection closed": CLOSED, "no response": SILENT}
+DESCRIBE_QUORUM: Final = 55
+INIT_PRODUCER_ID: Final = 22
+LOADING: Final = 14
+LEARNT: Final = ("topicId", "producerId", "sessionId", "clientInstanceId", "subscriptionId", "memberId")
+NOTHING: Final = (None, 0, -1, "", "AAAAAAAAAAAAAAAAAAAAAA")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request and what the real broker of `release` made of it; `answer` is JSON, CLOSED or SILENT."""
+
+    release: str
+    listener: str
+    case: str
+    api_key: int
+    version: int
+    request: Any
+    answer: Any
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """What names the exchange within its release."""
+        return self.case, self.api_key, self.version
+
+
+@cache
+def exchanges(release: str) -> tuple[Exchange, ...]:
+    """Every recorded exchange of a release, in the order in which they happened."""
+    with gzip.open(FILE, "rt", encoding="utf-8") as file:
+        found = [json.loads(line) for line in file]
+    return tuple(
+        Exchange(
+            release=each["release"],
+            listener=each["listener"],
+            case=each["case"],
+            api_key=each["api_key"],
+            version=each["version"],
+            request=each["request"],
+            answer=each["response"] if "response" in each else OUTCOMES[each["outcome"]],
+        )
+        for each in found
+        if each["release"] == release
+    )
+
+
+class Replay:
+    """One side of the conversation over again, on a broker of ours."""
+
+    def __init__(self, bootstrap: str) -> None:
+        host, port = bootstrap.rsplit(":", 1)
+        self._address = (host, int(port))
+        self._connection: Connection | None = None
+        self._ours: dict[tuple[str, Any], Any] = {}
+        self._mine = Normaliser()
+        self._theirs = Normaliser()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+
+    def run(self, exchange: Exchange) -> tuple[Any, Any]:
+        """Ask what was asked; answer what we and what the real broker said, both normalised."""
+        ours = self._ask(exchange)
+        theirs = exchange.answer
+        if isinstance(ours, str) or isinstance(theirs, str):
+            return ours, theirs
+        self._learn(theirs, ours)
+        if exchange.api_key == DESCRIBE_QUORUM:
+            ours, theirs = steady(ours), steady(deepcopy(theirs))
+        return _worded(self._mine.normalise(ours)), _worded(self._theirs.normalise(theirs))
+
+    def _ask(self, exchange: Exchange) -> Any:
+        """Our answer. Whoever recorded was patient too: a broker that has no producer ids yet was asked again."""
+        for _ in attempts(f"an answer to {exchange.case}"):
+            answer = self._ask_once(exchange)
+            if exchange.api_key != INIT_PRODUCER_ID or answer["errorCode"] != LOADING:
+                break
+        return answer
+
+    def _ask_once(self, exchange: Exchange) -> Any:
+        if self._connection is None or self._connection.closed:
+            self.close()
+            self._connection = Connection(self._address)
+        request = from_json(request_type(exchange.api_key), exchange.version, self._translated(exchange.request))
+        self._connection.send(encode_request(request, exchange.version, correlation_id=1, client_id="probe"))
+        answer = self._connection.receive(SILENCE_SECONDS if exchange.answer == SILENT else ANSWER_SECONDS)
+        if isinstance(answer, str):
+            if answer == SILENT:  # what comes late would be taken for the next answer
+                self._connection.close()
+                self._connection = None
+            return answer
+        response = response_type(exchange.api_key)
+        return to_json(decode_response(response, exchange.version, answer)[1], exchange.version)
+
+    def _translated(self, value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: self._translated(item, name) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._translated(item, key) for item in value]
+        return self._ours.get((key, value), value) if key in LEARNT else value
+
+    def _learn(self, theirs: Any, ours: Any) -> None:
+        names = {}
+        for name, topic_id in _topics(ours):
+            names[name] = topic_id
+            self._mine.know_topic(name, from_text(topic_id))
+        for name, topic_id in _topics(theirs):
+            self._theirs.know_topic(name, from_text(topic_id))
+            if name in names:
+                self._ours["topicId", topic_id] = names[name]
+        for (key, their), (_, mine) in zip(_ids(theirs), _ids(ours), strict=False):
+            if their not in NOTHING and mine not in NOTHING:
+                self._ours.setdefault((key, their), mine)
+
+
+def _topics(value: Any) -> Iterator[tuple[str, str]]:
+    """Every topic that a response names with its id."""
+    if isinstance(value, dict):
+        name = value.get("name") or value.get("topic") or value.get("topicName")
+        if name and value.get("topicId") not in NOTHING:
+            yield name, value["topicId"]
+    for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _topics(item)
+
+
+def _ids(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every id that a later request may speak of, in the order of the response."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _ids(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _ids(item, key)
+    elif key in LEARNT and key != "topicId":
+        yield key, value
+
+
+def _worded(value: Any, key: str = "") -> Any:
+    """The answer with texts for people, and what every moment changes, replaced."""
+    if isinstance(value, dict):
+        return {name: _worded(item, name) for name, item in value.items()}
+    if key == "configResources":
+        return sorted((_worded(item) for item in value), key=json.dumps)  # their order is not fixed
+    if isinstance(value, list):
+        return [_worded(item, key) for item in value]
+    if key in ("errorMessage", "batchIndexErrorMessage", "documentation") and value:
+        return "<text>"
+    if key in ("clientInstanceId", "subscriptionId", "memberId") and value not in NOTHING:
+        return f"<{key}>"
+    if key == "logDir":
+        return "<dir>"
+    if key in ("totalBytes", "usableBytes"):
+        return 0
+    return value
