@@ -40,7 +40,7 @@ class ClientQuotaManager(Generic[Sensor]):
         self.key = key
         self.enabled = False
         """Whether anybody has such a quota."""
-        self._make_sensor = make_sensor
+        self._make_sensor: Callable[[float], Sensor] = make_sensor
         # By user and client id: None is the default, "" is absent.
         self._quotas: dict[tuple[_Name, _Name], float] = {}
         self._sensors: dict[Tags, Sensor] = {}

@@ -23,6 +23,8 @@ def test_an_address_has_one_form(text: str, address: str) -> None:
     assert normal_address(text) == address
 
 
-@pytest.mark.parametrize("text", ["", "256.1.1.1", "1.2.3.4.5", "1.2.3.", "4294967296", "a b", "::g", "fe80::1%lo", "x"])
+@pytest.mark.parametrize(
+    "text", ["", "256.1.1.1", "1.2.3.4.5", "1.2.3.", "4294967296", "a b", "::g", "fe80::1%lo", "x"]
+)
 def test_what_is_no_address_is_none(text: str) -> None:
     assert not is_address_or_host(text)
