@@ -6,6 +6,7 @@ with `kill`: metadata, replicas, lifecycle, APIs, sockets.
 
 from __future__ import annotations
 
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -19,6 +20,7 @@ from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
 from broker_sim.controller.metadata_image import MetadataImage
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
+from broker_sim.log.log_manager import LogManager
 from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
 from broker_sim.network.connection_quotas import apply_ip_rates
@@ -74,7 +76,8 @@ class Broker:
         self.journal = journal
         self.faults = faults
         self.clock = BrokerClock(reactor)
-        self.storage = ReplicaStorage(config)
+        # A stream of its own: what is drawn for a roll shifts nothing else.
+        self.storage = ReplicaStorage(config, random=Random(f"segment rolls of broker {broker_id} of {cluster_id}"))
         self.cluster_id = cluster_id
         self.host = host
         self.rack = config.broker_rack
@@ -117,6 +120,14 @@ class Broker:
             journal=self.journal,
             alter_partition=alter_partition,
         )
+        self._log_manager = LogManager(
+            reactor=self.reactor,
+            config=self.config,
+            now_ms=self.now_ms,
+            logs=lambda: self.storage.logs,
+            log_start_moved=self.replica_manager.log_start_moved,
+        )
+        self.storage.compacted_log_appeared = self._log_manager.wake_cleaner
         self.producer_ids = ProducerIdManager(
             reactor=self.reactor, links=self.links, broker_id=self.id, broker_epoch=self._epoch
         )
@@ -197,6 +208,7 @@ class Broker:
 
     def _begin(self) -> None:
         self.replica_manager.roles.start()
+        self._log_manager.start()
         self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
 
     def kill(self) -> None:
@@ -226,6 +238,7 @@ class Broker:
     def _end(self, *, abort: bool) -> None:
         self.lifecycle.stop()
         self._loader.stop()
+        self._log_manager.stop()
         self.replica_manager.stop()
         self.producer_ids.stop()
         server, self.socket_server = self.socket_server, None

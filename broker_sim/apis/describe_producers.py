@@ -79,7 +79,9 @@ def _partition(topic: str, index: int, context: RequestContext) -> PartitionResp
     partition = context.broker.replica_manager.get_partition(TopicPartition(topic, index))
     if isinstance(partition, ErrorCode):
         return PartitionResponse(partition_index=index, error_code=partition)
-    return PartitionResponse(partition_index=index, active_producers=_states(partition.log.producers.active_producers))
+    producers = partition.log.producers
+    producers.remove_expired(context.broker.now_ms())
+    return PartitionResponse(partition_index=index, active_producers=_states(producers.active_producers))
 
 
 def _states(producers: Mapping[int, ProducerStateEntry]) -> list[ProducerState]:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 # In 3.x the older, common bound holds where a newer one is at its default (KIP-937).
 _OLD_TIMESTAMP_BOUND: Final = "message.timestamp.difference.max.ms"
 _TIMESTAMP_BOUNDS: Final = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms")
-_NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "timestamp_type"}
+_NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "delete", "max_segment_ms", "timestamp_type"}
+# 4.x refuses a small segment.bytes, and has a name of its own for tests that need one.
+_INTERNAL_SEGMENT_BYTES: Final = "internal.segment.bytes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,16 +36,29 @@ class TopicConfig:
     compression_lz4_level: int
     compression_type: str
     compression_zstd_level: int
+    delete_retention_ms: int
+    index_interval_bytes: int
+    max_compaction_lag_ms: int
     max_message_bytes: int
     message_timestamp_after_max_ms: int
     message_timestamp_before_max_ms: int
+    min_cleanable_dirty_ratio: float
+    min_compaction_lag_ms: int
     min_insync_replicas: int
+    retention_bytes: int
+    retention_ms: int
     segment_bytes: int
+    segment_index_bytes: int
+    segment_jitter_ms: int
     segment_ms: int
     unclean_leader_election_enable: bool
 
     compact: bool
     """Whether `cleanup.policy` has `compact`."""
+    delete: bool
+    """Whether `cleanup.policy` has `delete`."""
+    max_segment_ms: int
+    """How long a segment is written to: `segment.ms`, on compacted topics at most `max.compaction.lag.ms`."""
     timestamp_type: TimestampType
 
     @classmethod
@@ -62,12 +77,21 @@ class TopicConfig:
             for bound in _TIMESTAMP_BOUNDS:
                 if values[bound] == definitions[bound].default:
                     named[bound.replace(".", "_")] = values[_OLD_TIMESTAMP_BOUND]
+        if values.get(_INTERNAL_SEGMENT_BYTES) is not None:
+            named["segment_bytes"] = values[_INTERNAL_SEGMENT_BYTES]
         cleanup = values["cleanup.policy"]
+        assert isinstance(cleanup, list)
+        segment_ms, lag_ms = values["segment.ms"], values["max.compaction.lag.ms"]
+        assert isinstance(segment_ms, int)
+        assert isinstance(lag_ms, int)
+        compact = "compact" in cleanup
         append_time = values["message.timestamp.type"] == "LogAppendTime"
         return cls(
             overrides=dict(overrides),
             values=values,
-            compact=isinstance(cleanup, list) and "compact" in cleanup,
+            compact=compact,
+            delete="delete" in cleanup,
+            max_segment_ms=min(segment_ms, lag_ms) if compact else segment_ms,
             timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
             **named,  # type: ignore[arg-type]
         )

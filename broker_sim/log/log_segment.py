@@ -1,6 +1,8 @@
 """One segment of a log: its batches in order, and when a new one must follow. Mirrors LogSegment.
 
-Segments matter to readers: one fetch never crosses from one to the next.
+Segments matter to readers: one fetch never crosses from one to the next. They matter to retention too, which deletes
+whole ones, and to compaction, which rewrites whole ones. The indexes exist only as far as they make a segment full: an
+entry of each for every `index.interval.bytes`, as many as `segment.index.bytes` hold.
 """
 
 from __future__ import annotations
@@ -11,32 +13,99 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.log.stored_batch import NO_TIMESTAMP
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.log.producer_state import ProducerStateEntry
     from broker_sim.log.stored_batch import StoredBatch
 
 _LARGEST_RELATIVE_OFFSET: Final = 2**31 - 1
+OFFSET_INDEX_ENTRY_BYTES: Final = 8
+TIME_INDEX_ENTRY_BYTES: Final = 12
 
 
 class LogSegment:
     """Batches from `base_offset` on. `last_offsets` runs beside `batches`, to search in."""
 
-    __slots__ = ("base_offset", "batches", "created_ms", "last_offsets", "max_timestamp", "size")
+    __slots__ = (
+        "_index_at",
+        "_index_entries",
+        "_index_entries_max",
+        "_index_interval_bytes",
+        "_last_indexed_timestamp",
+        "_roll_jitter_ms",
+        "_time_entries",
+        "_time_entries_max",
+        "base_offset",
+        "batches",
+        "created_ms",
+        "indexes_full",
+        "last_offsets",
+        "max_timestamp",
+        "modified_ms",
+        "producer_snapshot",
+        "size",
+    )
 
-    def __init__(self, base_offset: int, created_ms: int) -> None:
+    def __init__(
+        self,
+        base_offset: int,
+        created_ms: int,
+        config: TopicConfig,
+        *,
+        roll_jitter_ms: int = 0,
+        producer_snapshot: Mapping[int, ProducerStateEntry] | None = None,
+    ) -> None:
+        """Make an empty segment; `producer_snapshot` is what the log knew of producers where the segment begins."""
         self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.modified_ms = created_ms
+        self.producer_snapshot = producer_snapshot or {}
+        self._roll_jitter_ms = roll_jitter_ms
+        self._index_interval_bytes = config.index_interval_bytes
+        self._index_entries_max = config.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES
+        # The time index keeps its last entry for the moment when the segment is closed.
+        self._time_entries_max = config.segment_index_bytes // TIME_INDEX_ENTRY_BYTES - 1
+        self._clear()
+
+    def _clear(self) -> None:
         self.batches: list[StoredBatch] = []
         self.last_offsets: list[int] = []
         self.size = 0
         self.max_timestamp = NO_TIMESTAMP
-        self.created_ms = created_ms
+        self._index_at = self._index_interval_bytes
+        self._index_entries = 0
+        self._time_entries = 0
+        self._last_indexed_timestamp = NO_TIMESTAMP
+        self._see_whether_indexes_are_full()
+
+    @property
+    def largest_timestamp(self) -> int:
+        """The largest timestamp of its records, the time of the last change where they have none."""
+        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
+
+    @property
+    def first_timestamp(self) -> int:
+        """The max timestamp of its first batch, -1 in an empty segment."""
+        return self.batches[0].max_timestamp if self.batches else NO_TIMESTAMP
+
+    @property
+    def offset_index_bytes(self) -> int:
+        """What its entries take in the offset index."""
+        return self._index_entries * OFFSET_INDEX_ENTRY_BYTES
+
+    @property
+    def time_index_bytes(self) -> int:
+        """What its entries take in the time index."""
+        return self._time_entries * TIME_INDEX_ENTRY_BYTES
 
     def should_roll(self, config: TopicConfig, batch: StoredBatch, now_ms: int) -> bool:
-        """Whether a batch must go to a new segment: no room, too much time, or an offset too far from the base."""
+        """Whether a batch must go to a new segment: no room, too much time, full indexes, or too far an offset."""
         if self.size > config.segment_bytes - batch.size:
             return True
-        if self.size and self._waited_ms(batch.max_timestamp, now_ms) > config.segment_ms:
+        if self.size and self._waited_ms(batch.max_timestamp, now_ms) > config.max_segment_ms - self._roll_jitter_ms:
             return True
-        return batch.last_offset - self.base_offset > _LARGEST_RELATIVE_OFFSET
+        return self.indexes_full or batch.last_offset - self.base_offset > _LARGEST_RELATIVE_OFFSET
 
     def _waited_ms(self, timestamp: int, now_ms: int) -> int:
         """By record time when the first batch has one (its age is not what counts then), else by the clock."""
@@ -47,9 +116,24 @@ class LogSegment:
         """Add a batch at the end."""
         self.batches.append(batch)
         self.last_offsets.append(batch.last_offset)
-        self.size += batch.size
         if batch.max_timestamp > self.max_timestamp:  # noqa: PLR1730 - a call would cost more than the comparison
             self.max_timestamp = batch.max_timestamp
+        if self.size > self._index_at:
+            self._index()
+        self.size += batch.size
+
+    def _index(self) -> None:
+        self._index_at = self.size + self._index_interval_bytes
+        self._index_entries += 1
+        if self.max_timestamp > self._last_indexed_timestamp:
+            self._last_indexed_timestamp = self.max_timestamp
+            self._time_entries += 1
+        self._see_whether_indexes_are_full()
+
+    def _see_whether_indexes_are_full(self) -> None:
+        self.indexes_full = (
+            self._index_entries >= self._index_entries_max or self._time_entries >= self._time_entries_max
+        )
 
     def index_of(self, offset: int) -> int:
         """The index of the first batch that ends at or after an offset; the number of batches if none does."""
@@ -58,9 +142,13 @@ class LogSegment:
     def truncate_to(self, offset: int) -> list[StoredBatch]:
         """Remove the batches that end at or after an offset, and answer them."""
         index = self.index_of(offset)
-        removed = self.batches[index:]
-        del self.batches[index:]
-        del self.last_offsets[index:]
-        self.size -= sum(batch.size for batch in removed)
-        self.max_timestamp = max((batch.max_timestamp for batch in self.batches), default=NO_TIMESTAMP)
+        kept, removed = self.batches[:index], self.batches[index:]
+        if removed:
+            self._clear()
+            self.extend(kept)
         return removed
+
+    def extend(self, batches: Iterable[StoredBatch]) -> None:
+        """Add batches at the end, in order."""
+        for batch in batches:
+            self.append(batch)

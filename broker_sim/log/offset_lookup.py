@@ -27,7 +27,7 @@ def first_at_or_after(
 ) -> TimestampAndOffset | None:
     """The first record, in log order, whose timestamp is not below the given one."""
     for segment in segments:
-        if segment.max_timestamp < timestamp:
+        if segment.largest_timestamp < timestamp:
             continue
         for batch in segment.batches:
             if batch.max_timestamp < timestamp or batch.last_offset < log_start_offset:

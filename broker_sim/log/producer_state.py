@@ -43,6 +43,15 @@ class ProducerStateEntry:
     last_timestamp: int = NO_TIMESTAMP
     batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=BATCHES_TO_RETAIN))
 
+    def copy(self) -> ProducerStateEntry:
+        """An entry of the same content that changes by itself."""
+        return ProducerStateEntry(
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            last_timestamp=self.last_timestamp,
+            batches=deque(self.batches, BATCHES_TO_RETAIN),
+        )
+
     @property
     def last_sequence(self) -> int:
         """The sequence of the newest record, -1 when no batch is remembered."""
@@ -160,9 +169,13 @@ class ProducerStateManager:
         for producer_id in idle:
             del self._producers[producer_id]
 
-    def reload(self, batches: Iterable[StoredBatch]) -> None:
-        """Start again from the batches that a truncation left."""
-        self._producers.clear()
+    def snapshot(self) -> dict[int, ProducerStateEntry]:
+        """A copy of everything, as Kafka writes one to a file where a segment begins."""
+        return {producer_id: entry.copy() for producer_id, entry in self._producers.items()}
+
+    def reload(self, snapshot: Mapping[int, ProducerStateEntry], batches: Iterable[StoredBatch]) -> None:
+        """Start again from a snapshot and the batches after it that a truncation left."""
+        self._producers = {producer_id: entry.copy() for producer_id, entry in snapshot.items()}
         for batch in batches:
             if batch.producer_id >= 0:
                 self.update(batch)

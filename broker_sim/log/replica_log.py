@@ -34,6 +34,7 @@ from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.topic_config import TopicConfig
@@ -74,9 +75,11 @@ class ReplicaLog:
 
     __slots__ = (
         "_behaviour",
+        "_random",
         "_segments",
         "config",
         "epochs",
+        "first_dirty_offset",
         "high_watermark",
         "log_end_offset",
         "log_start_offset",
@@ -87,8 +90,16 @@ class ReplicaLog:
     )
 
     def __init__(
-        self, *, topic: str, partition: int, config: TopicConfig, broker_config: BrokerConfig, now_ms: int
+        self,
+        *,
+        topic: str,
+        partition: int,
+        config: TopicConfig,
+        broker_config: BrokerConfig,
+        now_ms: int,
+        random: Random | None = None,
     ) -> None:
+        """Make an empty log; `random` draws the jitter of its segments' rolls where `segment.jitter.ms` is set."""
         self.topic = topic
         self.partition = partition
         self.topic_partition = TopicPartition(topic, partition)
@@ -96,6 +107,9 @@ class ReplicaLog:
         self.log_start_offset = 0
         self.log_end_offset = 0
         self.high_watermark = 0
+        self.first_dirty_offset: int | None = None
+        """Where compaction goes on: the log cleaner's checkpoint, None before its first round."""
+        self._random = random
         self._behaviour = broker_config.behaviour
         self.epochs = LeaderEpochCache()
         check_interval_ms = broker_config["producer.id.expiration.check.interval.ms"]
@@ -106,7 +120,7 @@ class ReplicaLog:
             expiration_check_interval_ms=check_interval_ms,
             now_ms=now_ms,
         )
-        self._segments = [LogSegment(0, now_ms)]
+        self._segments = [self._new_segment(0, now_ms)]
 
     @property
     def last_stable_offset(self) -> int:
@@ -119,9 +133,14 @@ class ReplicaLog:
         return sum(segment.size for segment in self._segments)
 
     @property
+    def segments(self) -> Sequence[LogSegment]:
+        """All segments, oldest first; the last one is the active one, and there always is one."""
+        return self._segments
+
+    @property
     def segment_base_offsets(self) -> list[int]:
-        """Where each segment starts, oldest first."""
-        return [segment.base_offset for segment in self._segments]
+        """Where each segment starts, oldest first; the first one not before the log start offset."""
+        return [max(segment.base_offset, self.log_start_offset) for segment in self._segments]
 
     def batches(self) -> Iterator[StoredBatch]:
         """All batches, oldest first."""
@@ -170,6 +189,8 @@ class ReplicaLog:
                 return duplicate
             self.producers.update(batch)
         segment.append(batch)
+        if batch.max_timestamp < 0:
+            segment.modified_ms = now_ms
         self.log_end_offset = batch.last_offset + 1
         return LogAppendInfo(
             offset,
@@ -210,7 +231,10 @@ class ReplicaLog:
             if batch.base_offset < self.log_end_offset:
                 raise UnexpectedAppendOffset(batch.base_offset, self.log_end_offset)
             self.epochs.assign(batch.leader_epoch, batch.base_offset)
-            self._segment_for(batch, now_ms).append(batch)
+            segment = self._segment_for(batch, now_ms)
+            segment.append(batch)
+            if batch.max_timestamp < 0:
+                segment.modified_ms = now_ms
             self.log_end_offset = batch.last_offset + 1
             if batch.producer_id >= 0:
                 self.producers.remove_expired(now_ms)
@@ -219,9 +243,47 @@ class ReplicaLog:
     def _segment_for(self, batch: StoredBatch, now_ms: int) -> LogSegment:
         segment = self._segments[-1]
         if segment.should_roll(self.config, batch, now_ms):
-            segment = LogSegment(self.log_end_offset, now_ms)
-            self._segments.append(segment)
+            return self.roll(max(self.log_end_offset, batch.base_offset), now_ms)
         return segment
+
+    def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
+        config = self.config
+        jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
+        return LogSegment(
+            base_offset,
+            now_ms,
+            config,
+            roll_jitter_ms=self._random.randrange(jitter_ms) if jitter_ms and self._random is not None else 0,
+            producer_snapshot=self.producers.snapshot(),
+        )
+
+    def roll(self, base_offset: int, now_ms: int) -> LogSegment:
+        """Close the active segment and begin a new one; an empty one that begins there is replaced."""
+        segment = self._new_segment(base_offset, now_ms)
+        if self._segments[-1].base_offset == base_offset:
+            self._segments.pop()
+        self._segments.append(segment)
+        return segment
+
+    # Segments ------------------------------------------------------------------------------------------------
+
+    def delete_segments(self, count: int, now_ms: int) -> int:
+        """Delete the oldest segments and move the log start offset up; a new one follows when none would be left.
+
+        Mirrors UnifiedLog.deleteSegments, which answers as many as were asked for.
+        """
+        if not count:
+            return 0
+        if count == len(self._segments):
+            self.roll(self.log_end_offset, now_ms)
+        del self._segments[: min(count, len(self._segments) - 1)]
+        self.maybe_increment_log_start_offset(self._segments[0].base_offset)
+        return count
+
+    def replace_segments(self, replacement: LogSegment, old: Sequence[LogSegment]) -> None:
+        """Put a compacted segment in the place of its sources, which lie side by side."""
+        first = self._segments.index(old[0])
+        self._segments[first : first + len(old)] = [replacement]
 
     # Reading ---------------------------------------------------------------------------------------------
 
@@ -323,18 +385,26 @@ class ReplicaLog:
         self.log_start_offset = min(offset, self.log_start_offset)
         self.high_watermark = min(self.high_watermark, offset)
         self.epochs.truncate_from_end(offset)
-        self.producers.reload(self.batches())
+        last = self._segments[-1]
+        self.producers.reload(last.producer_snapshot, last.batches)
+        self._forget_cleaning_beyond(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
 
     def truncate_fully_and_start_at(self, offset: int) -> TruncationInfo:
         """Drop everything and go on at another offset, which may lie beyond the old end."""
         old = self.log_end_offset
         removed = list(self.batches())
-        self._segments = [LogSegment(offset, self._segments[-1].created_ms)]
+        self.producers.reload({}, ())
+        self._segments = [self._new_segment(offset, self._segments[-1].created_ms)]
         self.log_start_offset = self.log_end_offset = self.high_watermark = offset
         self.epochs.clear()
-        self.producers.reload(())
+        self._forget_cleaning_beyond(offset)
         return TruncationInfo(old_log_end_offset=old, new_log_end_offset=offset, removed=removed)
+
+    def _forget_cleaning_beyond(self, offset: int) -> None:
+        """Mirrors LogCleaner.maybeTruncateCheckpoint."""
+        if self.first_dirty_offset is not None and self.first_dirty_offset > offset:
+            self.first_dirty_offset = offset
 
 
 def _base_offset(segment: LogSegment) -> int:

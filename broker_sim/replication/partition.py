@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration
     from broker_sim.log.replica_log import LogAppendInfo, ReplicaLog, StoredBatch, TruncationInfo
     from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
     from broker_sim.replication.delayed_fetch import DelayedFetch
     from broker_sim.replication.delayed_produce import DelayedProduce
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
@@ -74,6 +75,7 @@ class Partition:
         "_delayed_produces",
         "_host",
         "_journal",
+        "delayed_deletes",
         "delayed_fetches",
         "followers",
         "isr_state",
@@ -101,6 +103,7 @@ class Partition:
         self.leader_epoch_start_offset: int | None = None
         self.isr_state: IsrState = committed(())
         self.followers: dict[int, FollowerState] = {}
+        self.delayed_deletes: dict[DelayedDeleteRecords, None] = {}
         self.delayed_fetches: dict[DelayedFetch, None] = {}
         self.sessions: dict[int, ReplicaFetchSession] = {}
         self._delayed_produces: deque[tuple[int, DelayedProduce, int]] = deque()
@@ -186,6 +189,7 @@ class Partition:
             for _, operation, index in waiting:
                 if not operation.completed:
                     operation.partition_done(index, produce_error)
+        self.check_deletes()
         for fetch in list(self.delayed_fetches):
             self._host.wake_fetch(fetch)
         for session in list(self.sessions.values()):
@@ -248,14 +252,41 @@ class Partition:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return _NONE
 
-    def append_as_follower(self, batches: list[StoredBatch], leader_high_watermark: int) -> None:
-        """Take over the leader's batches and its high watermark, as far as the own log goes."""
+    def append_as_follower(
+        self, batches: list[StoredBatch], leader_high_watermark: int, leader_log_start_offset: int = 0
+    ) -> None:
+        """Take over the leader's batches, its high watermark as far as the own log goes, and its log start."""
         log = self.log
         if batches:
             log.append_as_follower(batches, now_ms=self._host.now_ms())
         log.high_watermark = max(log.log_start_offset, min(leader_high_watermark, log.log_end_offset))
+        if leader_log_start_offset > log.log_start_offset:
+            log.maybe_increment_log_start_offset(min(leader_log_start_offset, log.high_watermark))
         if self.delayed_fetches:
             self.check_fetches()
+
+    # Log start offset ----------------------------------------------------------------------------------------
+
+    @property
+    def low_watermark(self) -> int:
+        """The smallest log start offset of the live replicas. Mirrors Partition.lowWatermarkIfLeader."""
+        brokers = self._host.image.brokers
+        low = self.log.log_start_offset
+        for follower in self.followers.values():
+            broker = brokers.get(follower.broker_id)
+            if broker is not None and broker.active and follower.log_start_offset < low:
+                low = follower.log_start_offset
+        return low
+
+    def log_start_moved(self) -> None:
+        """Let the followers hear of it, with the next bytes or when their Fetch has waited long enough."""
+        for session in self.sessions.values():
+            session.log_start_moved(self.topic_partition)
+
+    def check_deletes(self) -> None:
+        """Look at the DeleteRecords that wait for this partition again."""
+        for operation in list(self.delayed_deletes):
+            operation.try_complete()
 
     # High watermark ------------------------------------------------------------------------------------------
 
@@ -318,6 +349,7 @@ class Partition:
         """Note how far a follower is, let it join the ISR, move the high watermark (updateFollowerFetchState)."""
         now_ms = self._host.now_ms()
         before = follower.log_end_offset
+        log_start_before = follower.log_start_offset
         follower.fetched(
             fetch_offset=fetch_offset,
             log_start_offset=log_start_offset,
@@ -329,6 +361,8 @@ class Partition:
             self._maybe_expand_isr(follower)
         if before != fetch_offset:
             self.maybe_increment_high_watermark(now_ms)
+        if log_start_before != log_start_offset and self.delayed_deletes:
+            self.check_deletes()
 
     def maybe_shrink_isr(self) -> None:
         """Propose an ISR without the followers that have not caught up for replica.lag.time.max.ms."""

@@ -28,7 +28,7 @@ from protocol_specs.messages.fetch import EpochEndOffset, FetchableTopicResponse
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.log.replica_log import StoredBatch
+    from broker_sim.log.replica_log import ReplicaLog, StoredBatch
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
@@ -72,6 +72,7 @@ class _SessionPartition:
         "log_start_offset",
         "max_bytes",
         "sent_high_watermark",
+        "sent_log_start_offset",
         "topic_id",
     )
 
@@ -83,6 +84,7 @@ class _SessionPartition:
         self.log_start_offset = UNKNOWN_OFFSET
         self.max_bytes = 0
         self.sent_high_watermark = UNKNOWN_OFFSET
+        self.sent_log_start_offset = UNKNOWN_OFFSET
 
     def update(self, fetch: FetchPartition) -> None:
         self.fetch_offset = fetch.fetch_offset
@@ -90,6 +92,14 @@ class _SessionPartition:
         self.current_leader_epoch = fetch.current_leader_epoch
         self.log_start_offset = fetch.log_start_offset
         self.max_bytes = fetch.partition_max_bytes
+
+    def was_told(self, log: ReplicaLog) -> bool:
+        """Whether the follower knows the leader's watermark and log start."""
+        return self.sent_high_watermark == log.high_watermark and self.sent_log_start_offset == log.log_start_offset
+
+    def tell(self, log: ReplicaLog) -> None:
+        self.sent_high_watermark = log.high_watermark
+        self.sent_log_start_offset = log.log_start_offset
 
 
 class ReplicaFetchSession:
@@ -185,7 +195,7 @@ class ReplicaFetchSession:
         if asked.fetch_offset < log.log_end_offset:
             self._news[topic_partition] = None
             self._urgent = True
-        elif asked.sent_high_watermark != log.high_watermark:
+        elif not asked.was_told(log):
             self._news[topic_partition] = None
 
     # News ----------------------------------------------------------------------------------------------------
@@ -206,6 +216,10 @@ class ReplicaFetchSession:
         """The follower will hear of it with the next bytes, or when its Fetch has waited long enough."""
         self._news[topic_partition] = None
         self._keep_beat()
+
+    def log_start_moved(self, topic_partition: TopicPartition) -> None:
+        """As with the high watermark: nobody is woken for it."""
+        self.high_watermark_moved(topic_partition)
 
     def left_isr(self, topic_partition: TopicPartition) -> None:
         """The controller has taken the follower out of the ISR; its next fetches may bring it back."""
@@ -279,12 +293,14 @@ class ReplicaFetchSession:
         ):
             return False
         batches = log.read(asked.fetch_offset, max_bytes=asked.max_bytes)
-        high_watermark = log.high_watermark
-        replica.append_as_follower(batches, high_watermark)
-        asked.sent_high_watermark = high_watermark
-        if batches:
+        replica.append_as_follower(batches, log.high_watermark, log.log_start_offset)
+        asked.tell(log)
+        moved = asked.log_start_offset != replica.log.log_start_offset
+        if batches or moved:
+            asked.log_start_offset = replica.log.log_start_offset
             asked.fetch_offset = replica.log.log_end_offset
-            asked.last_fetched_epoch = batches[-1].leader_epoch
+            if batches:
+                asked.last_fetched_epoch = batches[-1].leader_epoch
             partition.follower_fetched(
                 follower,
                 fetch_offset=asked.fetch_offset,
@@ -340,7 +356,6 @@ class ReplicaFetchSession:
         if self.follower_id not in partition.followers:
             return self._error(topic_partition, ErrorCode.UNKNOWN_LEADER_EPOCH), 0
         log = partition.log
-        high_watermark = log.high_watermark
         batches: list[StoredBatch] = []
         diverging = None
         try:
@@ -353,16 +368,16 @@ class ReplicaFetchSession:
         if not batches and diverging is None:
             if asked.fetch_offset < log.log_end_offset:
                 return None, -1
-            if asked.sent_high_watermark == high_watermark:
+            if asked.was_told(log):
                 return None, 0
-        asked.sent_high_watermark = high_watermark
+        asked.tell(log)
         fields: dict[str, Any] = {}
         if diverging is not None:
             fields["diverging_epoch"] = EpochEndOffset(epoch=diverging.leader_epoch, end_offset=diverging.end_offset)
         data = PartitionData(
             partition_index=topic_partition.partition,
             error_code=ErrorCode.NONE,
-            high_watermark=high_watermark,
+            high_watermark=log.high_watermark,
             last_stable_offset=log.last_stable_offset,
             log_start_offset=log.log_start_offset,
             aborted_transactions=None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.replication.follower_truncation import truncation_offset
 from broker_sim.replication.replica_fetch_session import StoredRecords
-from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH
+from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH, UNKNOWN_OFFSET
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
@@ -50,7 +50,17 @@ class FetcherHost(Protocol):
 class _FetchState:
     """One partition that is being fetched in one leader epoch."""
 
-    __slots__ = ("delay", "ignored_up_to", "leader_epoch", "partition", "resetting")
+    __slots__ = (
+        "asked_number",
+        "asked_offset",
+        "asked_offset_before",
+        "delay",
+        "ignored_up_to",
+        "leader_epoch",
+        "partition",
+        "resetting",
+        "told_log_start_offset",
+    )
 
     def __init__(self, partition: Partition, ignored_up_to: int) -> None:
         self.partition = partition
@@ -58,6 +68,27 @@ class _FetchState:
         self.ignored_up_to = ignored_up_to
         self.delay: IDelayedCall | None = None
         self.resetting = False
+        self.told_log_start_offset = UNKNOWN_OFFSET
+        self.asked_number = 0
+        self.asked_offset = self.asked_offset_before = UNKNOWN_OFFSET
+
+    def asked(self, number: int, offset: int) -> None:
+        """Request `number` asks for what begins at `offset`."""
+        self.asked_offset_before = self.asked_offset
+        self.asked_offset = offset
+        self.asked_number = number
+
+    def follows_on(self, number: int, base_offset: int) -> bool:
+        """Whether the batches that response `number` begins with go on where the log ends.
+
+        The answer to a Fetch that was overtaken may repeat bytes, or leave some out. A gap is sound where the leader's
+        compaction has made it: then what was asked for is still the log's end.
+        """
+        end = self.partition.log.log_end_offset
+        if base_offset == end:
+            return True
+        asked = self.asked_offset if number >= self.asked_number else self.asked_offset_before
+        return base_offset > end == asked
 
 
 class ReplicaFetcher:
@@ -169,8 +200,11 @@ class ReplicaFetcher:
     def _fetch_topics(self, max_bytes: int) -> list[FetchTopic]:
         topics: dict[str, FetchTopic] = {}
         for topic_partition in self._changed:
-            partition = self._states[topic_partition].partition
+            state = self._states[topic_partition]
+            partition = state.partition
             log = partition.log
+            state.asked(self._requests_sent + 1, log.log_end_offset)
+            state.told_log_start_offset = log.log_start_offset
             epoch = log.epochs.latest_epoch
             topic = topics.get(topic_partition.topic)
             if topic is None:
@@ -241,10 +275,10 @@ class ReplicaFetcher:
                 if data.error_code:
                     self._in_session.pop(topic_partition, None)
                 if state is not None and number > state.ignored_up_to:
-                    self._take(topic_partition, state, data)
+                    self._take(topic_partition, state, data, number)
         self._send()
 
-    def _take(self, topic_partition: TopicPartition, state: _FetchState, data: PartitionData) -> None:
+    def _take(self, topic_partition: TopicPartition, state: _FetchState, data: PartitionData, number: int) -> None:
         if data.error_code:
             self._partition_error(topic_partition, state, ErrorCode(data.error_code))
             return
@@ -259,11 +293,12 @@ class ReplicaFetcher:
             return
         batches = _batches(data)
         if batches:
-            # The answer to a Fetch that was overtaken may repeat bytes, or leave some out: the next one asks again.
             self._changed[topic_partition] = None
-            if batches[0].base_offset != log.log_end_offset:
-                return
-        partition.append_as_follower(batches, data.high_watermark)
+            if not state.follows_on(number, batches[0].base_offset):
+                return  # the next Fetch asks again
+        partition.append_as_follower(batches, data.high_watermark, data.log_start_offset)
+        if log.log_start_offset != state.told_log_start_offset:
+            self._changed[topic_partition] = None
 
     def _partition_error(self, topic_partition: TopicPartition, state: _FetchState, error: ErrorCode) -> None:
         if error is ErrorCode.OFFSET_OUT_OF_RANGE:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
 from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, delete_on_leader
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
 from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, list_offset
@@ -32,7 +33,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IDelayedCall
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from broker_sim.metadata_cache import MetadataCache
     from broker_sim.replication.alter_partition_manager import AlterPartitionManager
     from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.replication.delayed_delete_records import DeleteResults
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
@@ -389,6 +391,28 @@ class ReplicaManager:
         return (
             EpochEndOffsetResult(error_code=error) if error else last_offset_for_leader_epoch(partition, leader_epoch)
         )
+
+    # Log start offsets ---------------------------------------------------------------------------------------
+
+    def delete_records(
+        self, offsets: Mapping[TopicPartition, int], *, timeout_ms: int
+    ) -> DeleteResults | Deferred[DeleteResults]:
+        """Delete the records before each partition's offset (-1: its high watermark), on all live replicas.
+
+        A plain mapping when nothing has to be waited for, else a Deferred that fires when every live follower's log
+        starts there too, or with REQUEST_TIMED_OUT after `timeout_ms`.
+        """
+        operation = DelayedDeleteRecords(self, delete_on_leader(self, offsets))
+        if operation.try_complete():
+            return operation.results
+        self._expirations.add(operation, timeout_ms)
+        return operation.deferred
+
+    def log_start_moved(self, topic_partition: TopicPartition) -> None:
+        """The log start offset has moved here: a leader's followers are to hear of it."""
+        partition = self.partitions.get(topic_partition)
+        if partition is not None:
+            partition.log_start_moved()
 
     # Waking --------------------------------------------------------------------------------------------------
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.config.topic_config import TopicConfig
+from broker_sim.log.log_directories import LogDirectories
 from broker_sim.log.replica_log import ReplicaLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.topic_partition import TopicPartition
@@ -19,10 +21,15 @@ if TYPE_CHECKING:
 class ReplicaStorage:
     """Logs by partition, each with its topic's id: a log of a topic that was deleted and made anew is another log."""
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, *, random: Random | None = None) -> None:
+        """Be an empty disk; `random` draws the jitter of segment rolls."""
         self._broker_config = config
+        self._random = random
+        self.directories = LogDirectories(config)
         self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
+        self.compacted_log_appeared: Callable[[], None] = _nobody
+        """Called when a configuration with compaction is looked up: the log cleaner has work from now on."""
         self._listeners: list[ConfigListener] = []
 
     @property
@@ -36,10 +43,12 @@ class ReplicaStorage:
         config = self._configs.get(key)
         if config is None:
             config = self._configs[key] = TopicConfig.resolve(overrides, self._broker_config)
+        if config.compact:
+            self.compacted_log_appeared()
         return config
 
     def on_config_change(self, listener: ConfigListener) -> None:
-        """Call with partition, old and new configuration whenever that of a log changes. Mirrors UnifiedLog.updateConfig."""
+        """Call with partition, old and new configuration when that of a log changes. Mirrors UnifiedLog.updateConfig."""
         self._listeners.append(listener)
 
     def change_config(self, topic_partition: TopicPartition, overrides: Mapping[str, str]) -> None:
@@ -81,10 +90,17 @@ class ReplicaStorage:
             config=config,
             broker_config=self._broker_config,
             now_ms=now_ms,
+            random=self._random,
         )
         self._logs[topic_partition] = (topic_id, log)
+        self.directories.place(topic_partition)
         return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Remove the log, if there is one."""
         self._logs.pop(topic_partition, None)
+        self.directories.remove(topic_partition)
+
+
+def _nobody() -> None:
+    """Nobody is interested."""

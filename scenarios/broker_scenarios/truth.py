@@ -76,6 +76,10 @@ def read_truth(cluster: Cluster, topics: Iterable[TopicSpec]) -> Truth:
             if log.high_watermark < log.log_end_offset:
                 behind = log.log_end_offset - log.high_watermark
                 doubts.append(f"{topic.name}-{partition}: {behind} records above the high watermark at the end")
+            if log.log_start_offset > 0:
+                doubts.append(f"{topic.name}-{partition} begins at {log.log_start_offset}: what was before is deleted")
+            if log.first_dirty_offset is not None:
+                doubts.append(f"{topic.name}-{partition} is compacted up to {log.first_dirty_offset}")
             data = [batch for batch in log.batches() if not batch.is_control]
             _add_stored(stored, topic.name, partition, leader, data)
     if cluster.journal.dropped:

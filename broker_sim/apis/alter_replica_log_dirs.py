@@ -1,0 +1,91 @@
+"""AlterReplicaLogDirs (api key 34): move replicas between the log directories of this broker (KIP-113).
+
+Versions: 0 to 2; 4.x takes v1 on. For each partition, in this order: too long a name for the directory of a future
+replica (17), a directory that `log.dirs` does not have (57), a partition that the metadata does not know (3) or that
+has no replica here (9). A partition that is named twice goes to the directory that is named last. Mirrors
+ReplicaManager.alterReplicaLogDirs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.broker import Broker
+    from protocol_specs.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
+
+ALTER_REPLICA_LOG_DIRS: Final = 34
+DIRECTORY_NAME_LENGTH_MAX: Final = 255
+FUTURE_SUFFIX_LENGTH: Final = len(".-future") + 32
+
+
+def handle_alter_replica_log_dirs(
+    request: AlterReplicaLogDirsRequest, context: RequestContext
+) -> AlterReplicaLogDirsResponse:
+    """Move each replica at once, or note where it is to be when it comes."""
+    wanted = {
+        TopicPartition(topic.name, index): directory.path
+        for directory in request.dirs
+        for topic in directory.topics
+        for index in topic.partitions
+    }
+    topics: dict[str, AlterReplicaLogDirTopicResult] = {}
+    for topic_partition, path in wanted.items():
+        topic = topics.get(topic_partition.topic)
+        if topic is None:
+            topic = AlterReplicaLogDirTopicResult(topic_name=topic_partition.topic, partitions=[])
+            topics[topic_partition.topic] = topic
+        error_code = _move(topic_partition, path, context.broker)
+        topic.partitions.append(
+            AlterReplicaLogDirPartitionResult(partition_index=topic_partition.partition, error_code=error_code)
+        )
+    return AlterReplicaLogDirsResponse(results=list(topics.values()))
+
+
+def error_response(
+    request: AlterReplicaLogDirsRequest,
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> AlterReplicaLogDirsResponse:
+    """The whole request fails: every partition has the error."""
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                topic_name=topic.name,
+                partitions=[
+                    AlterReplicaLogDirPartitionResult(partition_index=index, error_code=error_code)
+                    for index in topic.partitions
+                ],
+            )
+            for directory in request.dirs
+            for topic in directory.topics
+        ]
+    )
+
+
+def _move(topic_partition: TopicPartition, path: str, broker: Broker) -> ErrorCode:
+    directories = broker.storage.directories
+    if len(f"{topic_partition.topic}-{topic_partition.partition}") + FUTURE_SUFFIX_LENGTH > DIRECTORY_NAME_LENGTH_MAX:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if path not in directories.names:
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    directories.move(topic_partition, path)
+    partition = broker.replica_manager.get_partition(topic_partition)
+    if partition is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+        return ErrorCode.REPLICA_NOT_AVAILABLE
+    return partition if isinstance(partition, ErrorCode) else ErrorCode.NONE
+
+
+register(
+    ApiHandler(api_key=ALTER_REPLICA_LOG_DIRS, handle=handle_alter_replica_log_dirs, error_response=error_response)
+)

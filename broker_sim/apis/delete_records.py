@@ -1,0 +1,89 @@
+"""DeleteRecords (api key 21): move the log start offset of partitions up (KIP-107).
+
+Versions: 0 to 2, alike; v2 is flexible. Offset -1 stands for the high watermark. Precedence: a topic or partition that
+the metadata does not know (3), internal topics (17), a broker that does not lead (6), a topic that is compacted and
+nothing else (44), an offset below 0 or above the high watermark (1). The answer waits for the live followers. A
+partition that is named twice counts once, with its last offset. Mirrors KafkaApis.handleDeleteRecordsRequest.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.auto_topic_creation import is_internal
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.replication.delayed_delete_records import DeleteResult
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.replication.delayed_delete_records import DeleteResults
+    from protocol_specs.message import Message
+    from protocol_specs.messages.delete_records import DeleteRecordsRequest
+
+DELETE_RECORDS: Final = 21
+
+
+def handle_delete_records(request: DeleteRecordsRequest, context: RequestContext) -> HandlerResult:
+    """Refuse what the broker need not be asked for, delete the rest, wait for the followers."""
+    broker = context.broker
+    image = broker.replica_manager.image
+    results: dict[TopicPartition, DeleteResult] = {}
+    offsets: dict[TopicPartition, int] = {}
+    for topic in request.topics:
+        for partition in topic.partitions:
+            key = TopicPartition(topic.name, partition.partition_index)
+            if image.partition(*key) is None:
+                results[key] = DeleteResult(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            elif is_internal(topic.name, broker.config):
+                results[key] = DeleteResult(error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)
+            else:
+                offsets[key] = partition.offset
+
+    def answer(deleted: DeleteResults) -> Message:
+        return _response({**deleted, **results})
+
+    deleted = broker.replica_manager.delete_records(offsets, timeout_ms=request.timeout_ms)
+    return deleted.addCallback(answer) if isinstance(deleted, Deferred) else answer(deleted)
+
+
+def error_response(
+    request: DeleteRecordsRequest,
+    context: RequestContext,  # noqa: ARG001 - the same in every version
+    error_code: ErrorCode,
+) -> DeleteRecordsResponse:
+    """The whole request fails: every partition has the error. Mirrors DeleteRecordsRequest.getErrorResponse."""
+    return _response(
+        {
+            TopicPartition(topic.name, partition.partition_index): DeleteResult(error_code=error_code)
+            for topic in request.topics
+            for partition in topic.partitions
+        }
+    )
+
+
+def _response(results: DeleteResults) -> DeleteRecordsResponse:
+    topics: dict[str, DeleteRecordsTopicResult] = {}
+    for (name, index), result in results.items():
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = DeleteRecordsTopicResult(name=name, partitions=[])
+        topic.partitions.append(
+            DeleteRecordsPartitionResult(
+                partition_index=index,
+                low_watermark=result.low_watermark,
+                error_code=result.error_code,
+            )
+        )
+    return DeleteRecordsResponse(topics=list(topics.values()))
+
+
+register(ApiHandler(api_key=DELETE_RECORDS, handle=handle_delete_records, error_response=error_response))

@@ -1,0 +1,74 @@
+"""DescribeLogDirs (api key 35): the log directories of this broker, and the sizes of the logs in them (KIP-113).
+
+Versions: 0 to 5; 4.x takes v1 on. v3 answers a top-level error code. v4 the bytes of the disk (KIP-827). v5 whether the
+directory is cordoned (KIP-1066). Null topics mean all; an empty list means none. Partitions that are not here are left
+out without a word. Mirrors ReplicaManager.describeLogDirs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.log.log_directories import DIRECTORY_BYTES
+from broker_sim.topic_partition import TopicPartition
+from protocol_specs.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.broker import Broker
+    from protocol_specs.messages.describe_log_dirs import DescribeLogDirsRequest
+
+DESCRIBE_LOG_DIRS: Final = 35
+INVALID_OFFSET_LAG: Final = -1
+
+
+def handle_describe_log_dirs(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+    """Every directory, with the logs that were asked for."""
+    broker = context.broker
+    wanted = None
+    if request.topics is not None:
+        wanted = {TopicPartition(topic.topic, index): None for topic in request.topics for index in topic.partitions}
+    return DescribeLogDirsResponse(
+        results=[_directory(name, broker, wanted) for name in broker.storage.directories.names]
+    )
+
+
+def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | None) -> DescribeLogDirsResult:
+    directories = broker.storage.directories
+    topics: dict[str, DescribeLogDirsTopic] = {}
+    used_bytes = 0
+    for topic_partition, log in broker.storage.logs.items():
+        if directories.of(topic_partition) != name:
+            continue
+        size = log.size_in_bytes
+        used_bytes += size
+        if wanted is not None and topic_partition not in wanted:
+            continue
+        hosted = topic_partition in broker.replica_manager.partitions
+        topic = topics.get(topic_partition.topic)
+        if topic is None:
+            topic = topics[topic_partition.topic] = DescribeLogDirsTopic(name=topic_partition.topic, partitions=[])
+        topic.partitions.append(
+            DescribeLogDirsPartition(
+                partition_index=topic_partition.partition,
+                partition_size=size,
+                offset_lag=max(log.high_watermark - log.log_end_offset, 0) if hosted else INVALID_OFFSET_LAG,
+                is_future_key=False,
+            )
+        )
+    return DescribeLogDirsResult(
+        log_dir=name,
+        topics=list(topics.values()),
+        total_bytes=DIRECTORY_BYTES,
+        usable_bytes=max(DIRECTORY_BYTES - used_bytes, 0),
+        is_cordoned=name in directories.cordoned,
+    )
+
+
+register(ApiHandler(api_key=DESCRIBE_LOG_DIRS, handle=handle_describe_log_dirs))

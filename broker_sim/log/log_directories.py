@@ -1,0 +1,61 @@
+"""Which log directory holds which replica (KIP-113). Mirrors LogManager's parentDir, nextLogDirs and preferredLogDirs.
+
+The directories are those of `log.dirs`, else of `log.dir`: names, for the logs are in memory. A new log goes where a
+client has wished it, else where the fewest logs are. A move takes no time, so that there is never a future replica.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.definitions import ConfigValue
+    from broker_sim.topic_partition import TopicPartition
+
+DIRECTORY_BYTES: Final = 1 << 40
+"""The size of the disk that each directory seems to have."""
+
+
+class LogDirectories:
+    """The directories of one broker, and the replicas in them."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        configured = config["log.dirs"]
+        self.names: tuple[str, ...] = _names(config["log.dir"] if configured is None else configured)
+        self.cordoned: tuple[str, ...] = _names(config.values.get("cordoned.log.dirs") or [])
+        self._replicas: dict[TopicPartition, str] = {}
+        self._preferred: dict[TopicPartition, str] = {}
+
+    def of(self, topic_partition: TopicPartition) -> str | None:
+        """The directory of a replica, None when there is none."""
+        return self._replicas.get(topic_partition)
+
+    def place(self, topic_partition: TopicPartition) -> None:
+        """Give a new log its directory."""
+        directory = self._preferred.pop(topic_partition, None)
+        if directory is None:
+            counts = dict.fromkeys(self.names, 0)
+            if len(counts) > 1:
+                for used in self._replicas.values():
+                    counts[used] += 1
+            directory = min(counts, key=counts.__getitem__)
+        self._replicas[topic_partition] = directory
+
+    def move(self, topic_partition: TopicPartition, directory: str) -> None:
+        """Move a replica, or note where it is to be when it comes. The directory is one of `names`."""
+        if topic_partition in self._replicas:
+            self._replicas[topic_partition] = directory
+        else:
+            self._preferred[topic_partition] = directory
+
+    def remove(self, topic_partition: TopicPartition) -> None:
+        """Forget a replica whose log is deleted."""
+        self._replicas.pop(topic_partition, None)
+
+
+def _names(value: ConfigValue) -> tuple[str, ...]:
+    """The absolute paths in a list, which older releases have as one text."""
+    items = value if isinstance(value, list) else str(value).split(",")
+    return tuple(dict.fromkeys(posixpath.normpath(posixpath.join("/", item.strip())) for item in items))
