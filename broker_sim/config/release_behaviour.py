@@ -45,6 +45,8 @@ class ReleaseBehaviour:
     """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
     cluster_metadata_creation_is_invalid: bool
     """Creating __cluster_metadata is 42 with a reason (else 29)."""
+    reassignment_shrinks_safely: bool
+    """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
     lists_refuse_empty_items: bool
     """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool
@@ -85,6 +87,7 @@ _RELEASES: Final = {
         placement_mentions_cordoned_directories=False,
         creation_counts_partitions=False,
         cluster_metadata_creation_is_invalid=False,
+        reassignment_shrinks_safely=False,
         lists_refuse_empty_items=False,
         describes_groups=False,
         scala_collections_in_messages=True,
@@ -113,6 +116,7 @@ _RELEASES: Final = {
         placement_mentions_cordoned_directories=True,
         creation_counts_partitions=True,
         cluster_metadata_creation_is_invalid=True,
+        reassignment_shrinks_safely=True,
         lists_refuse_empty_items=True,
         describes_groups=True,
         scala_collections_in_messages=False,

@@ -64,6 +64,7 @@ class Controller:
         self.image = MetadataImage.empty(cluster_id)
         self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
         self._elr_enabled = config.behaviour.offline_last_replica_leaves_isr
+        self._shrinks_safely = config.behaviour.reassignment_shrinks_safely
         self._producer_ids = ProducerIdControl()
         self.mutation_quotas = ControllerMutationQuotas(
             config, now_us=journal.now_us, image=lambda: self.image.client_quotas
@@ -382,6 +383,7 @@ class Controller:
             is_acceptable=lambda replica: replica != removed and image.is_active(replica),
             min_isr=min(config.min_insync_replicas, len(replicas)),
             elr_enabled=self._elr_enabled,
+            shrinks_safely=self._shrinks_safely,
         )
 
 

@@ -40,6 +40,8 @@ class ElectionRules:
     is_acceptable: Callable[[int], bool]
     min_isr: int
     elr_enabled: bool
+    shrinks_safely: bool = True
+    """See Assignment.completed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,9 @@ def change_partition(
     Replicas in `unclean_shutdown` may have lost what they had: they are not eligible any more. `target` gives the
     partition other replicas too.
     """
-    assignment, target_isr = (target or assignment_of(partition)).completed(target_isr)
+    assignment, target_isr = (target or assignment_of(partition)).completed(
+        target_isr, shrinks_safely=rules.shrinks_safely
+    )
     target_elr = _target_elr(partition, target_isr, rules, unclean_shutdown)
     leader, unclean = _elect(partition, assignment.replicas, target_isr, target_elr, rules)
     isr = target_isr

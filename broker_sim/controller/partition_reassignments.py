@@ -103,7 +103,7 @@ def _reassign(
 ) -> PartitionChange | None:
     image = controller.image
     validate_manual_assignment(replicas, image)
-    factor = len(assignment_of(partition).original_replicas)
+    factor = assignment_of(partition).target_size
     if not may_change_factor and len(replicas) != factor:
         message = f"The replication factor is changed from {factor} to {len(replicas)}"
         raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, message)

@@ -33,13 +33,27 @@ class Assignment:
         """The replicas without those that are being added."""
         return tuple(replica for replica in self.replicas if replica not in self.adding)
 
-    def completed(self, isr: tuple[int, ...]) -> tuple[Assignment, tuple[int, ...]]:
-        """The end of the reassignment, when `isr` allows it: what stays, and the ISR of it. Else unchanged."""
+    @property
+    def target_size(self) -> int:
+        """The replication factor that the partition has, or is on its way to."""
+        return len({*self.replicas, *self.adding} - {*self.removing})
+
+    def completed(self, isr: tuple[int, ...], *, shrinks_safely: bool) -> tuple[Assignment, tuple[int, ...]]:
+        """The end of the reassignment, when `isr` allows it: what stays, and the ISR of it. Else unchanged.
+
+        All new replicas have to be in sync. `shrinks_safely` (4.x): where fewer come than go, all that stay have to.
+        """
         if not self.in_progress:
             return self, isr
         staying = tuple(replica for replica in self.replicas if replica not in self.removing)
         staying_isr = tuple(replica for replica in isr if replica not in self.removing)
-        if not staying_isr or not staying or not set(staying) <= set(staying_isr):
+        # Without replicas that go, Kafka takes an empty ISR too.
+        if self.removing and not (staying_isr and staying):
+            return self, isr
+        awaited = {*self.adding}
+        if shrinks_safely and len(self.adding) < len(self.removing):
+            awaited |= {*staying}
+        if not awaited <= {*staying_isr}:
             return self, isr
         return Assignment(replicas=staying), staying_isr
 

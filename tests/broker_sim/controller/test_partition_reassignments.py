@@ -15,6 +15,7 @@ from protocol_specs.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from protocol_specs.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 
 Make = Any
@@ -188,6 +189,60 @@ def test_a_factor_that_is_held_fast_counts_without_the_replicas_that_come(replic
     assert reassign(cluster, 1, 4, may_change_factor=False).error_code is ErrorCode.NONE
 
 
+@pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
+def test_changes_of_mind_go_as_real_brokers_go_that_are_throttled(replicas: Make, release: str) -> None:
+    cluster = replicas(replication_factor=1, release=release)
+    cluster.produce(1)
+    cluster.hold_fetches(2, 3)
+    # Each step: the target (none: take it back), then the error, what is listed, and replicas and leader epoch.
+    for target, error, listed, expected in (
+        ([3], 0, [([3, 1], [3], [1])], ((3, 1), 0)),
+        ([3, 2], 0, [([3, 2, 1], [2], [1])], ((3, 2, 1), 0)),
+        ([2, 3], 0, [([2, 3, 1], [2], [1])], ((2, 3, 1), 0)),
+        ([1], 0, [([1, 2, 3], [2], [2, 3])], ((1, 2, 3), 0)),
+        ([2], 0, [([2, 1, 3], [2], [1, 3])], ((2, 1, 3), 0)),
+        (None, 0, [], ((1, 3), 1)),
+        (None, 85, [], ((1, 3), 1)),
+    ):
+        answer = reassign(cluster, *(target or ()), cancel=target is None)
+        assert answer.error_code == error
+        assert ongoing(cluster) == listed
+        assert (registration(cluster).replicas, registration(cluster).leader_epoch) == expected
+
+
+@pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
+def test_a_partition_that_is_named_twice_is_changed_twice_from_one_beginning(replicas: Make, release: str) -> None:
+    cluster = replicas(replication_factor=1, release=release)
+    cluster.produce(1)
+    cluster.hold_fetches(2, 3)
+    controller = cluster.cluster.controller
+    for targets, errors, listed, epoch in (
+        (([2], [3]), [0, 0], [([3, 1], [3], [1])], 0),
+        ((None, None), [0, 0], [], 2),
+        (([2, 3], None), [0, 85], [([2, 3, 1], [2, 3], [1])], 2),
+        ((None, [3, 1]), [0, 0], [([3, 1, 2], [], [2])], 3),
+    ):
+        wanted = [ReassignablePartition(partition_index=0, replicas=target) for target in targets]
+        request = AlterPartitionReassignmentsRequest(
+            timeout_ms=1_000, topics=[ReassignableTopic(name="t", partitions=wanted)]
+        )
+        answer = controller.forwarded[AlterPartitionReassignmentsRequest](request, 1)
+        assert [each.error_code for each in answer.responses[0].partitions] == errors
+        assert ongoing(cluster) == listed
+        assert registration(cluster).leader_epoch == epoch
+    # Nothing is added any more: 3.7 ends it with whatever happens next, 4.x waits for broker 3.
+    election = ElectLeadersRequest(
+        topic_partitions=[TopicPartitions(topic="t", partitions=[0])], election_type=0, timeout_ms=1_000
+    )
+    elected = controller.forwarded[ElectLeadersRequest](election, 1).replica_election_results[0].partition_result[0]
+    if release == "3.7.2":
+        assert elected.error_code is ErrorCode.NONE
+        assert (ongoing(cluster), registration(cluster).replicas) == ([], (3, 1))
+        assert (cluster.leader(), registration(cluster).leader_epoch) == (1, 4)
+    else:
+        assert elected.error_code is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+
+
 def test_taking_back_needs_an_unclean_election_when_nobody_of_before_is_in_sync(replicas: Make) -> None:
     for unclean, expected in (("false", ErrorCode.INVALID_REPLICA_ASSIGNMENT), ("true", ErrorCode.NONE)):
         cluster = replicas(
@@ -240,15 +295,13 @@ def test_a_leader_that_crashes_on_the_way_loses_nothing_and_the_next_one_goes_on
     assert acknowledged.error_code is ErrorCode.NONE
     cluster.cluster.kill(1)
     cluster.run(ms=SESSION_MS + 3_000)
-    assert cluster.leader() == 2, "it is on its way out, but in sync"
-    assert registration(cluster).removing_replicas == (2,)
-    assert registration(cluster).isr == (2, 3), "what is to be kept is 1 and 3, and 1 is not in sync"
+    assert ongoing(cluster) == [], "all that is new is in sync"
+    assert registration(cluster).replicas == (1, 3)
+    assert (cluster.leader(), registration(cluster).isr) == (3, (3,))
     assert cluster.values(3) == [1, 2, 3, 4]
+    assert cluster.produce(5, broker=3).error_code is ErrorCode.NOT_ENOUGH_REPLICAS
     cluster.cluster.restart(1)
     cluster.run(ms=10_000)
-    assert ongoing(cluster) == []
-    assert registration(cluster).replicas == (1, 3)
-    assert cluster.leader() in (1, 3)
     cluster.release_fetches(3)
     cluster.settle()
     assert cluster.values(1) == cluster.values(3) == [1, 2, 3, 4]
@@ -304,18 +357,26 @@ def test_the_first_step_has_all_replicas(current: Any, target: Any, expected: As
 
 @pytest.mark.parametrize(
     ("isr", "ends"),
-    [((1, 2), False), ((1, 2, 3), True), ((3,), False), ((1, 3), True), ((2,), False), ((), False)],
+    [((1, 2), False), ((1, 2, 3), True), ((3,), True), ((1, 3), True), ((2,), False), ((), False)],
 )
-def test_a_reassignment_ends_with_an_isr_that_has_all_who_stay(isr: tuple[int, ...], ends: bool) -> None:
+def test_a_reassignment_ends_with_an_isr_that_has_all_who_come(isr: tuple[int, ...], ends: bool) -> None:
     going = Assignment(replicas=(1, 3, 2), adding=(3,), removing=(2,))
     done = (Assignment(replicas=(1, 3)), tuple(each for each in isr if each != 2))
-    assert going.completed(isr) == (done if ends else (going, isr))
+    assert going.completed(isr, shrinks_safely=True) == (done if ends else (going, isr))
+
+
+@pytest.mark.parametrize("safely", [True, False])
+def test_where_fewer_come_than_go_4_x_waits_for_all_who_stay(safely: bool) -> None:
+    going = Assignment(replicas=(1, 3, 2, 4), adding=(3,), removing=(2, 4))
+    ended = (Assignment(replicas=(1, 3)), (3,))
+    assert going.completed((2, 3), shrinks_safely=safely) == ((going, (2, 3)) if safely else ended)
+    assert going.completed((1, 2, 3), shrinks_safely=safely) == (Assignment(replicas=(1, 3)), (1, 3))
 
 
 def test_nothing_that_goes_on_cannot_end() -> None:
     still = assignment_of(partition(1, 2))
     assert not still.in_progress
-    assert still.completed((1,)) == (still, (1,))
+    assert still.completed((1,), shrinks_safely=True) == (still, (1,))
 
 
 def test_a_revert_trusts_the_first_replica_when_nobody_is_in_sync() -> None:
