@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 class ClusterControl:
     """Answers what brokers pass on; `broker_ids` are those of the whole cluster, which is its own quorum."""
 
-    __slots__ = ("_controller", "_explains")
+    __slots__ = ("_controller", "_explains", "_quorum")
 
     def __init__(self, controller: Controller, *, config: BrokerConfig, broker_ids: Sequence[int]) -> None:
         self._controller = controller
         self._explains = config.behaviour.unregistration_explains
-        quorum = Quorum(controller, voters=broker_ids)
+        self._quorum = quorum = Quorum(controller, voters=broker_ids)
         FeatureControl(controller, config=config, node_id=quorum.leader_id)
         controller.forwarded[UnregisterBrokerRequest] = self.unregister_broker
 
@@ -34,6 +34,7 @@ class ClusterControl:
         source: int,  # noqa: ARG002 - any broker may ask
     ) -> UnregisterBrokerResponse:
         """Forget the broker; the answer is made after the commit. Mirrors ClusterControlManager."""
+        self._quorum.remember_nodes()
         if self._controller.unregister_broker(request.broker_id):
             return UnregisterBrokerResponse(error_message="")
         message = f"Broker ID {request.broker_id} is not currently registered" if self._explains else ""

@@ -42,12 +42,13 @@ KRAFT_VERSION: Final = "kraft.version"
 class Quorum:
     """Answers what brokers pass on of the quorum's APIs; `voters` are the brokers' ids."""
 
-    __slots__ = ("_controller", "_directories", "_observers", "_voters")
+    __slots__ = ("_controller", "_directories", "_nodes", "_observers", "_voters")
 
     def __init__(self, controller: Controller, *, voters: Sequence[int]) -> None:
         self._controller = controller
         self._voters = list(voters)
         self._observers: list[int] = []
+        self._nodes: dict[int, Node] = {}
         random = Random(f"log directories of cluster {controller.image.cluster_id}")
         self._directories = {voter: random.randbytes(UUID_BYTES) for voter in voters}
         controller.forwarded[DescribeQuorumRequest] = self.describe
@@ -80,6 +81,7 @@ class Quorum:
                     for name, partitions in asked
                 ]
             )
+        self.remember_nodes()
         version = self._controller.image.version
         partition = ResponsePartitionData(
             partition_index=0,
@@ -90,7 +92,10 @@ class Quorum:
             current_voters=[self._replica(voter, version) for voter in self._voters],
             observers=[self._replica(observer, version) for observer in self._observers],
         )
-        return _described([ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])], self._nodes())
+        return _described(
+            [ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])],
+            [self._nodes[voter] for voter in self._voters if voter in self._nodes],
+        )
 
     def _replica(self, voter: int, version: int) -> ReplicaState:
         now_ms = self._controller.now_ms()
@@ -105,22 +110,14 @@ class Quorum:
             last_caught_up_timestamp=fetched_ms,
         )
 
-    def _nodes(self) -> list[Node]:
-        brokers = self._controller.image.brokers
-        return [
-            Node(
-                node_id=voter,
-                listeners=[
-                    Listener(
-                        name=LISTENER_NAME,
-                        host=brokers[voter].host,
-                        port=min(brokers[voter].port + PORT_OFFSET + voter, PORT_MAX),
-                    )
-                ],
-            )
-            for voter in self._voters
-            if voter in brokers
-        ]
+    def remember_nodes(self) -> None:
+        """Take the hosts and ports of the voters from the registered brokers; one that is not keeps what it had."""
+        for voter in self._voters:
+            broker = self._controller.image.brokers.get(voter)
+            if broker is not None:
+                port = min(broker.port + PORT_OFFSET + voter, PORT_MAX)
+                listener = Listener(name=LISTENER_NAME, host=broker.host, port=port)
+                self._nodes[voter] = Node(node_id=voter, listeners=[listener])
 
     def add_voter(self, request: AddRaftVoterRequest, source: int) -> AddRaftVoterResponse:  # noqa: ARG002 - any broker may ask
         """Refuse, for the first reason that there is: a node that could be added is never there."""

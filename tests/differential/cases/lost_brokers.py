@@ -1,16 +1,18 @@
-"""What is left of a cluster that forgets one of its brokers, alive (UnregisterBroker): a cluster of its own."""
+"""What is left of a cluster that forgets one of its brokers, alive (UnregisterBroker): clusters of their own."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest
+from protocol_specs.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.differential.case import case
 from tests.differential.cases.cluster import placed, without_controller
 from tests.differential.cases.describe_quorum import METADATA_TOPIC, of, steady
 from tests.differential.probe import attempts
-from tests.differential.requests import metadata
+from tests.differential.requests import batch, fetch, list_offsets, metadata, produce, wanted
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -55,3 +57,30 @@ def a_broker_that_is_alive(probe: Probe) -> None:
     _described(probe, topic, "after")
     probe.ask(metadata(lonely), 12, only=without_controller)
     probe.ask(UnregisterBrokerRequest(broker_id=LOST), 0, note="again")
+
+
+@case(settings=(("metadata.max.idle.interval.ms", "504"),))
+def the_only_broker(probe: Probe) -> None:
+    topic = probe.topic()
+    probe.ask(UnregisterBrokerRequest(broker_id=1), 0)
+    for _ in attempts("the broker to see that it is gone"):
+        answer: Any = probe.quiet(DescribeClusterRequest(), 0)
+        if not answer.brokers:
+            break
+    for version in range(3):
+        probe.ask(DescribeClusterRequest(include_fenced_brokers=True), version)
+    for version in (0, 1, 5, 12):
+        probe.ask(metadata(topic), version)
+    probe.ask(metadata("other", create=True), 12)
+    for version in range(3):
+        probe.ask(of((METADATA_TOPIC, (0,))), version, only=steady)
+    probe.ask(UnregisterBrokerRequest(broker_id=1), 0, note="again")
+    probe.ask(produce(topic, batch(b"a")), 9)
+    probe.ask(fetch(topic, wanted()), 12)
+    probe.ask(list_offsets(topic, -1), 5)
+    new = CreatableTopic(name=f"{probe.name}-new", num_partitions=1, replication_factor=1)
+    probe.ask(CreateTopicsRequest(topics=[new], timeout_ms=3_000), 5)
+    probe.ask(CreateTopicsRequest(topics=[new], timeout_ms=3_000, validate_only=True), 5)
+    probe.ask(
+        UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey(feature="zzz", max_version_level=1)]), 1, note="zzz"
+    )
