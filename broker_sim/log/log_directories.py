@@ -26,6 +26,7 @@ class LogDirectories:
         self.names: tuple[str, ...] = _names(config["log.dir"] if configured is None else configured)
         self.cordoned: tuple[str, ...] = _names(config.values.get("cordoned.log.dirs") or [])
         self._replicas: dict[TopicPartition, str] = {}
+        self._counts = dict.fromkeys(self.names, 0)
         self._preferred: dict[TopicPartition, str] = {}
 
     def of(self, topic_partition: TopicPartition) -> str | None:
@@ -36,23 +37,22 @@ class LogDirectories:
         """Give a new log its directory."""
         directory = self._preferred.pop(topic_partition, None)
         if directory is None:
-            counts = dict.fromkeys(self.names, 0)
-            if len(counts) > 1:
-                for used in self._replicas.values():
-                    counts[used] += 1
-            directory = min(counts, key=counts.__getitem__)
+            directory = min(self._counts, key=self._counts.__getitem__)
+        self.remove(topic_partition)
         self._replicas[topic_partition] = directory
+        self._counts[directory] += 1
 
     def move(self, topic_partition: TopicPartition, directory: str) -> None:
         """Move a replica, or note where it is to be when it comes. The directory is one of `names`."""
+        self._preferred[topic_partition] = directory
         if topic_partition in self._replicas:
-            self._replicas[topic_partition] = directory
-        else:
-            self._preferred[topic_partition] = directory
+            self.place(topic_partition)
 
     def remove(self, topic_partition: TopicPartition) -> None:
         """Forget a replica whose log is deleted."""
-        self._replicas.pop(topic_partition, None)
+        directory = self._replicas.pop(topic_partition, None)
+        if directory is not None:
+            self._counts[directory] -= 1
 
 
 def _names(value: ConfigValue) -> tuple[str, ...]:

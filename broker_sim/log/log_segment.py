@@ -8,6 +8,7 @@ entry of each for every `index.interval.bytes`, as many as `segment.index.bytes`
 from __future__ import annotations
 
 from bisect import bisect_left
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.stored_batch import NO_TIMESTAMP
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.log.stored_batch import StoredBatch
 
 _LARGEST_RELATIVE_OFFSET: Final = 2**31 - 1
+_NO_PRODUCERS: Final[Mapping[int, ProducerStateEntry]] = MappingProxyType({})
 OFFSET_INDEX_ENTRY_BYTES: Final = 8
 TIME_INDEX_ENTRY_BYTES: Final = 12
 
@@ -60,7 +62,7 @@ class LogSegment:
         self.base_offset = base_offset
         self.created_ms = created_ms
         self.modified_ms = created_ms
-        self.producer_snapshot = producer_snapshot or {}
+        self.producer_snapshot = producer_snapshot or _NO_PRODUCERS
         self._roll_jitter_ms = roll_jitter_ms
         self._index_interval_bytes = config.index_interval_bytes
         self._index_entries_max = config.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES

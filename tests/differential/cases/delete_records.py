@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from tests.differential.case import case
 from tests.differential.requests import (
+    FAR_FUTURE_MS,
     TIME_MS,
     all_versions,
     batch,
@@ -161,10 +163,30 @@ def segments_after(probe: Probe) -> None:
     topic = probe.topic(segment_ms="1")
     fill(probe, topic, *(timed(TIME_MS + 10 * number) for number in range(4)))
     probe.ask(before(topic, (0, 2)), 2)
+    for special in (-1, -2, TIME_MS, FAR_FUTURE_MS):
+        probe.ask(list_offsets(topic, special, max_num_offsets=9), 0, note=f"old style {special}")
     for offset in range(5):
         read_back(probe, topic, offset, note=str(offset))
     for time_ms in (TIME_MS, TIME_MS + 10, TIME_MS + 20, TIME_MS + 30, TIME_MS + 31):
         probe.ask(list_offsets(topic, time_ms), 5, note=str(time_ms - TIME_MS))
+
+
+@case(brokers=3)
+def followers_are_waited_for(probe: Probe) -> None:
+    name = f"{probe.name}-t"
+    assignment = CreatableReplicaAssignment(partition_index=0, broker_ids=[1, 2, 3])
+    topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1, assignments=[assignment])
+    probe.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
+    probe.await_topic(name)
+    fill(probe, name, batch(b"a", b"b", b"c"))
+    for offset, timeout_ms in ((1, 0), (2, -1)):
+        probe.ask(before(name, (0, offset), timeout_ms=timeout_ms), 2, note=f"timeout {timeout_ms}")
+        probe.ask(before(name, (0, offset)), 2, note="in time")
+        probe.ask(before(name, (0, offset), timeout_ms=timeout_ms), 2, note="nothing to wait for")
+    probe.ask(before(name, (0, -1)), 2)
+    for broker in (1, 2, 3):
+        connection = probe.connect(broker)
+        probe.ask(list_offsets(name, -2, replica_id=-2), 5, on=connection, note=f"broker {broker}")
 
 
 @case(brokers=3)

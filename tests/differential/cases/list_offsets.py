@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from protocol_specs.messages.list_offsets import ListOffsetsRequest
 from protocol_specs.records.compression import CompressionCodec, compress
 from tests.differential.case import case
+from tests.differential.probe import attempts
 from tests.differential.requests import (
+    FAR_FUTURE_MS,
     TIME_MS,
     all_versions,
     batch,
@@ -260,3 +262,45 @@ def bodies_that_are_wrong(probe: Probe) -> None:
         (6, b"\xff\xff\xff\xff\0\2\2t\0\0\0", "null partitions"),
     ):
         probe.raw_body(2, version, body, note=note)
+
+
+@case()
+def times_over_segments(probe: Probe) -> None:
+    topic = probe.topic(segment_ms="50")
+    fill(
+        probe,
+        topic,
+        timed(TIME_MS + 100, TIME_MS + 20),
+        timed(TIME_MS + 300),
+        timed(TIME_MS + 250, TIME_MS + 10),
+        timed(TIME_MS + 500),
+        timed(TIME_MS + 400),
+    )
+    for delta in (0, 10, 20, 21, 100, 101, 250, 251, 300, 301, 400, 401, 500, 501):
+        probe.ask(list_offsets(topic, TIME_MS + delta), 5, note=str(delta))
+    for special in (-1, -2, -3):
+        probe.ask(list_offsets(topic, special), 8, note=str(special))
+
+
+@case()
+def segments_without_times(probe: Probe) -> None:
+    topic = probe.topic(segment_ms="1")
+    for records in (timed(-1, -1), timed(TIME_MS), timed(-1), timed(TIME_MS + 10), timed(-1)):
+        fill(probe, topic, records)
+        # Without times the clock closes a segment: let it go on.
+        for turn, _ in enumerate(attempts("a moment later")):
+            if turn:
+                break
+    for delta in (0, 1, 10, 11, FAR_FUTURE_MS - TIME_MS):
+        probe.ask(list_offsets(topic, TIME_MS + delta), 5, note=str(delta))
+    for special in (-1, -2, -3):
+        probe.ask(list_offsets(topic, special), 8, note=str(special))
+
+
+@case(releases=("3.7.2",))
+def old_style_over_segments(probe: Probe) -> None:
+    topic = probe.topic(segment_ms="1")
+    fill(probe, topic, *(timed(TIME_MS + 10 * number) for number in range(4)))
+    for time_ms in (-1, -2, 0, TIME_MS, FAR_FUTURE_MS):
+        for count in (0, 1, 3, 99):
+            probe.ask(list_offsets(topic, time_ms, max_num_offsets=count), 0, note=f"{time_ms}, {count}")
