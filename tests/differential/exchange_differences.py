@@ -21,7 +21,7 @@ class Verdict(Enum):
     NOT_SERVED = "not served"
 
 
-NO_CONTROLLER_LISTENER: Final = "the controller has no listener: it is reached over brokers"
+NO_CONTROLLER_LISTENER: Final = "the controller has no listener, it is only reached over brokers"
 NOT_SERVED: Final = "the API comes with a later issue"
 TRANSACTIONS: Final = "transactions come with a later issue"
 GROUPS: Final = "the logs of groups and transactions come with a later issue"
@@ -52,7 +52,7 @@ OPEN: Final[dict[tuple[str, str, int], str]] = {
 def expected(exchange: Exchange) -> tuple[Verdict, str]:
     """How a replay of this exchange ends, and why."""
     if exchange.listener != "broker":
-        return Verdict.ACCEPTED, NO_CONTROLLER_LISTENER
+        return Verdict.NOT_SERVED, NO_CONTROLLER_LISTENER
     if exchange.api_key not in API_FILES and exchange.answer != CLOSED:
         return Verdict.NOT_SERVED, NOT_SERVED
     reason = OPEN.get((exchange.release, exchange.case, exchange.api_key))
