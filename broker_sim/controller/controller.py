@@ -79,11 +79,18 @@ class Controller:
         self._rebalance = RepeatingCall(reactor, interval_s * 1000, self.elect_preferred_leaders)
         if config.auto_leader_rebalance_enable:
             self._rebalance.start()
+        # 4.x alone has this configuration; an older controller looks again only when a broker comes or goes.
+        unclean_interval_ms = config.values.get("unclean.leader.election.interval.ms", 0)
+        assert isinstance(unclean_interval_ms, int)
+        self._unclean_elections = RepeatingCall(reactor, max(unclean_interval_ms, 1), self.elect_unclean_leaders)
+        if unclean_interval_ms:
+            self._unclean_elections.start()
 
     def stop(self) -> None:
         """End all timers."""
         self._sessions.stop()
         self._rebalance.stop()
+        self._unclean_elections.stop()
         self._waiting.clear()
         if self._publish_call is not None:
             self._publish_call.cancel()
@@ -317,6 +324,17 @@ class Controller:
         }
         if imbalanced:
             self._commit(*self._elect(self.image, imbalanced, election=Election.PREFERRED))
+
+    def elect_unclean_leaders(self) -> None:
+        """Give every partition without a leader one that is alive, where its topic allows it by now."""
+        leaderless = {
+            topic_partition: registration.isr
+            for topic_partition, registration in _partitions(self.image)
+            if registration.leader == NO_LEADER
+            and self.topic_config(self.image.topics[topic_partition.topic]).unclean_leader_election_enable
+        }
+        if leaderless:
+            self._commit(*self._elect(self.image, leaderless))
 
     def topic_config(self, topic: TopicImage) -> TopicConfig:
         """The topic's configuration as the controller resolves it."""

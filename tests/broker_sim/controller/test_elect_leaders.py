@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -99,6 +100,22 @@ def test_an_unclean_election_takes_who_is_alive_and_says_so(replicas: Make, rele
     cluster.cluster.restart(2)
     cluster.settle()
     assert cluster.values(1) == cluster.values(2) == cluster.values(3) == [1]
+
+
+@pytest.mark.parametrize(("release", "leader"), [("3.7.2", None), ("4.3.1", 3)])
+def test_a_topic_that_allows_it_too_late_has_its_unclean_election_within_five_minutes_of_4_x(
+    replicas: Make, release: str, leader: int | None
+) -> None:
+    cluster = replicas(release=release, config={"replica.lag.time.max.ms": "2000"})
+    without_replicas_in_sync(cluster)
+    cluster.run(ms=300_000)
+    assert cluster.leader() is None
+    topic = replace(cluster.cluster.controller.image.topics["t"], configs={"unclean.leader.election.enable": "true"})
+    cluster.cluster.controller.change("allow it", lambda image: image.with_topic(topic))
+    cluster.run(ms=1_000)
+    assert cluster.leader() is None
+    cluster.run(ms=300_000)
+    assert cluster.leader() == leader
 
 
 def test_an_unclean_election_without_anybody_alive_finds_nobody(replicas: Make) -> None:
