@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.fetch import FetchTopic
 from protocol_specs.records.batch_builder import RecordBatchBuilder
@@ -190,3 +190,40 @@ def record_headers_and_sizes_together(probe: Probe) -> None:
         for limit in (100, 1_000, 1 << 20):
             for offset in (0, 7, 19, 20):
                 probe.ask(fetch(topic, wanted(offset, max_bytes=limit)), version, note=f"{offset} {limit}")
+
+
+@case()
+def zstd_topics_in_sessions(probe: Probe) -> None:
+    topic = probe.topic(compression_type="zstd", partitions=2)
+    fill(probe, topic, batch(b"a"))
+    for version in (7, 9, 10):
+        opened: Any = probe.ask(fetch(topic, wanted(), wanted(partition=1), session_epoch=0), version, note="opened")
+        session = opened.session_id
+        for epoch in (1, 2):
+            request = fetch(None, session_id=session, session_epoch=epoch)
+            probe.ask(request, version, note=f"epoch {epoch}")
+        fill(probe, topic, batch(b"b"), partition=1)
+        probe.ask(fetch(None, session_id=session, session_epoch=3), version, note="after an append")
+        probe.ask(fetch(topic, wanted(50), session_id=session, session_epoch=4), version, note="past the end")
+
+
+@case(releases=OLD)
+def waits(probe: Probe) -> None:
+    topic = probe.topic()
+    probe.ask(fetch(topic, wanted(), max_wait_ms=50, min_bytes=1), 1, note="an empty log")
+    fill(probe, topic, batch(b"a"), batch(b"b"))
+    for version in VERSIONS:
+        for least in (1, 100, 150, 1_000):
+            probe.ask(fetch(topic, wanted(), max_wait_ms=50, min_bytes=least), version, note=str(least))
+        probe.ask(fetch(topic, wanted(2), max_wait_ms=50, min_bytes=1), version, note="at the end")
+
+
+@case(settings=(("log.message.downconversion.enable", "false"),), releases=OLD)
+def conversion_that_the_broker_switches_off(probe: Probe) -> None:
+    topic = probe.topic()
+    enabled = probe.topic("enabled", message_downconversion_enable="true")
+    fill(probe, topic, batch(b"a"))
+    fill(probe, enabled, batch(b"a"))
+    for version in range(5):
+        probe.ask(fetch(topic, wanted()), version)
+        probe.ask(fetch(enabled, wanted()), version, note="the topic allows it")

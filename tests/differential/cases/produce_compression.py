@@ -254,3 +254,64 @@ def snappy_without_its_frame(probe: Probe) -> None:
     raw = bytes([len(plain), (len(plain) - 1) << 2]) + plain
     probe.ask(produce(topic, sealed(raw, count=1, attributes=2)), 9)
     read_back(probe, topic)
+
+
+@case(releases=("4.3.1",))
+def levels_of_the_topic(probe: Probe) -> None:
+    for codec, levels in (("gzip", ("-1", "1", "9")), ("lz4", ("1", "17")), ("zstd", ("-7", "1", "22"))):
+        for level in levels:
+            topic = probe.topic(f"{codec}{level}", **{"compression_type": codec, f"compression_{codec}_level": level})
+            for source in (CompressionCodec.NONE, CompressionCodec.for_name(codec)):
+                probe.ask(produce(topic, batch(b"a" * 100, b"b", codec=source)), 9, note=f"{codec} {level}")
+            read_back(probe, topic)
+
+
+@case()
+def sizes_after_another_codec(probe: Probe) -> None:
+    for target in ("uncompressed", "gzip", "producer"):
+        topic = probe.topic(target, compression_type=target, max_message_bytes="200")
+        for codec in (CompressionCodec.NONE, CompressionCodec.GZIP):
+            for size in (50, 130, 150, 1_000):
+                probe.ask(produce(topic, batch(b"v" * size, codec=codec)), 9, note=f"{target} {codec.name} {size}")
+        read_back(probe, topic)
+
+
+@case()
+def records_that_another_codec_meets(probe: Probe) -> None:
+    """Headers, nulls, wrong deltas and unused bits, written anew."""
+    for target in ("gzip", "uncompressed"):
+        topic = probe.topic(target, compression_type=target)
+        for codec in (CompressionCodec.SNAPPY, CompressionCodec.NONE):
+            for records, note in (
+                ((record(0, headers=(("h", b"1"), ("i", None))), record(1)), "headers"),
+                ((record(0, key=None, value=None), record(1, key=b"", value=b"")), "nulls"),
+                ((record(5), record(5)), "offset deltas 5, 5"),
+                ((record(0, attributes=0x7F), record(1)), "attributes"),
+                ((record(0, time_delta=9), record(1, time_delta=-TIME_MS)), "times"),
+                ((record(0, time_delta=-TIME_MS - 1), record(1, time_delta=-TIME_MS - 2)), "times below 0"),
+            ):
+                for attributes in (0, 8, 0x40):
+                    sent = packed(codec, *records, attributes=int(codec) | attributes)
+                    probe.ask(produce(topic, sent), 9, note=f"{codec.name} {note} {attributes}")
+        read_back(probe, topic)
+
+
+@case()
+def another_codec_on_topics_of_all_kinds(probe: Probe) -> None:
+    stamped = probe.topic("stamped", compression_type="gzip", message_timestamp_type="LogAppendTime")
+    compacted = probe.topic("compacted", compression_type="gzip", cleanup_policy="compact")
+    bounded = probe.topic("bounded", compression_type="gzip", message_timestamp_before_max_ms="1000")
+    for codec in (CompressionCodec.NONE, CompressionCodec.GZIP, CompressionCodec.LZ4):
+        for topic in (stamped, compacted, bounded):
+            for key in (b"k", None):
+                for version in (3, 8, 9):
+                    probe.ask(
+                        produce(topic, batch(b"a", b"b", key=key, codec=codec)), version, note=f"{codec.name} {key!r}"
+                    )
+            attributes = int(codec) | 8
+            probe.ask(produce(topic, packed(codec, record(0), attributes=attributes)), 9, note=f"{codec.name} bit 3")
+        for sequence in (0, 0, 1, 3):
+            records = packed(codec, record(0), producer_id=9_000 + codec, producer_epoch=0, base_sequence=sequence)
+            probe.ask(produce(stamped, records), 9, note=f"{codec.name} sequence {sequence}")
+    for topic in (stamped, compacted, bounded):
+        read_back(probe, topic)
