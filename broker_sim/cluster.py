@@ -23,8 +23,8 @@ from broker_sim.controller.partition_control import PartitionControl
 from broker_sim.controller.topic_control import TopicControl
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
-from broker_sim.quotas.client_quota_control import ClientQuotaControl
 from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.quotas.client_quota_control import ClientQuotaControl
 from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
 from broker_sim.rolling_restart import CATCH_UP_MS_MAX, rolling_restart
 from broker_sim.topic_partition import TopicPartition
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import ReplicaLog
+    from broker_sim.metrics.metric import MetricsSnapshot
     from sim_runtime.digest import EventDigest
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
@@ -113,6 +114,7 @@ class Cluster:
         self._topics = [self._topic_image(spec) for spec in topics]
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
+        self.started_us = self._now_us()
 
     def _now_us(self) -> int:
         return round(self.reactor.seconds() * 1e6)
@@ -182,6 +184,12 @@ class Cluster:
     def log_of(self, broker_id: int, topic: str, partition: int) -> ReplicaLog | None:
         """A replica's log, also of a dead broker; None when the broker has none."""
         return self.broker(broker_id).storage.get(TopicPartition(topic, partition))
+
+    def metrics(self) -> MetricsSnapshot:
+        """What every broker that runs, and the controller, have counted and measured, under Kafka's names."""
+        from broker_sim.metrics.cluster_metrics import cluster_metrics
+
+        return cluster_metrics(self)
 
     def pending(self) -> list[str]:
         """Why the cluster is not at rest, in words; empty when all that can run runs and all replicas are equal."""

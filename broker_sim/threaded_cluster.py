@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.engine import RuleReport
     from broker_sim.faults.rule import Rule
     from broker_sim.log.replica_log import ReplicaLog
+    from broker_sim.metrics.metric import MetricsSnapshot
 
 __all__ = ["ThreadedCluster"]
 
@@ -108,6 +109,11 @@ class ThreadedCluster:
         """A replica's log, to be read while nothing writes to it."""
         log: ReplicaLog = self.call(self.cluster.log_of, broker_id, topic, partition)
         return log
+
+    def metrics(self) -> MetricsSnapshot:
+        """What brokers and controller have counted and measured, under Kafka's names."""
+        snapshot: MetricsSnapshot = self.call(self.cluster.metrics)
+        return snapshot
 
     def events(self) -> list[Event]:
         """What the journal holds, in order."""

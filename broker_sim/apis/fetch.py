@@ -138,6 +138,11 @@ class Fetch:
         leaders = LeaderEndpoints(self.context)
         updates = {key: self._shape(result, leaders) for key, result in zip(self.keys, results, strict=True)}
         updates.update(self.refused)
+        if self.replica_id < 0:
+            topic_stats = self.context.broker.replica_manager.topic_stats
+            for result in results:
+                if result.batches:
+                    topic_stats.sent(result.topic_partition.topic, result.size_in_bytes)
         if self.replica_id < 0 and self.context.broker.apis.quotas.active:
             throttled = throttled_answer(self.context, self.session, updates)
             if throttled is not None:

@@ -18,6 +18,7 @@ from twisted.logger import Logger
 from broker_sim.apis import handler_faults
 from broker_sim.apis.client_metrics import ClientMetricsManager
 from broker_sim.apis.fetch_sessions import FetchSessionCache
+from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from protocol_specs import registry
 from protocol_specs.error_codes import ErrorCode
@@ -113,7 +114,16 @@ def handler_of(api_key: int) -> ApiHandler:
 class KafkaApis:
     """One broker's dispatch: which APIs and versions it serves, and their handlers."""
 
-    __slots__ = ("_broker", "advertised", "client_metrics", "enabled", "fetch_sessions", "quotas")
+    __slots__ = (
+        "_broker",
+        "advertised",
+        "client_metrics",
+        "enabled",
+        "fetch_sessions",
+        "quotas",
+        "request_metrics",
+        "started_us",
+    )
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -130,6 +140,8 @@ class KafkaApis:
             config=broker.config, random=Random(f"client metrics of broker {broker.id} at {broker.journal.now_us()}")
         )
         self.quotas = QuotaManagers(broker.config, broker.journal.now_us)
+        self.started_us = broker.journal.now_us()
+        self.request_metrics = RequestMetrics(broker.journal.now_us)
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
             # A broker that starts again does not repeat the ids that clients still hold.

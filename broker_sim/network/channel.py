@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
-    from broker_sim.apis.request_context import ConnectionInfo
+    from broker_sim.apis.request_context import ConnectionInfo, RequestContext
     from broker_sim.network.processor import Processor
     from broker_sim.network.response_writer import IChannelTransport, ResponseWriter
 
@@ -70,6 +70,8 @@ class KafkaChannel(Protocol):
         self.client_id_bytes = b""
         self.client_id = ""
         self._throttle: IDelayedCall | None = None
+        self.unsent: tuple[RequestContext, int, int] | None = None
+        """What is answered and waits in the transport: the request, the answer's size, since when."""
 
     def connectionMade(self) -> None:  # noqa: N802
         """Read in large pieces, answer at once."""

@@ -26,7 +26,18 @@ ServiceTime: TypeAlias = "Callable[[RequestContext], float]"
 class HandlerPool:
     """`size` handlers; `busy` of them are occupied now. `service_time` models what handling costs."""
 
-    __slots__ = ("_apis", "_now_us", "_reactor", "_serving", "busy", "request_channel", "service_time", "size")
+    __slots__ = (
+        "_apis",
+        "_held_since_us",
+        "_now_us",
+        "_reactor",
+        "_serving",
+        "busy",
+        "held_us",
+        "request_channel",
+        "service_time",
+        "size",
+    )
 
     request_channel: RequestChannel
 
@@ -38,6 +49,9 @@ class HandlerPool:
         self._now_us = now_us
         self._apis = apis
         self._serving = False
+        self.held_us = 0
+        """How long slots were held beyond their handlers' return."""
+        self._held_since_us: dict[RequestContext, int] = {}
 
     def run(self, context: RequestContext) -> None:
         """Occupy a slot with a request; the caller has seen that one is free."""
@@ -60,6 +74,7 @@ class HandlerPool:
         if context.slot_taken:
             context.slot_taken = False
             self.busy -= 1
+            self.held_us += self._now_us() - self._held_since_us.pop(context)
             self._serve_queue()
 
     def _handle(self, context: RequestContext) -> None:
@@ -72,6 +87,7 @@ class HandlerPool:
         result = self._apis.handle(context.request, context)
         if context.handler_held:
             context.slot_taken = True
+            self._held_since_us[context] = self._now_us()
         else:
             self.busy -= 1
         channel.processor.answer(context, result)

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from broker_sim.apis.prepared_response import PreparedResponse
 from broker_sim.apis.request_context import NoAnswer, RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
+from broker_sim.metrics.request_metrics import TIMED_ALL, TIMED_ONE_OF
 from broker_sim.network import fault_stage
 from broker_sim.network.routes import Route, route_of
 from protocol_specs.errors import MessageEncodeError, ProtocolError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Processor"]
 
 API_VERSIONS: Final = 18
+FETCH: Final = 1
 
 CONNECTION_QUEUE_SIZE: Final = 20
 """So many new connections wait for a blocked Processor, as Processor.ConnectionQueueSize."""
@@ -61,6 +63,10 @@ class Processor:
         self._enabled = server.broker.apis.enabled
         self._request_channel = server.request_channel
         self._quotas = server.broker.apis.quotas
+        self._metrics = server.broker.apis.request_metrics
+        self._counts = self._metrics.counts
+        self._blocked_us = 0
+        self._blocked_since_us = 0
         self._expiry: IDelayedCall | None = None
         self._routes: dict[int, Route] = {}
         """By API key (upper 16 bits) and version, what was served here before."""
@@ -176,6 +182,11 @@ class Processor:
         if broker.journal.full:
             self._record_request(context)
         channel.mute_for_request()
+        if api_key_and_version >> 16 == FETCH:
+            self._metrics.received(route.api_key, route.version, request)
+        else:
+            counts = self._counts
+            counts[api_key_and_version] = counts.get(api_key_and_version, 0) + 1
         self._request_channel.send_request(context, self)
 
     def _receive_unusual(self, channel: KafkaChannel, frame: bytes) -> None:
@@ -244,6 +255,7 @@ class Processor:
         if self._broker.journal.full:
             self._record_request(context)
         channel.mute_for_request()
+        self._metrics.received(context.api_key, context.api_version, context.request)
         self._request_channel.send_request(context, self)
 
     # Responses.
@@ -279,6 +291,10 @@ class Processor:
             return
         if channel.send(frame):
             channel.response_sent()
+            if context.request_id <= TIMED_ALL or not context.request_id % TIMED_ONE_OF:
+                self._metrics.answered(context, len(frame))
+        else:
+            channel.unsent = context, len(frame), self._broker.journal.now_us()
         if self._broker.journal.full:
             self._record_response(context, len(frame))
 
@@ -295,10 +311,27 @@ class Processor:
 
     def complete_send(self, channel: KafkaChannel) -> None:
         """A response that had to wait in the transport is gone."""
+        unsent, channel.unsent = channel.unsent, None
+        if unsent is not None:
+            context, size, since_us = unsent
+            if context.request_id <= TIMED_ALL or not context.request_id % TIMED_ONE_OF:
+                self._metrics.answered(context, size, self._broker.journal.now_us() - since_us)
         channel.response_sent()
+
+    def block(self) -> None:
+        """A request of this Processor waits for room in the RequestChannel."""
+        self.blocked = True
+        self._blocked_since_us = self._broker.journal.now_us()
+
+    def blocked_us(self) -> int:
+        """How long this Processor has been blocked in all: the time in which it was not idle."""
+        if not self.blocked:
+            return self._blocked_us
+        return self._blocked_us + self._broker.journal.now_us() - self._blocked_since_us
 
     def resume(self) -> None:
         """The RequestChannel has room again: serve the channels that waited, register the new ones."""
+        self._blocked_us = self.blocked_us()
         self.blocked = False
         if self.new_connections:
             newcomers = list(self.new_connections)
@@ -350,6 +383,8 @@ class Processor:
             if self._quotas.active:
                 self._quotas.throttle_without_answer(context)
             channel.response_sent()
+            if context.request_id <= TIMED_ALL or not context.request_id % TIMED_ONE_OF:
+                self._metrics.answered(context, 0)
         elif result is NoAnswer.CLOSE_CONNECTION:
             self.refuse(channel, context.close_reason or "as the handler asked")
         else:

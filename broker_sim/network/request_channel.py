@@ -47,7 +47,7 @@ class RequestChannel:
             self.queue.append(context)
             self.peak = max(self.peak, len(self.queue))
         else:
-            processor.blocked = True
+            processor.block()
             self._blocked.append((processor, context))
 
     def next_request(self) -> RequestContext | None:

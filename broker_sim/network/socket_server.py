@@ -47,6 +47,7 @@ class SocketServer:
         self.turn_us = 0
         self.last_request_id = 0
         self._now_us = broker.journal.now_us
+        self.started_us = broker.journal.now_us()
         self._ready: deque[KafkaChannel] = deque()
         self._in_turn = False
         self._wake_up: IDelayedCall | None = None
@@ -80,6 +81,19 @@ class SocketServer:
     def connections(self) -> int:
         """How many connections are open."""
         return sum(len(processor.channels) for processor in self.processors)
+
+    def handler_idle_ratio(self) -> float:
+        """Of all handlers' time since the start, what they waited for requests (RequestHandlerAvgIdlePercent)."""
+        busy_us = self.broker.apis.request_metrics.busy_us + self.handler_pool.held_us
+        return self._idle_ratio(busy_us, self.handler_pool.size)
+
+    def processor_idle_ratio(self) -> float:
+        """Of all Processors' time since the start, what they were not blocked (NetworkProcessorAvgIdlePercent)."""
+        return self._idle_ratio(sum(processor.blocked_us() for processor in self.processors), len(self.processors))
+
+    def _idle_ratio(self, busy_us: int, size: int) -> float:
+        elapsed_us = max(1, self._now_us() - self.started_us)
+        return min(1.0, max(0.0, 1 - busy_us / (size * elapsed_us)))
 
     # What may change while the server runs.
 

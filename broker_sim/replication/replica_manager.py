@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
 from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, delete_on_leader
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
@@ -92,6 +93,7 @@ class ReplicaManager:
         self.replica_lag_time_max_ms = config.replica_lag_time_max_ms
         self.now_ms = clock.now_ms
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.topic_stats = BrokerTopicStats()
         self._metadata_cache = metadata_cache
         self._expirations = ExpirationQueue(reactor)
         self._woken: dict[_Waiting, None] = {}
@@ -201,6 +203,7 @@ class ReplicaManager:
         try:
             info = partition.append_records_to_leader(records, required_acks)
         except RecordsRefused as refused:
+            self.topic_stats.refused(topic_partition.topic)
             return PartitionAppend(
                 topic_partition=topic_partition,
                 error_code=refused.error_code,
@@ -208,6 +211,7 @@ class ReplicaManager:
                 record_errors=refused.record_errors,
                 error_message=refused.message,
             )
+        self.topic_stats.appended(topic_partition.topic, len(records), info.records_count)
         if self.journal.full:
             self._note_append(partition, info, records, request_id)
         return PartitionAppend(

@@ -1,0 +1,133 @@
+"""A cluster's metrics, gathered when they are asked for: the gauges of each broker that runs, and the controller's.
+
+Under the names of kafka.server, kafka.network and kafka.controller. Rates are averages since the broker started; ISR
+changes are counted where the controller commits them, for the leader that proposed them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.control.events import IsrChanged, LeaderElected
+from broker_sim.metrics.metric import Meter, Metric, MetricsSnapshot
+
+if TYPE_CHECKING:
+    from broker_sim.broker import Broker
+    from broker_sim.cluster import Cluster
+    from broker_sim.metrics.metric import Value
+    from broker_sim.network.socket_server import SocketServer
+
+__all__ = ["cluster_metrics"]
+
+SHORTEST_S: Final = 1e-6
+
+
+def cluster_metrics(cluster: Cluster) -> MetricsSnapshot:
+    """Everything, broker by broker in the order of their ids, then the controller."""
+    made: list[Metric] = []
+    for broker in cluster.brokers.values():
+        if broker.alive:
+            made.extend(_of_broker(cluster, broker))
+    made.extend(_of_controller(cluster))
+    return MetricsSnapshot(made)
+
+
+def _of_broker(cluster: Cluster, broker: Broker) -> list[Metric]:
+    elapsed_s = max(SHORTEST_S, (broker.journal.now_us() - broker.apis.started_us) / 1e6)
+    made = _of_replicas(broker)
+    shrinks = expands = 0
+    for event in cluster.journal.events_of(IsrChanged):
+        assert isinstance(event, IsrChanged)
+        if event.broker_id == broker.id and event.time_us >= broker.apis.started_us:
+            shrinks += len(event.isr) < len(event.previous_isr)
+            expands += len(event.isr) > len(event.previous_isr)
+    for name, count in (("IsrShrinksPerSec", shrinks), ("IsrExpandsPerSec", expands)):
+        rate = Meter(count=count, mean_rate=count / elapsed_s)
+        made.append(Metric(domain="kafka.server", type="ReplicaManager", name=name, broker=broker.id, value=rate))
+    made.extend(broker.replica_manager.topic_stats.metrics(broker.id, elapsed_s))
+    sessions = float(len(broker.apis.fetch_sessions))
+    made.append(_server(broker, "FetchSessionCache", "NumIncrementalFetchSessions", sessions))
+    if broker.socket_server is not None:
+        made.extend(_of_network(broker, broker.socket_server))
+    made.extend(_of_quotas(broker))
+    made.extend(broker.apis.request_metrics.metrics(broker.id, elapsed_s))
+    return made
+
+
+def _of_replicas(broker: Broker) -> list[Metric]:
+    partitions = list(broker.replica_manager.partitions.values())
+    led = [partition for partition in partitions if partition.is_leader]
+    under_min = at_min = 0
+    for partition in led:
+        minimum = min(partition.log.config.min_insync_replicas, len(partition.replicas))
+        under_min += len(partition.isr) < minimum
+        at_min += len(partition.isr) == minimum
+    gauges = {
+        "PartitionCount": len(partitions),
+        "LeaderCount": len(led),
+        "UnderReplicatedPartitions": sum(len(each.isr) < len(each.replicas) for each in led),
+        "UnderMinIsrPartitionCount": under_min,
+        "AtMinIsrPartitionCount": at_min,
+    }
+    return [_server(broker, "ReplicaManager", name, float(value)) for name, value in gauges.items()]
+
+
+def _of_network(broker: Broker, server: SocketServer) -> list[Metric]:
+    gauges = (
+        ("kafka.network", "SocketServer", "NetworkProcessorAvgIdlePercent", server.processor_idle_ratio()),
+        ("kafka.server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdlePercent", server.handler_idle_ratio()),
+        ("kafka.network", "RequestChannel", "RequestQueueSize", float(len(server.request_channel))),
+        ("kafka.network", "Acceptor", "WaitingConnections", float(len(server.acceptor.waiting))),
+    )
+    made = [
+        Metric(domain=domain, type=kind, name=name, broker=broker.id, value=value)
+        for domain, kind, name, value in gauges
+    ]
+    for processor in server.processors:
+        tags = (("listener", server.acceptor.listener), ("networkProcessor", str(processor.id)))
+        made.append(_server(broker, "socket-server-metrics", "connection-count", float(len(processor.channels)), tags))
+    return made
+
+
+def _of_quotas(broker: Broker) -> list[Metric]:
+    quotas = broker.apis.quotas
+    now_ms = broker.journal.now_us() // 1000
+    made = []
+    for kind, name, manager in (
+        ("Produce", "byte-rate", quotas.produce),
+        ("Fetch", "byte-rate", quotas.fetch),
+        ("Request", "request-time", quotas.request),
+    ):
+        for (user, client_id), rate in manager.rates(now_ms).items():
+            tags = (("user", user or ""), ("client-id", client_id or ""))
+            made.append(_server(broker, kind, name, rate, tags))
+    return made
+
+
+def _of_controller(cluster: Cluster) -> list[Metric]:
+    image = cluster.controller.image
+    partitions = [partition for topic in image.topics.values() for partition in topic.partitions]
+    gauges = {
+        "GlobalTopicCount": len(image.topics),
+        "GlobalPartitionCount": len(partitions),
+        "OfflinePartitionsCount": sum(not partition.has_leader for partition in partitions),
+        "PreferredReplicaImbalanceCount": sum(each.leader != each.preferred_leader for each in partitions),
+        "ActiveBrokerCount": sum(not broker.fenced for broker in image.brokers.values()),
+        "FencedBrokerCount": sum(broker.fenced for broker in image.brokers.values()),
+        "ActiveControllerCount": 1,
+    }
+    made = [
+        Metric(domain="kafka.controller", type="KafkaController", name=name, broker=None, value=float(value))
+        for name, value in gauges.items()
+    ]
+    elapsed_s = max(SHORTEST_S, (cluster.journal.now_us() - cluster.started_us) / 1e6)
+    elections = [event for event in cluster.journal.events_of(LeaderElected) if isinstance(event, LeaderElected)]
+    unclean = sum(event.unclean for event in elections)
+    meter = Meter(count=unclean, mean_rate=unclean / elapsed_s)
+    name = "UncleanLeaderElectionsPerSec"
+    made.append(Metric(domain="kafka.controller", type="ControllerStats", name=name, broker=None, value=meter))
+    return made
+
+
+def _server(broker: Broker, kind: str, name: str, value: Value, tags: tuple[tuple[str, str], ...] = ()) -> Metric:
+    return Metric(domain="kafka.server", type=kind, name=name, broker=broker.id, tags=tags, value=value)
