@@ -6,7 +6,7 @@ others without a word (a negative length that is not -1, a bool of 2, a wrong si
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -43,15 +43,21 @@ def shown(data: bytes) -> str:
 
 
 @st.composite
-def nearly_valid(draw: DrawFn, cls: type[Message], version: int) -> NearlyValid:
-    """Draw a message of one version, encode it, and break one rule of the wire format."""
-    return broken(draw, cls, version, draw(message(cls, version)).encode(version))
+def nearly_valid(
+    draw: DrawFn, cls: type[Message], version: int, *, rules: Collection[str] | None = None
+) -> NearlyValid:
+    """Draw a message of one version, encode it, and break one rule of the wire format: any, or one of these names."""
+    allowed = [rule for rule in RULES if rules is None or rule.name in rules]
+    return _broken(draw, SoundBytes(cls, version, draw(message(cls, version)).encode(version)), allowed)
 
 
 def broken(draw: DrawFn, cls: type[Message], version: int, data: bytes, *, refused: bool | None = None) -> NearlyValid:
     """Break one rule of the sound bytes of a message: with `refused`, one of those that a reader refuses, or takes."""
-    sound = SoundBytes(cls, version, data)
     allowed = [rule for rule in RULES if refused is None or rule.refused is refused]
+    return _broken(draw, SoundBytes(cls, version, data), allowed)
+
+
+def _broken(draw: DrawFn, sound: SoundBytes, allowed: list[Rule]) -> NearlyValid:
     choices = [(rule, places) for rule in allowed if (places := rule.where(sound))]
     if not choices:
         reject()  # of a message without bytes nothing can be refused

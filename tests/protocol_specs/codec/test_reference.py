@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @for_every_message
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(data=st.data())
 def test_both_write_the_same_bytes_and_read_the_same_values(
     cls: type[Message], version: int, data: st.DataObject
@@ -45,7 +45,7 @@ def assert_same_reading(cls: type[Message], version: int, data: bytes) -> None:
 
 
 @for_every_message
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(data=st.data())
 def test_both_make_the_same_of_broken_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:
     broken = data.draw(strategies.nearly_valid(cls, version))

@@ -24,7 +24,7 @@ def smallest(strategy: st.SearchStrategy[Any], condition: Any) -> Any:
 
 
 @for_every_message
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_a_drawn_message_survives_its_own_bytes(cls: type[Message], version: int, data: st.DataObject) -> None:
     message = data.draw(strategies.message(cls, version))
