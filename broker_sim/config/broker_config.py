@@ -209,6 +209,9 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "log.roll.ms",
     "log.segment.bytes",
     "controller.quota.window.num",
+    "cordoned.log.dirs",
+    "max.request.partition.size.limit",
+    "telemetry.max.bytes",
     "controller.quota.window.size.seconds",
     "max.connection.creation.rate",
     "max.connections.per.ip.overrides",
@@ -222,4 +225,5 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "share.coordinator.state.topic.replication.factor",
     "share.coordinator.state.topic.segment.bytes",
     "transaction.state.log.replication.factor",
+    "unclean.leader.election.interval.ms",
 }

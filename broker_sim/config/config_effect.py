@@ -1,19 +1,30 @@
-"""Which configurations something in the simulator acts on; all others are known and shown alone."""
+"""Which configurations something in the simulator acts on; all others are known, checked and shown alone."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Final
 
 from broker_sim.config.broker_config import acts_on
 from broker_sim.config.config_names import base_name
+from broker_sim.config.topic_config import TopicConfig
 
-_TOPIC: Final = frozenset(
-    {
-        "cleanup.policy",
-    }
-)
+# Those that TopicConfig keeps under another name than their own.
+_OTHERWISE_READ: Final = {
+    "cleanup.policy",
+    "internal.segment.bytes",
+    "message.downconversion.enable",
+    "message.timestamp.difference.max.ms",
+    "message.timestamp.type",
+}
+_TOPIC: Final = frozenset(field.name.replace("_", ".") for field in fields(TopicConfig)) | _OTHERWISE_READ
 
 
 def has_effect(name: str) -> bool:
     """Whether a broker configuration, also one of a listener, changes what the simulator does."""
     return acts_on(base_name(name))
+
+
+def topic_config_has_effect(name: str) -> bool:
+    """Whether a topic configuration changes what the simulator does."""
+    return name in _TOPIC

@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from broker_scenarios.commands import decode, encode, protocol
+    from broker_scenarios.commands import configs, decode, encode, protocol
     from broker_sim import serve
 
     parser: argparse.ArgumentParser = _Parser(
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     protocol.add(commands)
     decode.add(commands)
     encode.add(commands)
+    configs.add(commands)
     schema = commands.add_parser("schema", help="print the JSON schema of scenario files")
     schema.set_defaults(run=_schema)
     return parser

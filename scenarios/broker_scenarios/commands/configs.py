@@ -1,0 +1,147 @@
+"""`broker-sim configs`: every configuration of a release, and whether it has an effect here. Mirrors ConfigDef."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from broker_sim.config.definitions import ConfigDefinition
+
+KINDS: Final = ("broker", "topic", "group", "client-metrics")
+NEAREST_MAX: Final = 3
+DEFAULT_SHOWN_MAX: Final = 40
+
+
+class Row(NamedTuple):
+    """One configuration as it is listed; `effect`: whether something in the simulator acts on it."""
+
+    kind: str
+    definition: ConfigDefinition
+    effect: bool
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "configs", help="list every configuration: type, default, valid values, update mode, effect"
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the configurations to tell of (default: all)")
+    parser.add_argument("--release", default="4.3.1", metavar="RELEASE", help="the release (default: %(default)s)")
+    parser.add_argument("--kind", choices=KINDS, help="what has the configuration (default: all of them)")
+    effect = parser.add_mutually_exclusive_group()
+    effect.add_argument("--with-effect", action="store_true", help="only those that something acts on")
+    effect.add_argument("--without-effect", action="store_true", help="only those that are known and shown alone")
+    parser.add_argument("--json", action="store_true", help="JSON for machines")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the table; raises ConfigError for an unknown release, ScenarioError for an unknown name."""
+    import json
+
+    from broker_scenarios.commands.result_lines import print_lines
+    from protocol_specs.text_columns import columns
+
+    rows = _chosen(rows_of(options.release, options.kind), options.names, options.release)
+    if options.with_effect or options.without_effect:
+        rows = [row for row in rows if row.effect is bool(options.with_effect)]
+    if options.json:
+        print_lines([json.dumps([_as_json(row) for row in rows], indent=1)])
+        return 0
+    table: list[tuple[str, ...]] = [("kind", "name", "type", "default", "update", "effect", "valid")]
+    table += [_shown(row) for row in rows]
+    print_lines(columns(table))
+    return 0
+
+
+def rows_of(release: str, kind: str | None = None) -> list[Row]:
+    """Every configuration of a release, by kind and name."""
+    from broker_sim.config import config_effect, definitions
+
+    sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str], bool]]] = {
+        "broker": (definitions.broker_definitions, config_effect.has_effect),
+        "topic": (definitions.topic_definitions, config_effect.topic_config_has_effect),
+        "group": (definitions.group_definitions, _never),
+        "client-metrics": (definitions.client_metrics_definitions, _never),
+    }
+    return [
+        Row(each, definition, effect(name))
+        for each in ([kind] if kind else KINDS)
+        for defined, effect in [sources[each]]
+        for name, definition in defined(release).items()
+    ]
+
+
+def _never(name: str) -> bool:  # noqa: ARG001 - as the other answers
+    """Groups and telemetry have no part yet that would act on their configurations."""
+    return False
+
+
+def _chosen(rows: list[Row], names: Sequence[str], release: str) -> list[Row]:
+    import difflib
+
+    from broker_scenarios.errors import ScenarioError
+
+    known = [row.definition.name for row in rows]
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, dict.fromkeys(known), n=NEAREST_MAX, cutoff=0.6)
+            hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise ScenarioError(f"unknown configuration {name!r} for release {release}{hint}")
+    return [row for row in rows if not names or row.definition.name in names]
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    definition = row.definition
+    return (
+        row.kind,
+        definition.name,
+        definition.type.name.lower(),
+        _default(definition),
+        definition.update_mode or "dynamic",
+        "yes" if row.effect else "no",
+        "; ".join(_valid(definition)) or "-",
+    )
+
+
+def _default(definition: ConfigDefinition) -> str:
+    from broker_sim.config.values import render_value
+
+    if definition.required:
+        return "(required)"
+    text = render_value(definition, definition.default)
+    if text is None:
+        return "null"
+    return text if len(text) <= DEFAULT_SHOWN_MAX else f"{text[: DEFAULT_SHOWN_MAX - 3]}..."
+
+
+def _valid(definition: ConfigDefinition) -> Iterator[str]:
+    if definition.minimum is not None:
+        yield f"at least {definition.minimum}"
+    if definition.maximum is not None:
+        yield f"at most {definition.maximum}"
+    if definition.also:
+        yield f"or {definition.also[0]}"
+    if definition.one_of:
+        yield f"one of {', '.join(definition.one_of)}"
+    if definition.list_of:
+        yield f"of {', '.join(definition.list_of)}"
+    if definition.rule:
+        yield definition.rule
+
+
+def _as_json(row: Row) -> dict[str, object]:
+    definition = row.definition
+    return {
+        "kind": row.kind,
+        "name": definition.name,
+        "type": definition.type.name.lower(),
+        "default": definition.default,
+        "valid": list(_valid(definition)),
+        "update_mode": definition.update_mode or "dynamic",
+        "sensitive": definition.sensitive,
+        "effect": row.effect,
+    }

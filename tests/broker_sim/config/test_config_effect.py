@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import broker_sim
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.config_effect import has_effect, topic_config_has_effect
+from broker_sim.config.definitions import broker_definitions, topic_definitions
+from broker_sim.config.topic_config import TopicConfig
+
+RELEASES = ("3.7.2", "4.3.1")
+
+# Modules that know names without acting on what they name: definitions, refusals, and what is shown.
+NAMING_ALONE = (
+    "broker_config.py",
+    "broker_config_validation.py",
+    "config_effect.py",
+    "config_entries.py",
+    "config_names.py",
+    "describe_configs.py",
+    "resource_config_validation.py",
+    "topic_config_validation.py",
+    "values.py",
+)
+READ_BY_PARTS = ("share.coordinator.state.topic.",)
+"""Prefixes of names that are put together where they are read."""
+
+ROOT = Path(broker_sim.__file__).parent
+SOURCE = "\n".join(path.read_text("utf-8") for path in sorted(ROOT.rglob("*.py")) if path.name not in NAMING_ALONE)
+BROKER_NAMES = [*dict.fromkeys(name for release in RELEASES for name in broker_definitions(release))]
+TOPIC_NAMES = [*dict.fromkeys(name for release in RELEASES for name in topic_definitions(release))]
+ATTRIBUTES = [field.name for cls in (BrokerConfig, TopicConfig) for field in fields(cls)]
+READ_ATTRIBUTES = frozenset(name for name in ATTRIBUTES if re.search(rf"\.{name}\b", SOURCE))
+
+
+def is_read(name: str) -> bool:
+    return f'"{name}"' in SOURCE or name.replace(".", "_") in READ_ATTRIBUTES or name.startswith(READ_BY_PARTS)
+
+
+def gives_a_default_to_a_topic(name: str) -> bool:
+    return any(
+        synonym.name == name and topic_config_has_effect(definition.name)
+        for release in RELEASES
+        for definition in topic_definitions(release).values()
+        for synonym in definition.synonyms
+    )
+
+
+def test_every_broker_configuration_that_is_read_has_an_effect() -> None:
+    assert [name for name in BROKER_NAMES if f'"{name}"' in SOURCE and not has_effect(name)] == []
+
+
+def test_every_broker_configuration_with_an_effect_is_read() -> None:
+    acted = [name for name in BROKER_NAMES if has_effect(name)]
+    assert [name for name in acted if not is_read(name) and not gives_a_default_to_a_topic(name)] == []
+
+
+def test_a_default_of_a_topic_configuration_with_an_effect_has_one_too() -> None:
+    assert [name for name in BROKER_NAMES if gives_a_default_to_a_topic(name) and not has_effect(name)] == []
+
+
+def test_every_topic_configuration_with_an_effect_is_read() -> None:
+    kept_otherwise = {"cleanup.policy": "compact", "message.timestamp.type": "timestamp_type"}
+    source = (ROOT / "config" / "topic_config.py").read_text("utf-8")
+    for name in TOPIC_NAMES:
+        if topic_config_has_effect(name):
+            attribute = kept_otherwise.get(name, name.replace(".", "_"))
+            assert attribute in READ_ATTRIBUTES or f'"{name}"' in SOURCE + source, name
+
+
+def test_a_listeners_own_configuration_has_the_effect_of_what_it_stands_in_for() -> None:
+    assert has_effect("listener.name.plaintext.max.connections")
+    assert not has_effect("listener.name.plaintext.ssl.keystore.type")
+    assert not has_effect("no.such.config")
