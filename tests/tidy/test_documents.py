@@ -30,7 +30,9 @@ RUN_BY = {
 RUN_HERE = re.compile(r"broker-sim (?:run \S+ --virtual|sweep \S+) .*")
 # Commands about the protocol end at once: each is run here, and what the document shows is what it prints.
 # A line of `...` in the document stands for lines that it leaves out.
-PRINTED_HERE = re.compile(r"broker-sim (?:protocol (?:list|show|diff|releases|docs|coverage|hostile)|decode|encode)\b.*")
+PRINTED_HERE = re.compile(
+    r"broker-sim (?:protocol (?:list|show|diff|releases|docs|coverage|hostile)|decode|encode)\b.*"
+)
 # What a document may tell a reader to type without a test: it builds the environment that tests run in.
 SET_UP = re.compile(r"make (?:test|lint|docs|interop|bench)(?: .*)?|(?:\S+/)?pip install .*|cd \S+|curl .*")
 
