@@ -35,8 +35,6 @@ class ReleaseBehaviour:
     """A topic whose compression.type is zstd answers 76 to Fetch before v10."""
     min_insync_replicas_is_dynamic_default: bool
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
-    offline_last_replica_leaves_isr: bool
-    """A partition whose only replica in sync goes offline shows an empty ISR (else the old one)."""
     share_coordinator: bool
     """FindCoordinator knows key type 2 (share) from v6 on."""
     placement_mentions_cordoned_directories: bool
@@ -82,7 +80,6 @@ _RELEASES: Final = {
         fetch_error_records_null=True,
         fetch_gates_zstd_topics=True,
         min_insync_replicas_is_dynamic_default=False,
-        offline_last_replica_leaves_isr=False,
         share_coordinator=False,
         placement_mentions_cordoned_directories=False,
         creation_counts_partitions=False,
@@ -111,7 +108,6 @@ _RELEASES: Final = {
         fetch_error_records_null=False,
         fetch_gates_zstd_topics=False,
         min_insync_replicas_is_dynamic_default=True,
-        offline_last_replica_leaves_isr=True,
         share_coordinator=True,
         placement_mentions_cordoned_directories=True,
         creation_counts_partitions=True,

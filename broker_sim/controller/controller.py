@@ -37,6 +37,7 @@ from broker_sim.controller.producer_ids import ProducerIdControl, ProducerIdsBlo
 from broker_sim.errors import BrokerSimError
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas, ForwardedRequest
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.repeating_call import RepeatingCall
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 NO_BROKER: Final = -1
+ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 
 
 class Controller:
@@ -61,9 +63,11 @@ class Controller:
         self._journal = journal
         self._dynamic_config = DynamicBrokerConfig(config, None)
         self._dynamic_config.subscribe(self._reconfigure)
-        self.image = MetadataImage.empty(cluster_id)
+        levels = releases.get(config.release).finalized_features
+        self.image = MetadataImage.empty(cluster_id).with_finalized_features(
+            {name: level.highest for name, level in levels.items()}
+        )
         self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
-        self._elr_enabled = config.behaviour.offline_last_replica_leaves_isr
         self._shrinks_safely = config.behaviour.reassignment_shrinks_safely
         self._producer_ids = ProducerIdControl()
         self.mutation_quotas = ControllerMutationQuotas(
@@ -73,6 +77,7 @@ class Controller:
         self._waiting: dict[int, tuple[MetadataLogRequest, Deferred[MetadataLogResponse]]] = {}
         self._fetched: dict[int, tuple[int, int]] = {}
         self._publish_call: IDelayedCall | None = None
+        self._lingering: dict[IDelayedCall, None] = {}
         self._topic_configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
         interval_s = config["leader.imbalance.check.interval.seconds"]
         assert isinstance(interval_s, int)
@@ -92,6 +97,9 @@ class Controller:
         self._rebalance.stop()
         self._unclean_elections.stop()
         self._waiting.clear()
+        for call in self._lingering:
+            call.cancel()
+        self._lingering.clear()
         if self._publish_call is not None:
             self._publish_call.cancel()
             self._publish_call = None
@@ -214,13 +222,41 @@ class Controller:
         self._waiting[request.broker_id] = (request, answer)
         return answer
 
-    def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+    def _alter_partition(
+        self, request: AlterPartitionRequest
+    ) -> AlterPartitionResponse | Deferred[AlterPartitionResponse]:
+        if not any(self._is_reassigning(proposal.topic_partition) for proposal in request.proposals):
+            return self._answer_alter_partition(request)
+        # Kafka's controller gathers what it writes for a while. Here it does so alone for what ends a reassignment:
+        # who asks right after having begun one finds it going on.
+        linger_ms = self.config["controller.quorum.append.linger.ms"]
+        assert isinstance(linger_ms, int)
+        answer: Deferred[AlterPartitionResponse] = Deferred()
+
+        def due() -> None:
+            del self._lingering[call]
+            answer.callback(self._answer_alter_partition(request))
+
+        call = self._reactor.callLater(linger_ms / 1000, due)
+        self._lingering[call] = None
+        return answer
+
+    def _is_reassigning(self, topic_partition: TopicPartition) -> bool:
+        partition = self.image.partition(*topic_partition)
+        return partition is not None and partition.is_reassigning
+
+    def _answer_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         if self._is_stale(request.broker_id, request.broker_epoch):
             return AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
         changes, response = answer_alter_partition(self.image, request, self.election_rules)
         if changes:
             self._commit(self.image.with_partitions(changes))
         return response
+
+    @property
+    def _elr_enabled(self) -> bool:
+        """Whether partitions keep eligible leaders, and the last replica in sync leaves when it goes (KIP-966)."""
+        return self.image.finalized_features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
 
     # Brokers -------------------------------------------------------------------------------------------------
 

@@ -40,12 +40,8 @@ class FeatureControl:
     def __init__(self, controller: Controller, *, config: BrokerConfig, node_id: int) -> None:
         self._controller = controller
         self._node_id = node_id
-        release = releases.get(config.release)
-        self._supported = release.supported_features
+        self._supported = releases.get(config.release).supported_features
         self._all_or_nothing = config.behaviour.features_change_all_or_nothing
-        controller.image = controller.image.with_finalized_features(
-            {name: levels.highest for name, levels in release.finalized_features.items()}
-        )
         controller.forwarded[UpdateFeaturesRequest] = self.update
 
     def update(self, request: UpdateFeaturesRequest, source: int) -> UpdateFeaturesResponse:  # noqa: ARG002 - any broker may ask

@@ -84,3 +84,17 @@ def the_only_broker(probe: Probe) -> None:
     probe.ask(
         UpdateFeaturesRequest(feature_updates=[FeatureUpdateKey(feature="zzz", max_version_level=1)]), 1, note="zzz"
     )
+
+
+@case(releases=("4.3.1",), settings=(("metadata.max.idle.interval.ms", "505"),))
+def the_only_broker_without_eligible_leaders(probe: Probe) -> None:
+    """KIP-966 can be switched off: the last replica then stays in sync for good, as in 3.7."""
+    topic = probe.topic()
+    feature = FeatureUpdateKey(feature="eligible.leader.replicas.version", max_version_level=0, upgrade_type=2)
+    probe.ask(UpdateFeaturesRequest(feature_updates=[feature]), 1)
+    probe.ask(UnregisterBrokerRequest(broker_id=1), 0)
+    for _ in attempts("the broker to see that it is gone"):
+        answer: Any = probe.quiet(DescribeClusterRequest(), 0)
+        if not answer.brokers:
+            break
+    probe.ask(metadata(topic), 12)
