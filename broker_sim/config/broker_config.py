@@ -208,6 +208,7 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "log.roll.jitter.ms",
     "log.roll.ms",
     "log.segment.bytes",
+    "controller.quorum.append.linger.ms",
     "controller.quota.window.num",
     "cordoned.log.dirs",
     "max.request.partition.size.limit",

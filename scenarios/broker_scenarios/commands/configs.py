@@ -65,7 +65,7 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
         "broker": (definitions.broker_definitions, config_effect.has_effect),
         "topic": (definitions.topic_definitions, config_effect.topic_config_has_effect),
         "group": (definitions.group_definitions, _never),
-        "client-metrics": (definitions.client_metrics_definitions, _never),
+        "client-metrics": (definitions.client_metrics_definitions, _always),
     }
     return [
         Row(each, definition, effect(name))
@@ -76,8 +76,13 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
 
 
 def _never(name: str) -> bool:  # noqa: ARG001 - as the other answers
-    """Groups and telemetry have no part yet that would act on their configurations."""
+    """Groups have no part yet that would act on their configurations."""
     return False
+
+
+def _always(name: str) -> bool:  # noqa: ARG001 - as the other answers
+    """Subscriptions tell clients what to push and how often."""
+    return True
 
 
 def _chosen(rows: list[Row], names: Sequence[str], release: str) -> list[Row]:
