@@ -153,6 +153,24 @@ def test_a_broker_that_lags_with_its_metadata_comes_all_the_same(replicas: Make)
     assert cluster.values(3) == [1]
 
 
+def test_a_reassignment_goes_on_for_a_moment_however_little_there_is_to_copy(replicas: Make) -> None:
+    cluster = replicas(replication_factor=1)
+    reassign(cluster, 2)
+    cluster.run(ms=20)
+    assert ongoing(cluster) == [([2, 1], [2], [1])]
+    cluster.run(ms=20)
+    assert ongoing(cluster) == []
+
+
+def test_a_cluster_that_is_closed_meanwhile_leaves_nothing_behind(replicas: Make) -> None:
+    cluster = replicas(replication_factor=1)
+    reassign(cluster, 2)
+    cluster.run(ms=10)
+    cluster.cluster.close()
+    cluster.run(ms=1_000)
+    assert ongoing(cluster) == [([2, 1], [2], [1])]
+
+
 # Changes of mind -------------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,10 @@ from protocol_specs.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
+from protocol_specs.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from tests.differential.case import case
 from tests.differential.cases.cluster import ALL, placed
 from tests.differential.cases.elect_leaders import PREFERRED, UNCLEAN, ask_elect, await_leader, elect
@@ -265,4 +268,17 @@ def good_and_bad_moves_together(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [2, 3])
     ask_reassign(probe, 0, (topic, {0: [2, 1], 1: [2, 9], 5: [1]}), ("nobody", {0: [1]}))
     await_reassigned(probe, topic, [2, 1], [2, 3])
+    ask_metadata(probe, topic)
+
+
+@case(brokers=3)
+def what_goes_on_is_listed(probe: Probe) -> None:
+    topic, _ = placed(probe, "t", [1, 2], [1, 3], [2, 3])
+    request = ListPartitionReassignmentsRequest(
+        topics=[ListPartitionReassignmentsTopics(name=topic, partition_indexes=[0, 1, 2, 0, 7])]
+    )
+    ask_reassign(probe, 0, (topic, {0: [3], 1: [2, 3], 2: [3, 1, 2]}))
+    probe.ask(request, 0, note="at once")
+    await_reassigned(probe, topic, [3], [2, 3], [3, 1, 2])
+    probe.ask(request, 0, note="at the end")
     ask_metadata(probe, topic)
