@@ -295,6 +295,8 @@ class Broker:
         self.config = new
         self.replica_manager.config = new
         self.storage.reconfigure(new)
+        if self.socket_server is not None:
+            self.socket_server.reconfigure(new)
 
     def _epoch(self) -> int:
         return self.lifecycle.epoch

@@ -97,9 +97,30 @@ class SocketServer:
 
     # What may change while the server runs.
 
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Take a changed configuration over, which is checked already. Mirrors its Reconfigurables."""
+        listener = self.acceptor.listener
+        quotas = self.connection_quotas
+        quotas.max_connections_per_ip = config.max_connections_per_ip
+        quotas.overrides = parse_overrides(str(config["max.connections.per.ip.overrides"]))
+        quotas.set_max_creation_rate(_integer(config["max.connection.creation.rate"]))
+        own_rate = _integer(config.for_listener("max.connection.creation.rate", listener))
+        quotas.set_max_creation_rate(own_rate, listener=listener)
+        quotas.set_listener_max_connections(listener, _integer(config.for_listener("max.connections", listener)))
+        if config.max_connections != quotas.max_connections:
+            self.set_max_connections(config.max_connections)
+        if config.num_network_threads != len(self.processors):
+            self._set_processors(config.num_network_threads)
+        if config.num_io_threads != self.handler_pool.size:
+            self.handler_pool.resize(config.num_io_threads)
+        self.acceptor.go_on()
+
     def resize_processors(self, size: int) -> None:
         """Change num.network.threads: new Processors take new connections, the last ones go with theirs."""
         check_resize("num.network.threads", len(self.processors), size)
+        self._set_processors(size)
+
+    def _set_processors(self, size: int) -> None:
         while len(self.processors) < size:
             self.processors.append(Processor(self, self._next_processor_id))
             self._next_processor_id += 1

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -225,3 +226,23 @@ def test_both_pools_are_resized_under_load(make_bench: Callable[..., Any]) -> No
         assert client.correlation_ids == sorted(client.correlation_ids)
     assert bench.server.handler_pool.busy == 0
     assert len(bench.server.request_channel) == 0
+
+
+def test_a_changed_configuration_holds_at_once(make_bench: Callable[..., Any]) -> None:
+    bench = make_bench(num_network_threads="2", num_io_threads="2")
+    clients = [bench.connect("a") for _ in range(4)]
+    changed = {
+        "num.network.threads": "3",
+        "num.io.threads": "4",
+        "max.connections": "2",
+        "max.connections.per.ip": "1",
+        "max.connection.creation.rate": "5",
+    }
+    bench.server.reconfigure(BrokerConfig.parse(changed))
+    bench.run()
+    assert (len(bench.server.processors), bench.server.handler_pool.size) == (3, 4)
+    assert sum(client.closed for client in clients) == 2
+    bench.server.reconfigure(BrokerConfig.parse({}))
+    bench.run()
+    assert (len(bench.server.processors), bench.server.handler_pool.size) == (3, 8)
+    assert not bench.connect("a").closed

@@ -94,7 +94,7 @@ def done(probe: Probe) -> None:
 
 @case()
 def a_produce_over_its_quota(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     for version in (3, 7, 9):
         client_id = f"{probe.name}-{version}"
         settle(probe, {client_entity(client_id): {"producer_byte_rate": 1000.0}})
@@ -106,7 +106,7 @@ def a_produce_over_its_quota(probe: Probe) -> None:
 
 @case()
 def a_big_produce_mutes_its_connection(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     for version in (3, 9):
         client_id = f"{probe.name}-{version}"
         settle(probe, {client_entity(client_id): {"producer_byte_rate": 1000.0}})
@@ -120,7 +120,7 @@ def a_big_produce_mutes_its_connection(probe: Probe) -> None:
 
 @case()
 def acks_0_over_its_quota(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     client = limited(probe, producer_byte_rate=1000.0)
     client.send(produce(topic, batch(*[KILOBYTE] * 11), acks=0), 9)
     client.is_mute()
@@ -137,7 +137,7 @@ def an_error_counts_into_the_quota_too(probe: Probe) -> None:
 
 @case()
 def a_fetch_over_its_quota(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     fill(probe, topic, batch(*[KILOBYTE] * 11))
     for version in (4, 7, 11, 12):
         client_id = f"{probe.name}-{version}"
@@ -151,7 +151,7 @@ def a_fetch_over_its_quota(probe: Probe) -> None:
 
 @case()
 def a_fetch_is_cut_to_what_its_quota_allows(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     fill(probe, topic, *[batch(*[KILOBYTE] * 4)] * 5)
     client = limited(probe, consumer_byte_rate=1000.0)
     client.shows(fetch(topic, wanted(0)), 11, note="two of five batches are within the window")
@@ -162,7 +162,7 @@ def a_fetch_is_cut_to_what_its_quota_allows(probe: Probe) -> None:
 
 @case()
 def an_incremental_fetch_over_its_quota(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     client = limited(probe, consumer_byte_rate=1000.0)
     opened = client.ask(fetch(topic, wanted(0), session_id=0, session_epoch=0), 11)
     session = opened["sessionId"]
@@ -175,7 +175,7 @@ def an_incremental_fetch_over_its_quota(probe: Probe) -> None:
 
 @case()
 def the_time_of_requests_has_a_quota(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     requests: list[tuple[Message, int]] = [
         (metadata(topic), 9),
         (metadata(topic), 2),
@@ -200,7 +200,7 @@ def the_time_of_requests_has_a_quota(probe: Probe) -> None:
 
 @case()
 def acks_0_has_no_quota_of_time(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     client = limited(probe, request_percentage=1e-7)
     client.send(produce(topic, batch(b"v"), acks=0), 9)
     client.send(produce(topic, batch(b"v"), acks=0), 9)
@@ -210,7 +210,7 @@ def acks_0_has_no_quota_of_time(probe: Probe) -> None:
 
 @case()
 def the_narrowest_entity_wins(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     name = probe.name
     ladder: list[Entity] = [
         (("client-id", None),),
@@ -236,7 +236,7 @@ def the_narrowest_entity_wins(probe: Probe) -> None:
 
 @case()
 def a_client_without_an_id(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     payload = batch(*[KILOBYTE] * 11)
     for entity in ((("client-id", None),), (("user", ANONYMOUS),), (("user", ANONYMOUS), ("client-id", None))):
         settle(probe, {entity: {"producer_byte_rate": 1.0}})
@@ -248,7 +248,7 @@ def a_client_without_an_id(probe: Probe) -> None:
 
 @case()
 def other_values_than_numbers_above_0(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     payload = batch(*[KILOBYTE] * 11)
     for number, rate in enumerate((float("nan"), 1e18, 1.0)):
         client_id = f"{probe.name}-{number}"
@@ -259,7 +259,7 @@ def other_values_than_numbers_above_0(probe: Probe) -> None:
 
 @case()
 def a_quota_that_is_raised_or_removed(probe: Probe) -> None:
-    topic = probe.topic()
+    topic = probe.topic(retention_ms="-1")
     payload = batch(*[KILOBYTE] * 11)
     for number, after in enumerate(({"producer_byte_rate": 1e9}, {}, {"consumer_byte_rate": 1.0})):
         client_id = f"{probe.name}-{number}"
