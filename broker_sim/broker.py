@@ -297,6 +297,7 @@ class Broker:
         self.storage.reconfigure(new)
         if self.socket_server is not None:
             self.socket_server.reconfigure(new)
+        self._log_manager.reconfigure(new)
 
     def _epoch(self) -> int:
         return self.lifecycle.epoch

@@ -49,16 +49,17 @@ class LogManager:
         self._log_start_moved = log_start_moved
         self._uncleanable: dict[ReplicaLog, None] = {}
         initial_delay_ms = config.values.get("log.initial.task.delay.ms", INITIAL_TASK_DELAY_MS)
-        interval_ms, backoff_ms = config["log.retention.check.interval.ms"], config["log.cleaner.backoff.ms"]
+        interval_ms = config["log.retention.check.interval.ms"]
         assert isinstance(initial_delay_ms, int)
         assert isinstance(interval_ms, int)
-        assert isinstance(backoff_ms, int)
+        self._reactor = reactor
         self._initial_delay_ms = initial_delay_ms
         self._retention = RepeatingCall(reactor, interval_ms, self.delete_old_segments)
         self._started = False
+        self._cleaner_backoff_ms = 0
         self._cleaner: RepeatingCall | None = None
         if config["log.cleaner.enable"]:
-            self._cleaner = RepeatingCall(reactor, max(backoff_ms, 1), self.clean)
+            self.reconfigure(config)
 
     def start(self) -> None:
         """Begin both tasks."""
@@ -70,6 +71,19 @@ class LogManager:
     def wake_cleaner(self) -> None:
         """A compacted log has appeared."""
         if self._started and self._cleaner is not None and not self._cleaner.running:
+            self._cleaner.start()
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Rest for the new `log.cleaner.backoff.ms` from now on. Mirrors LogCleaner.reconfigure."""
+        backoff_ms = config["log.cleaner.backoff.ms"]
+        assert isinstance(backoff_ms, int)
+        backoff_ms = max(backoff_ms, 1)
+        if not config["log.cleaner.enable"] or backoff_ms == self._cleaner_backoff_ms:
+            return
+        self._cleaner_backoff_ms = backoff_ms
+        old, self._cleaner = self._cleaner, RepeatingCall(self._reactor, backoff_ms, self.clean)
+        if old is not None and old.running:
+            old.stop()
             self._cleaner.start()
 
     def stop(self) -> None:

@@ -63,10 +63,10 @@ class ProducerStateManager:
 
     __slots__ = (
         "_expiration_check_interval_ms",
-        "_expiration_ms",
         "_next_expiration_check_ms",
         "_producers",
         "_topic_partition",
+        "expiration_ms",
     )
 
     def __init__(
@@ -79,7 +79,8 @@ class ProducerStateManager:
     ) -> None:
         self._topic_partition = topic_partition
         self._producers: dict[int, ProducerStateEntry] = {}
-        self._expiration_ms = expiration_ms
+        self.expiration_ms = expiration_ms
+        """How long a producer is remembered; it may change at any time (KIP-854)."""
         self._expiration_check_interval_ms = expiration_check_interval_ms
         self._next_expiration_check_ms = now_ms + expiration_check_interval_ms
 
@@ -164,7 +165,7 @@ class ProducerStateManager:
         idle = [
             producer_id
             for producer_id, entry in self._producers.items()
-            if checked_ms - entry.last_timestamp >= self._expiration_ms
+            if checked_ms - entry.last_timestamp >= self.expiration_ms
         ]
         for producer_id in idle:
             del self._producers[producer_id]

@@ -159,7 +159,8 @@ class ReplicaLog:
     ) -> LogAppendInfo:
         """Validate a record set, give it its offset and leader epoch, append it; RecordsRefused otherwise.
 
-        One without a whole batch, which only old versions of Produce may carry, is nowhere: offset -1. A retry of one of the producer's five newest batches is not stored again and answers where it is.
+        One without a whole batch, which only old versions of Produce may carry, is nowhere: offset -1. A retry of one
+        of the producer's five newest batches is not stored again and answers where it is.
         """
         offset = self.log_end_offset
         config = self.config

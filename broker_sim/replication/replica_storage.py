@@ -48,7 +48,7 @@ class ReplicaStorage:
         return config
 
     def on_config_change(self, listener: ConfigListener) -> None:
-        """Call with partition, old and new configuration when that of a log changes. Mirrors UnifiedLog.updateConfig."""
+        """Call with partition, old and new configuration when a log's changes. Mirrors UnifiedLog.updateConfig."""
         self._listeners.append(listener)
 
     def change_config(self, topic_partition: TopicPartition, overrides: Mapping[str, str]) -> None:
@@ -62,6 +62,7 @@ class ReplicaStorage:
         self._broker_config = config
         self._configs.clear()
         for topic_partition, (_, log) in self._logs.items():
+            log.producers.expiration_ms = config.producer_id_expiration_ms
             self._set_config(topic_partition, log, self.topic_config(log.config.overrides))
 
     def _set_config(self, topic_partition: TopicPartition, log: ReplicaLog, config: TopicConfig) -> None:

@@ -160,3 +160,15 @@ def test_nothing_happens_after_the_end() -> None:
     house.manager.wake_cleaner()
     house.world.run_for(ms=60 * MINUTE_MS)
     assert len(list(log.batches())) == 4
+
+
+def test_another_backoff_holds_from_now_on() -> None:
+    house = House()
+    log = house.log("t", cleanup_policy="compact", segment_ms="1")
+    house.manager.start()
+    house.manager.reconfigure(BrokerConfig.parse({"log.cleaner.backoff.ms": "500"}))
+    for _ in range(4):
+        house.fill(log, 1)
+        house.world.run_for(ms=10)
+    house.world.run_for(ms=470)
+    assert len(list(log.batches())) == 2
