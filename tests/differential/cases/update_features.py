@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from tests.differential.case import case
+from tests.differential.probe import attempts
 from tests.differential.requests import all_versions
 
 if TYPE_CHECKING:
@@ -40,12 +41,14 @@ def to(
     )
 
 
-def _finalized(probe: Probe, note: str) -> None:
-    answer: Any = probe.quiet(ApiVersionsRequest(client_software_name="probe", client_software_version="1"), 3)
-    probe.write(
-        note=note,
-        finalized={each.name: each.max_version_level for each in answer.finalized_features},
-    )
+def _finalized(probe: Probe, note: str, awaited: tuple[str, int] | None = None) -> None:
+    """Write down what ApiVersions tells, once it tells of the level awaited: a broker learns of a change later."""
+    for _ in attempts(f"{awaited} to be told"):
+        answer: Any = probe.quiet(ApiVersionsRequest(client_software_name="probe", client_software_version="1"), 3)
+        levels = {each.name: each.max_version_level for each in answer.finalized_features}
+        if awaited is None or levels.get(awaited[0], 0) == awaited[1]:
+            break
+    probe.write(note=note, finalized=levels)
 
 
 @case()
@@ -119,14 +122,14 @@ def the_metadata_version_goes_down_and_up_again(probe: Probe) -> None:
     _finalized(probe, "before")
     for level, kind in ((16, SAFE_DOWNGRADE), (16, UNSAFE_DOWNGRADE), (17, UPGRADE), (17, SAFE_DOWNGRADE)):
         probe.ask(to((METADATA, level), kind=kind, validate=False), 1, note=f"{level}, {kind}")
-    _finalized(probe, "down")
+    _finalized(probe, "down", (METADATA, 17))
     for level, kind in ((16, SAFE_DOWNGRADE), (18, SAFE_DOWNGRADE), (18, UPGRADE), (20, UPGRADE)):
         probe.ask(to((METADATA, level), kind=kind, validate=False), 1, note=f"{level}, {kind}")
-    _finalized(probe, "one up")
+    _finalized(probe, "one up", (METADATA, 18))
     probe.ask(to((METADATA, 17), allow_downgrade=False, validate=False), 0, note="down, not allowed")
     probe.ask(to((METADATA, 17), allow_downgrade=True, validate=False), 0, note="down, allowed")
     probe.ask(to(("zzz", 1), (METADATA, 19), validate=False), 1, note="up, beside a bad one")
-    _finalized(probe, "after")
+    _finalized(probe, "after", (METADATA, 19))
 
 
 @case()
@@ -142,16 +145,16 @@ def a_feature_goes_down_and_up_again(probe: Probe) -> None:
     for name in ("share.version", "streams.version", "group.version"):
         for kind in (UPGRADE, SAFE_DOWNGRADE):
             probe.ask(to((name, 0), kind=kind, validate=False), 1, note=f"{name} down, {kind}")
-        _finalized(probe, f"{name} down")
+        _finalized(probe, f"{name} down", (name, 0))
         probe.ask(to((name, 0), kind=SAFE_DOWNGRADE, validate=False), 2, note=f"{name} down again")
         probe.ask(to((name, 0), kind=UPGRADE, validate=False), 2, note=f"{name} up to 0")
         probe.ask(to((name, 1), kind=SAFE_DOWNGRADE, validate=False), 2, note=f"{name} down to 1")
         probe.ask(to((name, 2), validate=False), 2, note=f"{name} too far up")
         probe.ask(to((name, 1), validate=True), 2, note=f"{name} up, validated")
-        _finalized(probe, f"{name} still down")
+        _finalized(probe, f"{name} still down", (name, 0))
         probe.ask(to((name, 1), validate=False), 2, note=f"{name} up")
         probe.ask(to((name, 1), validate=False), 1, note=f"{name} up again")
-    _finalized(probe, "after")
+    _finalized(probe, "after", (name, 1))
 
 
 @case()
