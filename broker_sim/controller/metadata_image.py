@@ -16,8 +16,8 @@ from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.config.config_resource import ConfigRecord
+    from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1

@@ -42,9 +42,7 @@ class TopicControl:
 
     def delete(self, request: DeleteTopicsRequest, source: int) -> DeleteTopicsResponse:  # noqa: ARG002 - any broker may ask
         """Delete what is there; the answer is made after the commit."""
-        deletion = delete_topics(
-            request, image=self._controller.image, quota=self._controller.mutation_quotas.current
-        )
+        deletion = delete_topics(request, image=self._controller.image, quota=self._controller.mutation_quotas.current)
         if deletion.names:
             self._controller.change("DeleteTopics", lambda image: image.without_topics(deletion.names))
         return deletion.response
