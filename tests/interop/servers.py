@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from broker_client import TopicPartition
+from broker_client.consumer import Consumer
 from tests.interop.real_kafka import real_kafka
 from tests.interop.served_cluster import served_cluster
 
@@ -30,12 +32,12 @@ def serving(server: str, topic: str, partitions: int) -> Iterator[str]:
 
 
 def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
-    """Create a topic of one replica and wait until every partition has its leader."""
+    """Create a topic of one replica and wait until every leader answers as such: metadata tells of it earlier.
+
+    What is sent with acks=0 before would be lost, and anything else refused once.
+    """
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     created = admin.create_topics([NewTopic(topic, partitions, 1)], operation_timeout=TOPIC_SECONDS_MAX)
     created[topic].result(TOPIC_SECONDS_MAX)
-    for _ in range(100):
-        metadata = admin.list_topics(topic, timeout=TOPIC_SECONDS_MAX).topics[topic].partitions
-        if len(metadata) == partitions and all(partition.leader > 0 for partition in metadata.values()):
-            return
-    raise RuntimeError(f"topic {topic} has no leaders after 100 looks at the metadata")
+    with Consumer(bootstrap_servers=bootstrap_servers) as consumer:
+        consumer.end_offsets([TopicPartition(topic, partition) for partition in range(partitions)])
