@@ -6,7 +6,6 @@ with `kill`: metadata, replicas, lifecycle, APIs, sockets.
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -34,8 +33,8 @@ from broker_sim.replication.replica_storage import ReplicaStorage
 from protocol_specs import releases
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable
+    from random import Random
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
+    from sim_runtime.random_streams import RandomStreams
 
 INCARNATION_BITS: Final = 62
 
@@ -60,7 +60,7 @@ class Broker:
         links: BrokerLinks,
         journal: Journal,
         faults: Faults,
-        random: random.Random,
+        streams: RandomStreams,
         cluster_id: str,
         host: str,
         port: int = 0,
@@ -76,8 +76,8 @@ class Broker:
         self.journal = journal
         self.faults = faults
         self.clock = BrokerClock(reactor)
-        # A stream of its own: what is drawn for a roll shifts nothing else.
-        self.storage = ReplicaStorage(config, random=Random(f"segment rolls of broker {broker_id} of {cluster_id}"))
+        self._streams = streams
+        self.storage = ReplicaStorage(config, random=self.random("segment rolls"))
         self.cluster_id = cluster_id
         self.host = host
         self.rack = config.broker_rack
@@ -85,12 +85,15 @@ class Broker:
         """How long after its arrival an image is applied; may be changed at any time."""
         self._port = port
         self._listens = listen
-        self._random = random
         self._image_applied = image_applied
         self._previous_epoch = NO_EPOCH
         self._running: Deferred[None] | None = None
         self.socket_server: SocketServer | None = None
         self._boot_parts()
+
+    def random(self, part: str) -> Random:
+        """The random stream of one of this broker's parts; its draws go on after a restart."""
+        return self._streams.stream(f"broker {self.id} {part}")
 
     def _boot_parts(self) -> None:
         self.dynamic_config = DynamicBrokerConfig(self._static_config, self.id)
@@ -100,9 +103,9 @@ class Broker:
         self.metadata_cache = MetadataCache(MetadataImage.empty(self.cluster_id))
         self.lifecycle = BrokerLifecycle(
             host=self,
-            incarnation=self._random.getrandbits(INCARNATION_BITS),
+            incarnation=self.random("incarnations").getrandbits(INCARNATION_BITS),
             previous_epoch=self._previous_epoch,
-            random=self._random,
+            random=self.random("registration"),
         )
         self._previous_epoch = NO_EPOCH
         self._unpublished: MetadataImage | None = None

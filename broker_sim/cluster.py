@@ -88,7 +88,12 @@ class Cluster:
         ConfigControl(self.controller)
         TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
         PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
-        ClusterControl(self.controller, config=self.config, broker_ids=range(1, brokers + 1))
+        ClusterControl(
+            self.controller,
+            config=self.config,
+            broker_ids=range(1, brokers + 1),
+            random=streams.stream("log directories"),
+        )
         ClientQuotaControl(self.controller)
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
@@ -100,7 +105,7 @@ class Cluster:
                 links=self.links,
                 journal=self.journal,
                 faults=NO_FAULTS,
-                random=streams.stream(f"broker {broker_id}"),
+                streams=streams,
                 cluster_id=self.cluster_id,
                 host=host if isinstance(host, str) else host(broker_id),
                 port=0 if ports is None else ports[broker_id - 1],

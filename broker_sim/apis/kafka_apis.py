@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -136,16 +135,13 @@ class KafkaApis:
             for key, item in self.advertised.items()
         } | UNLISTED
         """What a connection may send; 4.x lists more versions of Produce than it takes."""
-        self.client_metrics = ClientMetricsManager(
-            config=broker.config, random=Random(f"client metrics of broker {broker.id} at {broker.journal.now_us()}")
-        )
+        self.client_metrics = ClientMetricsManager(config=broker.config, random=broker.random("client metrics"))
         self.quotas = QuotaManagers(broker.config, broker.journal.now_us)
         self.started_us = broker.journal.now_us()
         self.request_metrics = RequestMetrics(broker.journal.now_us)
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
-            # A broker that starts again does not repeat the ids that clients still hold.
-            random=Random(f"fetch sessions of broker {broker.id} at {broker.journal.now_us()}"),
+            random=broker.random("fetch sessions"),
         )
 
     def handle(self, request: Any, context: RequestContext) -> HandlerResult:

@@ -11,6 +11,7 @@ from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest, U
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
@@ -21,10 +22,12 @@ class ClusterControl:
 
     __slots__ = ("_controller", "_explains", "_quorum")
 
-    def __init__(self, controller: Controller, *, config: BrokerConfig, broker_ids: Sequence[int]) -> None:
+    def __init__(
+        self, controller: Controller, *, config: BrokerConfig, broker_ids: Sequence[int], random: Random
+    ) -> None:
         self._controller = controller
         self._explains = config.behaviour.unregistration_explains
-        self._quorum = quorum = Quorum(controller, voters=broker_ids)
+        self._quorum = quorum = Quorum(controller, voters=broker_ids, random=random)
         FeatureControl(controller, config=config, node_id=quorum.leader_id)
         controller.forwarded[UnregisterBrokerRequest] = self.unregister_broker
 

@@ -7,7 +7,6 @@ that are named: this controller is only reached over brokers.
 
 from __future__ import annotations
 
-from random import Random
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.java_hash import hash_order
@@ -27,6 +26,7 @@ from protocol_specs.uuids import ZERO_UUID, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from random import Random
 
     from broker_sim.controller.controller import Controller
 
@@ -44,12 +44,11 @@ class Quorum:
 
     __slots__ = ("_controller", "_directories", "_nodes", "_observers", "_voters")
 
-    def __init__(self, controller: Controller, *, voters: Sequence[int]) -> None:
+    def __init__(self, controller: Controller, *, voters: Sequence[int], random: Random) -> None:
         self._controller = controller
         self._voters = list(voters)
         self._observers: list[int] = []
         self._nodes: dict[int, Node] = {}
-        random = Random(f"log directories of cluster {controller.image.cluster_id}")
         self._directories = {voter: random.randbytes(UUID_BYTES) for voter in voters}
         controller.forwarded[DescribeQuorumRequest] = self.describe
         controller.forwarded[AddRaftVoterRequest] = self.add_voter

@@ -103,6 +103,13 @@ def test_a_todo_carries_its_issue_number() -> None:
     assert found == []
 
 
+def test_brokers_make_no_random_streams_of_their_own() -> None:
+    # What a cluster draws follows from its seed: every part is given a stream by name.
+    makes = re.compile(r"\bRandom\(")
+    modules = sorted(PACKAGES["broker_sim"].rglob("*.py"))
+    assert [relative(path) for path in modules if makes.search(path.read_text())] == []
+
+
 def test_spark_is_imported_in_its_own_folder_alone() -> None:
     # Import-linter sees whole packages; within broker_scenarios the border is a folder.
     spark = PACKAGES["broker_scenarios"] / "spark"

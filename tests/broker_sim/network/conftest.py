@@ -90,6 +90,7 @@ class Bench:
             release=releases.get("4.3.1"),
             journal=Journal(lambda: self.world.reactor.now_us),
             faults=NO_FAULTS,
+            random=self.world.streams.stream,
             metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
         )
         self.apis = self.broker.apis = Handler(self.broker)
