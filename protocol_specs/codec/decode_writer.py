@@ -147,13 +147,7 @@ class DecodeWriter(SourceWriter):
         if not flexible:
             return name, ""
         self.line(f"if {name} >= 0x80:")
-        if format_code == "i":
-            # Two bytes are what the length of most batches takes: not worth a call.
-            self.line("    byte = data[pos]")
-            self.line(f"    if byte < 0x80: {name} += byte - 1 << 7; pos += 1")
-            self.line(f"    else: {name}, pos = length_tail(data, pos, {name})")
-        else:
-            self.line(f"    {name}, pos = length_tail(data, pos, {name})")
+        self.line(f"    {name}, pos = length_tail(data, pos, {name})")
         if limit is not None:
             self.line(f"    if {name} > {limit + 1}: raise CodecFault('long')")
         return name, " - 1"
