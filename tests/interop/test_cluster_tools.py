@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_sim.threaded_cluster import ThreadedCluster
-from tests.interop.kafka_release import RELEASES, ToolMissingError, classpath, java_tool
+from tests.interop.kafka_release import RELEASES, classpath, java_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,11 +39,7 @@ class Tools:
 @pytest.fixture(scope="module", params=RELEASES)
 def tools(request: pytest.FixtureRequest) -> Iterator[Tools]:
     with ThreadedCluster(brokers=3, release=request.param) as cluster:
-        try:
-            found = Tools(request.param, cluster.bootstrap_servers)
-        except ToolMissingError as missing:
-            pytest.skip(str(missing))
-        yield found
+        yield Tools(request.param, cluster.bootstrap_servers)
 
 
 def test_features_are_described_and_changed(tools: Tools) -> None:
