@@ -1,1 +1,1 @@
-"""The commands of `broker-sim` that are about the protocol: one file each, `add(commands)` declares its arguments."""
+"""Commands of `broker-sim` about protocol and configurations: one file each, `add(commands)` declares its arguments."""
