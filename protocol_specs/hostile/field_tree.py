@@ -8,6 +8,7 @@ was odd elsewhere stays as it was.
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,7 @@ class Reframe:
         )
 
 
-class Node:
+class Node(ABC):
     """A field, an element or a stretch of bytes. `name` is its path segment; an `element` is found by its index.
 
     `series` is the name before the index where that is not the name of the array (`batch`, `message`, `record`).
@@ -78,9 +79,9 @@ class Node:
         self.series = ""
         self.parent: Group | None = None
 
+    @abstractmethod
     def render(self) -> bytes:
         """The bytes as they are now."""
-        raise NotImplementedError
 
     def content(self) -> bytes:
         """The bytes without the promises before them."""
@@ -92,13 +93,13 @@ class Node:
         made.parent = None
         return made
 
+    @abstractmethod
     def add_tail(self, data: bytes) -> None:
         """Put bytes at the end."""
-        raise NotImplementedError
 
+    @abstractmethod
     def drop_tail(self, count: int) -> None:
         """Remove that many bytes from the end."""
-        raise NotImplementedError
 
     def as_element(self, series: str = "") -> Node:
         """The node, found by an index."""
