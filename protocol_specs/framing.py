@@ -80,6 +80,11 @@ class FrameReader:
         return frames
 
 
+def framed(data: bytes) -> bytes:
+    """The bytes as a frame: their size before them."""
+    return _SIZE.pack(len(data)) + data
+
+
 def encode_request(message: Message, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
     """The whole frame of a request. Raises MessageEncodeError."""
     header = RequestHeader(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING
 
 from protocol_specs.hostile.field_tree import Framing, Group, Leaf, MutationError, Node
@@ -41,8 +40,3 @@ def frame_tree(cls: type[Message], version: int, frame: bytes) -> Group:
     if position < len(frame):
         children.append(Leaf("rest", "bytes", frame[position:]))
     return Group("", f"{cls.__name__} v{version}", children)
-
-
-def framed(data: bytes) -> bytes:
-    """The data as a frame."""
-    return struct.pack(">i", len(data)) + data

@@ -13,11 +13,12 @@ from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.framing import framed
 from protocol_specs.hostile_frames.edits import Editor, Note
 from protocol_specs.hostile_frames.judge import Fault, judge, measuring, memory_allowed, same
 from protocol_specs.hostile_frames.parents import make_parent
 from protocol_specs.hostile_frames.record_sets import make_record_sets
-from protocol_specs.hostile_frames.subjects import Route, every_subject, framed, read
+from protocol_specs.hostile_frames.subjects import Route, every_subject, read
 from protocol_specs.hostile_frames.values import ValueMaker
 
 if TYPE_CHECKING:

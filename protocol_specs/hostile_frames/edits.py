@@ -10,6 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol_specs.codec.runtime import uvarint_bytes
+from protocol_specs.framing import framed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -242,7 +243,7 @@ class Editor:
 
     def _framed(self, data: bytes) -> bytes:
         if self.chance.random() < 0.96:
-            return _SIZE.pack(len(data)) + data
+            return framed(data)
         kind = self.chance.random()
         if kind < 0.3:
             size = len(data) + 1 + self.below(20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.framing import framed
 from protocol_specs.hostile_frames.judge import (
     SLOWEST_S,
     Fault,
@@ -12,7 +13,6 @@ from protocol_specs.hostile_frames.judge import (
     measured_memory,
     memory_allowed,
 )
-from protocol_specs.hostile_frames.subjects import framed
 
 if TYPE_CHECKING:
     from protocol_specs.hostile_frames.campaign import Finding

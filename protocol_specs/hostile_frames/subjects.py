@@ -7,7 +7,6 @@ as a client does; a header or a schema by its decoder alone, as a coordinator re
 from __future__ import annotations
 
 import enum
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 FRAME_BYTES_MAX: Final = 1024 * 1024
 """The limit of the FrameReader here: a broker's socket.request.max.bytes, smaller, so that frames can pass it."""
 
-_SIZE: Final = struct.Struct(">i")
 _OPTION: Final = "socket.request.max.bytes"
 
 
@@ -88,11 +86,6 @@ def read(subject: Subject, data: bytes) -> list[Reading]:
         return [Reading(decode_response(cls, version, frame)[1], version, frame, len(frame)) for frame in _frames(data)]
     message, stop = cls.decode_from(version, data, 0)
     return [Reading(message, version, data, stop)]
-
-
-def framed(data: bytes) -> bytes:
-    """The bytes of a frame with their size before them."""
-    return _SIZE.pack(len(data)) + data
 
 
 def _frames(data: bytes) -> list[bytes]:

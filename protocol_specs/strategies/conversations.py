@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 
 from protocol_specs import registry
-from protocol_specs.framing import encode_request, encode_response
+from protocol_specs.framing import encode_request, encode_response, framed
 from protocol_specs.messages.headers import RequestHeader, request_header_version, response_header_version
 from protocol_specs.strategies.messages import message
 from protocol_specs.strategies.near_misses import broken, shown
@@ -180,10 +180,6 @@ def _exchanges(
     )
 
 
-def _framed(data: bytes) -> bytes:
-    return len(data).to_bytes(_SIZE_BYTES, "big") + data
-
-
 def _foreign_correlation_id(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
     ids = [exchange.correlation_id for exchange in sound.exchanges]
     other = draw(st.integers(-_INT32_MAX - 1, _INT32_MAX).filter(lambda drawn: drawn not in ids))
@@ -241,7 +237,7 @@ def _refused_response(draw: DrawFn, sound: Conversation, index: int, frames: lis
     head = _SIZE_BYTES + _CORRELATION_BYTES + response_header_version(cls, exchange.version)
     frame = frames[index]
     data, _, _ = broken(draw, cls, exchange.version, frame[head:], refused=True)
-    frames[index] = _framed(frame[_SIZE_BYTES:head] + data)
+    frames[index] = framed(frame[_SIZE_BYTES:head] + data)
 
 
 def _refused_request(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
@@ -250,7 +246,7 @@ def _refused_request(draw: DrawFn, sound: Conversation, index: int, frames: list
     frame = frames[index]
     head = RequestHeader.decode_from(request_header_version(cls, exchange.version), frame, _SIZE_BYTES)[1]
     data, _, _ = broken(draw, cls, exchange.version, frame[head:], refused=True)
-    frames[index] = _framed(frame[_SIZE_BYTES:head] + data)
+    frames[index] = framed(frame[_SIZE_BYTES:head] + data)
 
 
 def _fault(side: str, breaker: _Breaker, *, noticed: bool = True, exchanges_min: int = 1) -> _Fault:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 
 from protocol_specs import registry
+from protocol_specs.framing import framed
 from protocol_specs.messages.headers import RequestHeader, request_header_version
 from protocol_specs.strategies.messages import message
 from protocol_specs.strategies.near_misses import broken, shown
@@ -61,7 +62,7 @@ def frames(
 def request_frames(draw: DrawFn, *, versions: Mapping[int, VersionRange] | None = None) -> Frame:
     """Draw sound request frames."""
     drawn = draw(_requests(versions))
-    return Frame(_framed(drawn.header + drawn.body), "", refused=False)
+    return Frame(framed(drawn.header + drawn.body), "", refused=False)
 
 
 @st.composite
@@ -72,7 +73,7 @@ def broken_frames(
     drawn = draw(_requests(versions))
     if draw(st.booleans()):
         data, rule, refused = broken(draw, drawn.cls, drawn.version, drawn.body)
-        return Frame(_framed(drawn.header + data), rule, refused)
+        return Frame(framed(drawn.header + data), rule, refused)
     rule = draw(st.sampled_from(HEADER_RULES))
     # ApiVersions of any version is answered: in version 0, with the versions that there are (KIP-511).
     answered = rule == _NEGATIVE_CLIENT_ID or (rule == _NO_SUCH_VERSION and drawn.cls.API_KEY == _API_VERSIONS)
@@ -115,10 +116,6 @@ def _headers(cls: type[Message], version: int) -> SearchStrategy[bytes]:
     return message(RequestHeader, header_version, values=values).map(lambda header: header.encode(header_version))
 
 
-def _framed(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
-
-
 def _negative_size(draw: DrawFn, drawn: _Request, limit_bytes: int) -> bytes:
     del drawn, limit_bytes
     return struct.pack(">i", draw(st.integers(-_INT32_MAX - 1, -1)))
@@ -130,31 +127,31 @@ def _size_above_the_limit(draw: DrawFn, drawn: _Request, limit_bytes: int) -> by
 
 def _unknown_api(draw: DrawFn, drawn: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
-    return _framed(struct.pack(">h", draw(_UNKNOWN_API_KEYS)) + drawn.header[2:] + drawn.body)
+    return framed(struct.pack(">h", draw(_UNKNOWN_API_KEYS)) + drawn.header[2:] + drawn.body)
 
 
 def _unknown_version(draw: DrawFn, drawn: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
     version = draw(st.integers(drawn.version_highest + 1, _INT16_MAX))
-    return _framed(draw(_headers(drawn.cls, version)) + drawn.body)
+    return framed(draw(_headers(drawn.cls, version)) + drawn.body)
 
 
 def _header_cut(draw: DrawFn, drawn: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
-    return _framed(drawn.header[: draw(st.integers(0, len(drawn.header) - 1))])
+    return framed(drawn.header[: draw(st.integers(0, len(drawn.header) - 1))])
 
 
 def _client_id_past_the_end(draw: DrawFn, drawn: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
     rest = (drawn.header[10:] + drawn.body)[: _INT16_MAX - 1]
-    return _framed(drawn.header[:8] + struct.pack(">h", draw(st.integers(len(rest) + 1, _INT16_MAX))) + rest)
+    return framed(drawn.header[:8] + struct.pack(">h", draw(st.integers(len(rest) + 1, _INT16_MAX))) + rest)
 
 
 def _negative_client_id(draw: DrawFn, drawn: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
     length = draw(st.integers(-_INT16_MAX - 1, -2))
     tags = b"\0" if request_header_version(drawn.cls, drawn.version) > 1 else b""
-    return _framed(drawn.header[:8] + struct.pack(">h", length) + tags + drawn.body)
+    return framed(drawn.header[:8] + struct.pack(">h", length) + tags + drawn.body)
 
 
 _BREAKERS: Final[Mapping[str, _Breaker]] = {

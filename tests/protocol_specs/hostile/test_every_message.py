@@ -16,6 +16,7 @@ from protocol_specs import registry, strategies
 from protocol_specs.codec.annotate import annotate
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.fields import Array
+from protocol_specs.framing import framed
 from protocol_specs.hostile import (
     Mutation,
     MutationError,
@@ -27,7 +28,6 @@ from protocol_specs.hostile import (
 )
 from protocol_specs.hostile.field_paths import every_path, find_node
 from protocol_specs.hostile.field_tree import path_of
-from protocol_specs.hostile.frame_tree import framed
 from protocol_specs.hostile.message_tree import message_tree
 from protocol_specs.hostile.record_tree import record_set_tree
 from protocol_specs.message import Kind

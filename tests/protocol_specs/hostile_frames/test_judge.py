@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from protocol_specs.errors import MessageDecodeError
+from protocol_specs.framing import framed
 from protocol_specs.hostile_frames import judge as judging
 from protocol_specs.hostile_frames.campaign import Finding, Frame
 from protocol_specs.hostile_frames.judge import Fault, judge, measuring, memory_allowed
 from protocol_specs.hostile_frames.shrinking import shrunk
-from protocol_specs.hostile_frames.subjects import RECORD_SET, Route, Subject, framed
+from protocol_specs.hostile_frames.subjects import RECORD_SET, Route, Subject
 from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic
 
 if TYPE_CHECKING:
