@@ -7,7 +7,7 @@ request. What a broker thinks of sound values (an unknown topic, acks of 7) is a
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -67,14 +67,19 @@ def request_frames(draw: DrawFn, *, versions: Mapping[int, VersionRange] | None 
 
 @st.composite
 def broken_frames(
-    draw: DrawFn, *, versions: Mapping[int, VersionRange] | None = None, limit_bytes: int = REQUEST_BYTES_MAX
+    draw: DrawFn,
+    *,
+    versions: Mapping[int, VersionRange] | None = None,
+    limit_bytes: int = REQUEST_BYTES_MAX,
+    rules: Collection[str] | None = None,
 ) -> Frame:
-    """Draw request frames with one rule broken: half of them in the body, half in the size or the header."""
+    """Draw request frames with one rule broken, any or one of these names: in the body, the size or the header."""
     drawn = draw(_requests(versions))
-    if draw(st.booleans()):
-        data, rule, refused = broken(draw, drawn.cls, drawn.version, drawn.body)
+    of_header = [rule for rule in HEADER_RULES if rules is None or rule in rules]
+    if not of_header or ((rules is None or len(rules) > len(of_header)) and draw(st.booleans())):
+        data, rule, refused = broken(draw, drawn.cls, drawn.version, drawn.body, rules=rules)
         return Frame(framed(drawn.header + data), rule, refused)
-    rule = draw(st.sampled_from(HEADER_RULES))
+    rule = draw(st.sampled_from(of_header))
     # ApiVersions of any version is answered: in version 0, with the versions that there are (KIP-511).
     answered = rule == _NEGATIVE_CLIENT_ID or (rule == _NO_SUCH_VERSION and drawn.cls.API_KEY == _API_VERSIONS)
     return Frame(_BREAKERS[rule](draw, drawn, limit_bytes), rule, refused=not answered)

@@ -47,17 +47,23 @@ def nearly_valid(
     draw: DrawFn, cls: type[Message], version: int, *, rules: Collection[str] | None = None
 ) -> NearlyValid:
     """Draw a message of one version, encode it, and break one rule of the wire format: any, or one of these names."""
-    allowed = [rule for rule in RULES if rules is None or rule.name in rules]
-    return _broken(draw, SoundBytes(cls, version, draw(message(cls, version)).encode(version)), allowed)
+    return broken(draw, cls, version, draw(message(cls, version)).encode(version), rules=rules)
 
 
-def broken(draw: DrawFn, cls: type[Message], version: int, data: bytes, *, refused: bool | None = None) -> NearlyValid:
+def broken(
+    draw: DrawFn,
+    cls: type[Message],
+    version: int,
+    data: bytes,
+    *,
+    refused: bool | None = None,
+    rules: Collection[str] | None = None,
+) -> NearlyValid:
     """Break one rule of the sound bytes of a message: with `refused`, one of those that a reader refuses, or takes."""
+    sound = SoundBytes(cls, version, data)
     allowed = [rule for rule in RULES if refused is None or rule.refused is refused]
-    return _broken(draw, SoundBytes(cls, version, data), allowed)
-
-
-def _broken(draw: DrawFn, sound: SoundBytes, allowed: list[Rule]) -> NearlyValid:
+    if rules is not None:
+        allowed = [rule for rule in allowed if rule.name in rules]
     choices = [(rule, places) for rule in allowed if (places := rule.where(sound))]
     if not choices:
         reject()  # of a message without bytes nothing can be refused
