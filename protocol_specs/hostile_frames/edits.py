@@ -1,7 +1,7 @@
 """How sound bytes become hostile: edits at known points (lengths, tags, fields), blind ones, frames of a wrong size.
 
 An edit at a point keeps the bytes after it as they are, so that a length may lie about them. What was done is noted.
-Changes that keep the rest of the bytes in order are another matter: see `protocol_specs.hostile.mutations`.
+Changes that keep the rest of the bytes in order are another matter: see `protocol_specs.mutation.mutations`.
 """
 
 from __future__ import annotations

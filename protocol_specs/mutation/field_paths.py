@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.hostile.field_tree import Framing, Group, MutationError, Node, joined, path_of
+from protocol_specs.mutation.field_tree import Framing, Group, MutationError, Node, joined, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

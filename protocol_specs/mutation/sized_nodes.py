@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol_specs.hostile.field_tree import Framing, Group, Leaf, Node
+from protocol_specs.mutation.field_tree import Framing, Group, Leaf, Node
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol_specs.hostile.wire_lengths import LengthForm
+    from protocol_specs.mutation.wire_lengths import LengthForm
 
 
 def sized(name: str, type_name: str, form: LengthForm, prefix: bytes, held: Node | None) -> Group:

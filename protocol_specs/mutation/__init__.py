@@ -1,8 +1,8 @@
 """Hostile bytes: frames, messages and record sets changed at a field's path, and framed again correctly or not."""
 
-from protocol_specs.hostile.field_paths import UnknownFieldPath
-from protocol_specs.hostile.field_tree import MutationError, Reframe
-from protocol_specs.hostile.mutations import (
+from protocol_specs.mutation.field_paths import UnknownFieldPath
+from protocol_specs.mutation.field_tree import MutationError, Reframe
+from protocol_specs.mutation.mutations import (
     Mutation,
     Operation,
     frame_paths,

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from protocol_specs.errors import ChecksumMismatch, MessageDecodeError
-from protocol_specs.hostile import (
+from protocol_specs.message import Kind
+from protocol_specs.messages.headers import RequestHeader
+from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol_specs.messages.update_metadata import UpdateMetadataRequest
+from protocol_specs.mutation import (
     Mutation,
     MutationError,
     Reframe,
@@ -21,10 +25,6 @@ from protocol_specs.hostile import (
     mutate_record_set,
     record_tree,
 )
-from protocol_specs.message import Kind
-from protocol_specs.messages.headers import RequestHeader
-from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol_specs.messages.update_metadata import UpdateMetadataRequest
 from protocol_specs.records.record_batch import (
     CompressionCodec,
     RecordBatchBuilder,

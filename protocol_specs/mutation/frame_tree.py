@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol_specs.hostile.field_tree import Framing, Group, Leaf, MutationError, Node
-from protocol_specs.hostile.message_tree import message_tree
-from protocol_specs.hostile.wire_lengths import INT32
 from protocol_specs.message import Kind
 from protocol_specs.messages.headers import (
     RequestHeader,
@@ -14,6 +11,9 @@ from protocol_specs.messages.headers import (
     request_header_version,
     response_header_version,
 )
+from protocol_specs.mutation.field_tree import Framing, Group, Leaf, MutationError, Node
+from protocol_specs.mutation.message_tree import message_tree
+from protocol_specs.mutation.wire_lengths import INT32
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message

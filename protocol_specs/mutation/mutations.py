@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import registry
-from protocol_specs.hostile.field_paths import (
+from protocol_specs.message import Kind
+from protocol_specs.mutation.field_paths import (
     UnknownFieldPath,
     every_path,
     find_node,
     segments_of,
     with_seen_through,
 )
-from protocol_specs.hostile.field_tree import (
+from protocol_specs.mutation.field_tree import (
     CompressedSection,
     Framing,
     Group,
@@ -37,10 +38,9 @@ from protocol_specs.hostile.field_tree import (
     touch_count,
     touch_own_size,
 )
-from protocol_specs.hostile.frame_tree import frame_tree
-from protocol_specs.hostile.message_tree import message_tree
-from protocol_specs.hostile.record_tree import record_set_tree
-from protocol_specs.message import Kind
+from protocol_specs.mutation.frame_tree import frame_tree
+from protocol_specs.mutation.message_tree import message_tree
+from protocol_specs.mutation.record_tree import record_set_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

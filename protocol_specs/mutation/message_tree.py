@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 from protocol_specs.codec.runtime import INT32_MAX
 from protocol_specs.codec.struct_builder import field_reference, primitive, struct_reference, to_reference
 from protocol_specs.fields import Array, FieldType, FixedType, Records, SizedType
-from protocol_specs.hostile.field_tree import Framing, Group, Leaf, MutationError, Node
-from protocol_specs.hostile.record_tree import Budget, fixed, record_set_tree, variable
-from protocol_specs.hostile.sized_nodes import content_leaf, counted, raw_bytes, sized
-from protocol_specs.hostile.wire_lengths import COMPACT, INT16, INT32, UVARINT
 from protocol_specs.message import Struct
+from protocol_specs.mutation.field_tree import Framing, Group, Leaf, MutationError, Node
+from protocol_specs.mutation.record_tree import Budget, fixed, record_set_tree, variable
+from protocol_specs.mutation.sized_nodes import content_leaf, counted, raw_bytes, sized
+from protocol_specs.mutation.wire_lengths import COMPACT, INT16, INT32, UVARINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

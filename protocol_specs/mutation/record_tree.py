@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import ProtocolError
-from protocol_specs.hostile.field_tree import CompressedSection, Framing, Group, LazyGroup, Leaf, Node
-from protocol_specs.hostile.sized_nodes import counted, raw_bytes, sized, sized_bytes
-from protocol_specs.hostile.wire_lengths import INT32, VARINT, VARLONG, LengthForm
+from protocol_specs.mutation.field_tree import CompressedSection, Framing, Group, LazyGroup, Leaf, Node
+from protocol_specs.mutation.sized_nodes import counted, raw_bytes, sized, sized_bytes
+from protocol_specs.mutation.wire_lengths import INT32, VARINT, VARLONG, LengthForm
 from protocol_specs.records.batch_peek import (
     COMPRESSION_CODEC_MASK,
     HEADER_SIZE_UP_TO_MAGIC,

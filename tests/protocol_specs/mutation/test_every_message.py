@@ -17,7 +17,14 @@ from protocol_specs.codec.annotate import annotate
 from protocol_specs.errors import MessageDecodeError
 from protocol_specs.fields import Array
 from protocol_specs.framing import framed
-from protocol_specs.hostile import (
+from protocol_specs.message import Kind
+from protocol_specs.messages.headers import (
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+    response_header_version,
+)
+from protocol_specs.mutation import (
     Mutation,
     MutationError,
     frame_paths,
@@ -26,17 +33,10 @@ from protocol_specs.hostile import (
     mutate_message,
     mutate_record_set,
 )
-from protocol_specs.hostile.field_paths import every_path, find_node
-from protocol_specs.hostile.field_tree import path_of
-from protocol_specs.hostile.message_tree import message_tree
-from protocol_specs.hostile.record_tree import record_set_tree
-from protocol_specs.message import Kind
-from protocol_specs.messages.headers import (
-    RequestHeader,
-    ResponseHeader,
-    request_header_version,
-    response_header_version,
-)
+from protocol_specs.mutation.field_paths import every_path, find_node
+from protocol_specs.mutation.field_tree import path_of
+from protocol_specs.mutation.message_tree import message_tree
+from protocol_specs.mutation.record_tree import record_set_tree
 from protocol_specs.records.record_spans import annotate_record_set
 from tests.protocol_specs.every_message import MESSAGES, any_message
 
