@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.broker import Broker
 from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
@@ -48,7 +49,8 @@ BROKERS_MAX: Final = 1000
 
 
 class Cluster:
-    """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` is everybody's.
+    """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` is everybody's,
+    but for names that begin with a broker's id (`2:broker.rack`).
 
     Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers.
     """
@@ -76,7 +78,8 @@ class Cluster:
         if ports is not None and len(ports) != brokers:
             raise BrokerSimError(f"ports: {len(ports)} were given for {brokers} brokers")
         self.reactor = reactor
-        self.config = BrokerConfig.parse(config or {}, release=release)
+        common, own = split_by_broker(config or {}, brokers)
+        self.config = BrokerConfig.parse(common, release=release)
         self._streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
@@ -100,7 +103,7 @@ class Cluster:
         for broker_id in range(1, brokers + 1):
             self.brokers[broker_id] = Broker(
                 broker_id=broker_id,
-                config=self.config,
+                config=BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config,
                 reactor=reactor if broker_reactor is None else broker_reactor(broker_id),
                 links=self.links,
                 journal=self.journal,

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a broker configuration; may be repeated",
+        help="a broker configuration, of one broker as ID:KEY=VALUE; may be repeated",
     )
     parser.add_argument(
         "--release",

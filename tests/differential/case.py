@@ -32,12 +32,12 @@ class Case:
     accepted: dict[str, str] = field(default_factory=dict)
     pending: dict[str, str] = field(default_factory=dict)
     settings: tuple[tuple[str, str], ...] = ()
-    """Broker configurations of a cluster of its own, shared by the cases that want the same."""
+    """Broker configurations of its own cluster (`2:NAME` is broker 2's), shared by the cases that want the same."""
 
     def settings_for(self, release: str) -> tuple[tuple[str, str], ...]:
         """Those of its settings that the release knows."""
         known = broker_definitions(release)
-        return tuple((name, value) for name, value in self.settings if name in known)
+        return tuple((name, value) for name, value in self.settings if name.rpartition(":")[2] in known)
 
     @property
     def module(self) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from broker_sim.config.per_broker import split_by_broker
 from tests.interop.kafka_release import classpath, java_tool
 
 if TYPE_CHECKING:
@@ -31,14 +32,14 @@ log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
 
 
 class RealKafka:
-    """One cluster: broker ids from 1, a JVM each. `settings` are broker configurations, for all brokers."""
+    """One cluster: broker ids from 1, a JVM each. `settings` are broker configurations, `2:NAME` that of broker 2."""
 
     def __init__(
         self, release: str, folder: Path, *, brokers: int = 1, settings: Mapping[str, str] | None = None
     ) -> None:
         self.release = release
         self._folder = folder
-        self._settings = dict(settings or {})
+        self._settings, self._own_settings = split_by_broker(settings or {}, brokers)
         self._classpath = classpath(release)
         self._java = java_tool("java")
         self._ids = list(range(1, brokers + 1))
@@ -124,7 +125,7 @@ class RealKafka:
             "transaction.state.log.replication.factor": factor,
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
-            **self._settings,
+            **self._own_settings.get(broker_id, self._settings),
         }
         self._properties(broker_id).write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return str(self._properties(broker_id))

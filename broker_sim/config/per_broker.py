@@ -1,0 +1,30 @@
+"""Configurations of single brokers beside everybody's: `2:broker.rack` is broker 2's own `broker.rack`.
+
+What in Kafka is a file for each broker.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["split_by_broker"]
+
+
+def split_by_broker(config: Mapping[str, str], brokers: int) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
+    """What all brokers have, and for each broker that differs everything that it has; ConfigError for no broker."""
+    common: dict[str, str] = {}
+    own: dict[int, dict[str, str]] = {}
+    for name, value in config.items():
+        broker_id, colon, bare = name.partition(":")
+        if not colon:
+            common[name] = value
+        elif not broker_id.isdecimal() or not 1 <= int(broker_id) <= brokers:
+            raise ConfigError(f"{name!r}: {broker_id!r} is not a broker: they are 1 to {brokers}")
+        else:
+            own.setdefault(int(broker_id), {})[bare] = value
+    return common, {broker_id: common | configs for broker_id, configs in own.items()}
