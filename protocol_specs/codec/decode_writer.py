@@ -10,6 +10,7 @@ import struct as struct_module
 from itertools import repeat, starmap
 from typing import TYPE_CHECKING
 
+from protocol_specs.codec.alike_elements import alike_fields, alike_reader
 from protocol_specs.codec.runtime import (
     FAULTS,
     INT32_MAX,
@@ -266,11 +267,39 @@ class DecodeWriter(SourceWriter):
         self.depth += 1
         self.check_count(length, offset, self.size_min(element, flexible=self.flexible))
         name = self.class_name(element)
-        self.line(f"{target} = {items} = [*starmap(new, repeat(({name},), {length}{offset}))]")
+        self.line(f"if {length} == {2 if offset else 1}: {target} = {items} = [new({name})]")
+        self.line(f"else: {target} = {items} = [*starmap(new, repeat(({name},), {length}{offset}))]")
+        deeper = self.alike_elements(element, items, length)
         self.line(f"for {item} in {items}:")
         self.depth += 1
         self.struct(element, item)
-        self.depth -= 2
+        self.depth -= 2 + deeper
+
+    def alike_elements(self, element: type[Struct], items: str, length: str) -> bool:
+        """Read elements that are alike, where the array has such; on true, what is written next is for others."""
+        plain, tagged, absent = self.carried(element)
+        fields = alike_fields(plain)
+        if fields is None or not (self.strict and self.flexible):
+            return False
+        before, sized, after = fields
+        formats = ["".join(f.type.format for f in part if isinstance(f.type, FixedType)) for part in (before, after)]
+        reader = self.bind(f"alike_{'_'.join(map(identifier, formats))}", alike_reader(*formats))
+        stop, values, item = self.fresh("s"), self.fresh("v"), self.fresh("o")
+        self.line(f"{stop} = 0")
+        self.line(f"if {length} > 2: {stop}, {values} = {reader}(data, pos, end, {length} - 1)")
+        self.line(f"if {stop}:")
+        self.depth += 1
+        targets = ", ".join(f"{item}.{f.name}" for f in (*before, sized, *after))
+        sources = ", ".join([items, *[values] * len(plain)])
+        self.line(f"for {item}, {targets} in zip({sources}):")
+        for f in (*absent, *tagged):
+            self.line(f"    {item}.{f.name} = {self.default(element, f)}")
+        self.line(f"    {item}.unknown_tags = ()")
+        self.line(f"pos = {stop}")
+        self.depth -= 1
+        self.line("else:")
+        self.depth += 1
+        return True
 
     def nested(self, f: Field, cls: type[Struct], target: str) -> None:
         """Read a struct that is no array's element: what is before it says whether it is null where it may be.
