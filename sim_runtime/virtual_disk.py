@@ -1,0 +1,291 @@
+"""A disk in memory, for runs on virtual time: with a page cache that a loss of power empties, and faults on demand.
+
+Faults hold for a directory and all below it: errors from the next access on, or after so many more written bytes; a
+disk that is full, which refuses what does not fit any more and keeps what did.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from sim_runtime.disk import DiskSpace
+from sim_runtime.torn_tail import kept_after_power_loss
+
+if TYPE_CHECKING:
+    from random import Random
+
+__all__ = ["VirtualDisk"]
+
+CAPACITY_BYTES: Final = 1 << 40
+
+
+@dataclass(slots=True, kw_only=True)
+class _Fault:
+    error: int
+    bytes_left: int | None = None
+    """How much may still be written; None fails at once, reads too."""
+
+
+class _Inode:
+    __slots__ = ("data", "synced")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.synced = 0
+
+
+class VirtualDisk:
+    """Files and directories by path, in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, _Inode] = {}
+        self._directories: dict[str, None] = {"/": None}
+        self._faults: dict[str, _Fault] = {}
+        self._locked: dict[str, None] = {}
+
+    # Faults --------------------------------------------------------------------------------------------------
+
+    def fail(self, directory: str, *, after_bytes: int | None = None) -> None:
+        """Answer EIO below a directory: to everything, or to writes when so many more bytes were written."""
+        self._faults[directory] = _Fault(error=errno.EIO, bytes_left=after_bytes)
+
+    def fill(self, directory: str, *, left_bytes: int = 0) -> None:
+        """Leave room for so many more bytes below a directory; then writes are ENOSPC."""
+        self._faults[directory] = _Fault(error=errno.ENOSPC, bytes_left=left_bytes)
+
+    def mend(self, directory: str) -> None:
+        """End the fault of a directory, if it has one."""
+        self._faults.pop(directory, None)
+
+    def lose_power(self, path: str, random: Random) -> None:
+        """Lose what was not synced below a directory, and every lock there."""
+        for name, inode in self._files.items():
+            if _is_below(name, path) and len(inode.data) > inode.synced:
+                inode.data[inode.synced :] = kept_after_power_loss(bytes(inode.data[inode.synced :]), random)
+                inode.synced = len(inode.data)
+        for name in [name for name in self._locked if _is_below(name, path)]:
+            del self._locked[name]
+
+    def unsynced_bytes(self, path: str) -> int:
+        """How much would be at stake below a directory if power went now."""
+        return sum(len(inode.data) - inode.synced for name, inode in self._files.items() if _is_below(name, path))
+
+    # Directories and files -----------------------------------------------------------------------------------
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory and those above it; one that is there stays."""
+        self._check(path)
+        if path in self._files:
+            raise _error(errno.EEXIST, path)
+        while path not in self._directories:
+            self._directories[path] = None
+            path = posixpath.dirname(path)
+
+    def list_directory(self, path: str) -> list[str]:
+        """The names in a directory, sorted."""
+        self._check(path)
+        if path not in self._directories:
+            raise _error(errno.ENOENT, path)
+        return sorted(
+            posixpath.basename(name)
+            for names in (self._files, self._directories)
+            for name in names
+            if name != path and posixpath.dirname(name) == path
+        )
+
+    def is_file(self, path: str) -> bool:
+        """Whether there is a file."""
+        self._check(path)
+        return path in self._files
+
+    def is_directory(self, path: str) -> bool:
+        """Whether there is a directory."""
+        self._check(path)
+        return path in self._directories
+
+    def size(self, path: str) -> int:
+        """The bytes of a file."""
+        return len(self._inode(path).data)
+
+    def read(self, path: str) -> bytes:
+        """All that is in a file."""
+        return bytes(self._inode(path).data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        """Put a whole file in place of another at once, durably."""
+        self._require_directory(path)
+        fits = self._room(path, len(data))
+        if fits < len(data):
+            raise self._refusal(path)
+        inode = _Inode()
+        inode.data[:] = data
+        inode.synced = len(data)
+        self._files[path] = inode
+
+    def open(self, path: str) -> VirtualFile:
+        """Open a file to write at its end; it is made when it is not there."""
+        self._check(path)
+        self._require_directory(path)
+        inode = self._files.get(path)
+        if inode is None:
+            inode = self._files[path] = _Inode()
+        return VirtualFile(self, path, inode)
+
+    def rename(self, old: str, new: str) -> None:
+        """Give a file or a directory another name; a file that has it already is replaced."""
+        self._check(old)
+        self._check(new)
+        if old in self._files:
+            self._require_directory(new)
+            self._files[new] = self._files.pop(old)
+            return
+        if old not in self._directories:
+            raise _error(errno.ENOENT, old)
+        if new in self._directories:
+            raise _error(errno.ENOTEMPTY, new)
+        for name in [name for name in self._directories if _is_below(name, old)]:
+            del self._directories[name]
+            self._directories[new + name[len(old) :]] = None
+        for name in [name for name in self._files if _is_below(name, old)]:
+            self._files[new + name[len(old) :]] = self._files.pop(name)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a directory with all that is in it."""
+        self._check(path)
+        if path in self._files:
+            del self._files[path]
+            return
+        if path not in self._directories:
+            raise _error(errno.ENOENT, path)
+        for name in [name for name in self._directories if _is_below(name, path)]:
+            del self._directories[name]
+        for name in [name for name in self._files if _is_below(name, path)]:
+            del self._files[name]
+
+    def space(self, path: str) -> DiskSpace:
+        """What is written below a directory counts against its disk; a full one has as much left as was said."""
+        self._check(path)
+        used = sum(len(inode.data) for name, inode in self._files.items() if _is_below(name, path))
+        left = CAPACITY_BYTES - used
+        for directory, fault in self._faults.items():
+            if fault.bytes_left is not None and fault.error == errno.ENOSPC and _is_below(path, directory):
+                left = min(left, fault.bytes_left)
+        return DiskSpace(CAPACITY_BYTES, left)
+
+    def lock(self, path: str) -> VirtualLock:
+        """Hold a lock on a file, which is made when it is not there; BlockingIOError while somebody else holds it."""
+        self.open(path)
+        if path in self._locked:
+            raise BlockingIOError(f"{path} is locked")
+        self._locked[path] = None
+        return VirtualLock(self._locked, path)
+
+    # Faults, applied -----------------------------------------------------------------------------------------
+
+    def _inode(self, path: str) -> _Inode:
+        self._check(path)
+        inode = self._files.get(path)
+        if inode is None:
+            raise _error(errno.ENOENT, path)
+        return inode
+
+    def _require_directory(self, path: str) -> None:
+        if posixpath.dirname(path) not in self._directories:
+            raise _error(errno.ENOENT, path)
+
+    def _check(self, path: str) -> None:
+        for directory, fault in self._faults.items():
+            if fault.bytes_left is None and _is_below(path, directory):
+                raise _error(fault.error, path)
+
+    def _room(self, path: str, size: int) -> int:
+        """How many of `size` bytes may be written, which are then spent."""
+        self._check(path)
+        faults = [fault for directory, fault in self._faults.items() if _is_below(path, directory)]
+        fits = min([size, *(fault.bytes_left for fault in faults if fault.bytes_left is not None)])
+        for fault in faults:
+            if fault.bytes_left is not None:
+                fault.bytes_left -= fits
+        return fits
+
+    def _refusal(self, path: str) -> OSError:
+        faults = [fault for directory, fault in self._faults.items() if _is_below(path, directory)]
+        return _error(next(fault.error for fault in faults if fault.bytes_left == 0), path)
+
+    def write(self, path: str, inode: _Inode, data: bytes | memoryview) -> None:
+        """Add to a file what fits; an error when that is not all."""
+        if not self._faults:
+            inode.data += data
+            return
+        fits = self._room(path, len(data))
+        inode.data += data[:fits]
+        if fits < len(data):
+            raise self._refusal(path)
+
+    def sync(self, path: str, inode: _Inode) -> None:
+        """Make all of a file durable."""
+        self._check(path)
+        inode.synced = len(inode.data)
+
+    def cut(self, path: str, inode: _Inode, size: int) -> None:
+        """Take the end of a file away."""
+        self._check(path)
+        del inode.data[size:]
+        inode.synced = min(inode.synced, size)
+
+
+class VirtualFile:
+    """One file that is written at its end."""
+
+    __slots__ = ("_disk", "_inode", "_path", "size")
+
+    def __init__(self, disk: VirtualDisk, path: str, inode: _Inode) -> None:
+        self._disk = disk
+        self._path = path
+        self._inode = inode
+        self.size = len(inode.data)
+
+    def append(self, data: bytes | memoryview) -> None:
+        """Write at the end. What fitted before an error stays there."""
+        try:
+            self._disk.write(self._path, self._inode, data)
+        finally:
+            self.size = len(self._inode.data)
+
+    def truncate(self, size: int) -> None:
+        """Cut the end off."""
+        self._disk.cut(self._path, self._inode, size)
+        self.size = len(self._inode.data)
+
+    def sync(self) -> None:
+        """Make all that is written durable."""
+        self._disk.sync(self._path, self._inode)
+
+    def close(self) -> None:
+        """Nothing has to be given back."""
+
+
+class VirtualLock:
+    """A lock that is held."""
+
+    __slots__ = ("_held", "_path")
+
+    def __init__(self, held: dict[str, None], path: str) -> None:
+        self._held = held
+        self._path = path
+
+    def release(self) -> None:
+        """Let others have it."""
+        self._held.pop(self._path, None)
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _error(number: int, path: str) -> OSError:
+    return OSError(number, os.strerror(number), path)
