@@ -10,6 +10,7 @@ Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16. v0 and v1 get message sets of 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
@@ -129,6 +130,8 @@ class Fetch:
             fetch_only_leader=self.replica_id >= 0 or (is_consumer and self.version < RACKS_LOWEST),
         )
         replica_manager = self.context.broker.replica_manager
+        if replica_manager.replica_selector is not None and self.replica_id < 0 and self.version >= RACKS_LOWEST:
+            params = replace(params, rack_id=request.rack_id)
         if has_negative_limit(params, self.interesting):
             return read_with_negative_limits(replica_manager, params, self.interesting)
         return replica_manager.fetch(params=params, partitions=self.interesting)
@@ -218,7 +221,7 @@ class Fetch:
             high_watermark=result.high_watermark,
             last_stable_offset=result.last_stable_offset,
             log_start_offset=result.log_start_offset,
-            aborted_transactions=[] if self.request.isolation_level == READ_COMMITTED and not error_code else None,
+            aborted_transactions=[] if self.request.isolation_level == READ_COMMITTED and _was_read(result) else None,
             preferred_read_replica=result.preferred_read_replica,
             records=[batch.data for batch in batches] if batches else b"",
         )
@@ -257,6 +260,11 @@ def error_response(request: FetchRequest, context: RequestContext, error_code: E
             for topic in request.topics
         ]
     return response
+
+
+def _was_read(result: Result) -> bool:
+    """Whether the log was looked at, if only to find nothing."""
+    return not (result.error_code or result.preferred_read_replica >= 0 or result.diverging_epoch is not None)
 
 
 def _refused(partition: int, error_code: ErrorCode, records: bytes | None = b"") -> PartitionData:

@@ -18,6 +18,7 @@ from broker_sim.replication.delayed_produce import DelayedProduce
 from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, list_offset
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.replication.replica_roles import ReplicaRoles
+from broker_sim.replication.replica_selector import NO_REPLICA, replica_selector
 from broker_sim.replication.requests import (
     NO_EPOCH,
     UNKNOWN_OFFSET,
@@ -91,6 +92,7 @@ class ReplicaManager:
         self.links = links
         self.alter_partition = alter_partition
         self.replica_lag_time_max_ms = config.replica_lag_time_max_ms
+        self.replica_selector = replica_selector(config)
         self.now_ms = clock.now_ms
         self.partitions: dict[TopicPartition, Partition] = {}
         self.topic_stats = BrokerTopicStats()
@@ -273,7 +275,10 @@ class ReplicaManager:
         if (
             params.max_wait_ms <= 0
             or not partitions
-            or any(result.error_code or result.diverging_epoch is not None for result in results)
+            or any(
+                result.error_code or result.diverging_epoch is not None or result.preferred_read_replica != NO_REPLICA
+                for result in results
+            )
             or sum(result.size_in_bytes for result in results) >= params.min_bytes
         ):
             return results
@@ -327,6 +332,7 @@ class ReplicaManager:
         partition = self.get_partition(topic_partition, fetch.topic_id)
         if isinstance(partition, ErrorCode):
             return PartitionFetchResult(topic_partition=topic_partition, error_code=partition)
+        preferred = NO_REPLICA if params.rack_id is None else self._preferred_read_replica(params, fetch, partition)
         error = partition.check_access(fetch.current_leader_epoch, leader_only=params.fetch_only_leader)
         follower = partition.followers.get(params.replica_id)
         if not error and params.is_from_follower and follower is None:
@@ -340,7 +346,10 @@ class ReplicaManager:
             high_watermark=log.high_watermark,
             last_stable_offset=log.last_stable_offset,
             log_start_offset=log.log_start_offset,
+            preferred_read_replica=preferred,
         )
+        if preferred != NO_REPLICA:
+            return result
         try:
             result.diverging_epoch = partition.diverging_epoch(fetch.last_fetched_epoch, fetch.fetch_offset)
             if result.diverging_epoch is not None:
@@ -362,6 +371,18 @@ class ReplicaManager:
                 broker_epoch=params.replica_epoch,
             )
         return result
+
+    def _preferred_read_replica(self, params: FetchParams, fetch: PartitionFetch, partition: Partition) -> int:
+        """Where the leader sends a consumer (KIP-392), NO_REPLICA for nowhere."""
+        if self.replica_selector is None or params.rack_id is None or not partition.is_leader:
+            return NO_REPLICA
+        return self.replica_selector.select(
+            partition,
+            rack_id=params.rack_id,
+            fetch_offset=fetch.fetch_offset,
+            image=self.image,
+            local_id=self.broker_id,
+        )
 
     # Offsets -------------------------------------------------------------------------------------------------
 

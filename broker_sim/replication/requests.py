@@ -54,7 +54,8 @@ class PartitionAppend:
 class FetchParams:
     """What holds for a whole Fetch. `fetch_only_leader` is false for consumers from v11 on (KIP-392).
 
-    With `hard_max_bytes` (Fetch up to v2) a first batch that is larger than what was asked for is not sent.
+    With `hard_max_bytes` (Fetch up to v2) a first batch that is larger than what was asked for is not sent. `rack_id`
+    is the consumer's where the broker has a replica selector, else None.
     """
 
     replica_id: int = CONSUMER_REPLICA_ID
@@ -65,6 +66,7 @@ class FetchParams:
     isolation: FetchIsolation = FetchIsolation.HIGH_WATERMARK
     fetch_only_leader: bool = True
     hard_max_bytes: bool = False
+    rack_id: str | None = None
 
     @property
     def is_from_follower(self) -> bool:

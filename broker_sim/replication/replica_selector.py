@@ -1,0 +1,74 @@
+"""Which replica a consumer should read from: the leader, unless replica.selector.class says otherwise (KIP-392).
+
+Mirrors ReplicaManager.findPreferredReadReplica, ReplicaView and RackAwareReplicaSelector.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from broker_sim.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.replication.isr import FollowerState
+    from broker_sim.replication.partition import Partition
+
+__all__ = ["NO_REPLICA", "RackAwareReplicaSelector", "ReplicaSelector", "replica_selector"]
+
+NO_REPLICA: Final = -1
+RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+class ReplicaSelector(Protocol):
+    """Chooses among the leader and those of its followers that have what is asked for."""
+
+    def select(
+        self, partition: Partition, *, rack_id: str, fetch_offset: int, image: MetadataImage, local_id: int
+    ) -> int:
+        """The follower to read from, NO_REPLICA for the leader itself."""
+
+
+class RackAwareReplicaSelector:
+    """The leader when it stands in the client's rack, else the follower there that is the furthest."""
+
+    def select(
+        self, partition: Partition, *, rack_id: str, fetch_offset: int, image: MetadataImage, local_id: int
+    ) -> int:
+        """Look at followers in the ISR alone: a client would be sent to a lagging one again and again."""
+        brokers = image.brokers
+        if not rack_id or _rack(image, local_id) == rack_id:
+            return NO_REPLICA
+        furthest: FollowerState | None = None
+        for follower in partition.followers.values():
+            broker = brokers.get(follower.broker_id)
+            if (
+                broker is not None
+                and broker.rack == rack_id
+                and follower.broker_id in partition.isr
+                and follower.log_start_offset <= fetch_offset <= follower.log_end_offset
+                and (furthest is None or _progress(follower) > _progress(furthest))
+            ):
+                furthest = follower
+        return NO_REPLICA if furthest is None else furthest.broker_id
+
+
+def replica_selector(config: BrokerConfig) -> ReplicaSelector | None:
+    """The broker's selector, None (every consumer reads from leaders) where none is configured."""
+    name = config["replica.selector.class"]
+    if name is None:
+        return None
+    if name != RACK_AWARE:
+        msg = f"replica.selector.class: {name!r} cannot run here, only {RACK_AWARE} can"
+        raise ConfigError(msg + nearest(str(name), [RACK_AWARE]))
+    return RackAwareReplicaSelector()
+
+
+def _rack(image: MetadataImage, broker_id: int) -> str | None:
+    broker = image.brokers.get(broker_id)
+    return None if broker is None else broker.rack
+
+
+def _progress(follower: FollowerState) -> tuple[int, int, int]:
+    return follower.log_end_offset, follower.last_caught_up_ms, follower.broker_id
