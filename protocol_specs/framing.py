@@ -33,34 +33,42 @@ M = TypeVar("M", bound="Message")
 class FrameReader:
     """Collects chunks and answers whole frames, without their size. `option` names the setting behind the limit."""
 
-    __slots__ = ("_chunks", "_collected", "_dead", "_wanted", "limit_bytes", "option")
+    __slots__ = ("_chunks", "_dead", "_missing", "_unread", "limit_bytes", "option")
 
     def __init__(self, *, limit_bytes: int, option: str) -> None:
         self.limit_bytes = limit_bytes
         self.option = option
         self._chunks: list[bytes] = []
-        self._collected = 0
-        self._wanted = 4
+        """What there is of an unfinished frame, without its size, so that one join makes the frame."""
+        self._missing = 0
+        """How many bytes that frame lacks; 0 when there is none."""
+        self._unread = b""
+        """What no frame can be made of yet: less than a size, or all that follows a size that is not believed."""
         self._dead: FrameError | None = None
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes of an unfinished frame are held."""
-        return self._collected
+        """How many bytes of an unfinished frame are held, its size not counted when it is known."""
+        return sum(map(len, self._chunks)) + len(self._unread)
 
     def receive(self, data: bytes) -> list[bytes]:
         """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize for good."""
         if self._dead is not None:
             raise self._dead
-        if self._collected:
-            self._chunks.append(data)
-            self._collected += len(data)
-            if self._collected < self._wanted:
-                return []
-            data = b"".join(self._chunks)
         frames: list[bytes] = []
         position, end = 0, len(data)
-        self._wanted = 4
+        if self._missing:
+            position = self._missing
+            self._chunks.append(data[:position])
+            if position > end:
+                self._missing -= end
+                return frames
+            frames.append(b"".join(self._chunks))
+            self._chunks.clear()
+            self._missing = 0
+        elif self._unread:
+            data = self._unread + data
+            end = len(data)
         while end - position >= 4:
             (size,) = _SIZE.unpack_from(data, position)
             if size < 0 or size > self.limit_bytes:
@@ -68,15 +76,16 @@ class FrameReader:
                 if frames:
                     break
                 raise self._dead
-            stop = position + 4 + size
+            position += 4
+            stop = position + size
             if stop > end:
-                self._wanted = 4 + size
+                self._chunks.append(data[position:])
+                self._missing = stop - end
+                position = end
                 break
-            frames.append(data[position + 4 : stop])
+            frames.append(data[position:stop])
             position = stop
-        rest = data[position:] if position else data
-        self._chunks = [rest] if rest else []
-        self._collected = len(rest)
+        self._unread = data[position:]
         return frames
 
 

@@ -66,7 +66,11 @@ def validate_and_assign_offset(
     if not isinstance(records, memoryview):
         records = memoryview(records)
     header = _plain_header(records, config, origin)
-    max_timestamp = None if header is None else _max_timestamp(records, header, config, now_ms)
+    max_timestamp, data = None, b""
+    if header is not None:
+        # What changes lies before the checksum: one copy, and nothing to compute. It is also what is walked.
+        data = b"".join((_PREFIX.pack(offset, header.batch_length, leader_epoch), records[MAGIC_OFFSET:]))
+        max_timestamp = _max_timestamp(data, header, config, now_ms)
     if header is None or max_timestamp is None:
         return assign_offset(
             records,
@@ -79,11 +83,7 @@ def validate_and_assign_offset(
         )
     attributes = header.attributes
     stamped_by_broker = attributes & TIMESTAMP_TYPE_MASK
-    if max_timestamp == header.max_timestamp and bool(stamped_by_broker) == bool(config.timestamp_type):
-        # What changes lies before the checksum: one copy, and nothing to compute.
-        prefix = _PREFIX.pack(offset, header.batch_length, leader_epoch)
-        data = b"".join((prefix, records[MAGIC_OFFSET:]))
-    else:
+    if max_timestamp != header.max_timestamp or bool(stamped_by_broker) != bool(config.timestamp_type):
         data = with_offset_and_epoch(
             records, offset, leader_epoch, max_timestamp=max_timestamp, timestamp_type=config.timestamp_type
         )
@@ -123,15 +123,15 @@ def _plain_header(records: memoryview, config: TopicConfig, origin: AppendOrigin
     return header
 
 
-def _max_timestamp(records: memoryview, header: BatchHeader, config: TopicConfig, now_ms: int) -> int | None:
+def _max_timestamp(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> int | None:
     """The batch's max timestamp as the broker writes it, if no record may have to be refused."""
     compressed = header.attributes & COMPRESSION_CODEC_MASK
     try:
         if compressed:
-            section = records_section(records, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
+            section = records_section(data, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
             walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
         else:
-            walk = walk_records(records[RECORD_BATCH_OVERHEAD:], header.records_count)
+            walk = walk_records(data, header.records_count, start=RECORD_BATCH_OVERHEAD)
     except RecordBatchError:
         return None
     if header.attributes & TIMESTAMP_TYPE_MASK:

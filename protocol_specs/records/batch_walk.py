@@ -69,9 +69,12 @@ class RecordsWalk:
         return self.min_timestamp(base_timestamp) < _INT64_MIN or self.max_timestamp(base_timestamp) > _INT64_MAX
 
 
-def walk_records(section: bytes | memoryview, count: int, *, reading: RecordReading = _BUFFER) -> RecordsWalk:
+def walk_records(
+    section: bytes | memoryview, count: int, *, reading: RecordReading = _BUFFER, start: int = 0
+) -> RecordsWalk:
     """Walk `count` records of a decompressed section; an offset delta is right when it is the record's index.
 
+    The section begins at `start`, which errors count from. A view is copied first: bytes are walked where they are.
     Raises InvalidRecord (Kafka's 87) for the first malformed record, for bytes after the last one and for a negative
     count; MalformedVarint (Kafka's -1) in a BUFFER for a record length that does not end after five bytes.
     """
@@ -81,23 +84,24 @@ def walk_records(section: bytes | memoryview, count: int, *, reading: RecordRead
         return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
     if reading is not _PARTIAL:
-        return _Walk(data, count, reading).finish()
+        return _Walk(data, count, reading, start).finish()
     try:
         # Records that the strict reader takes are the same to the partial one.
-        return _Walk(data, count, RecordReading.STREAM).finish()
+        return _Walk(data, count, RecordReading.STREAM, start).finish()
     except InvalidRecord:
-        return _Walk(data, count, reading).finish()
+        return _Walk(data, count, reading, start).finish()
 
 
 class _Walk:
     """One walk: a loop whose state lies in locals, and what it notes on the way."""
 
-    __slots__ = ("count", "data", "first_null_key", "first_wrong_offset", "high", "low", "reading")
+    __slots__ = ("count", "data", "first_null_key", "first_wrong_offset", "high", "low", "reading", "start")
 
-    def __init__(self, data: bytes, count: int, reading: RecordReading) -> None:
+    def __init__(self, data: bytes, count: int, reading: RecordReading, start: int) -> None:
         self.data = data
         self.count = count
         self.reading = reading
+        self.start = start
         self.low = _INT64_MAX
         self.high = _INT64_MIN
         self.first_null_key = NOT_FOUND
@@ -106,12 +110,13 @@ class _Walk:
     def finish(self) -> RecordsWalk:
         end = self._read_slowly() if self.reading is _PARTIAL else self._loop()
         if end != len(self.data):
-            raise InvalidRecord(self.count, end, f"{len(self.data) - end} bytes after the last record")
+            raise self._invalid(self.count, end, f"{len(self.data) - end} bytes after the last record")
         return RecordsWalk(self.count, self.low, self.high, self.first_wrong_offset, self.first_null_key)
 
     def _loop(self) -> int:
         data, count, low, high = self.data, self.count, self.low, self.high
-        index = position = stop = length = timestamp = offset = key = 0
+        index = stop = length = timestamp = offset = key = 0
+        position = self.start
         null_key = 1
         # A short batch has nothing to skip.
         next_try, pause = 1 if count > _WORTH_RECORDS else count + 1, _WORTH_RECORDS
@@ -203,7 +208,7 @@ class _Walk:
             self.first_null_key = index
 
     def _read_slowly(self) -> int:
-        position = 0
+        position = self.start
         for index in range(self.count):
             position, delta, offset, key, _ = self._read_record(position, index)
             self._note(index, offset, key)
@@ -219,11 +224,11 @@ class _Walk:
             length, position = decode_varint(data, start)
         except MalformedVarint as error:
             if self.reading is _BUFFER and len(data) - start >= MAX_VARINT_BYTES:
-                raise
-            raise InvalidRecord(index, start, error.reason) from None
+                raise MalformedVarint(error.position - self.start, error.reason) from None
+            raise self._invalid(index, start, error.reason) from None
         body = position
         if not partial and length > len(data) - body:
-            raise InvalidRecord(index, start, f"length {length}, {len(data) - body} bytes left")
+            raise self._invalid(index, start, f"length {length}, {len(data) - body} bytes left")
         try:
             timestamp, position = decode_varlong(data, body + 1)
             offset, position = decode_varint(data, position)
@@ -233,23 +238,26 @@ class _Walk:
             position = self._skip(position, value, index)
             headers, position = decode_varint(data, position)
             if headers < 0 or (headers > len(data) - position and not partial):
-                raise InvalidRecord(index, position, f"{headers} headers, {len(data) - position} bytes left")
+                raise self._invalid(index, position, f"{headers} headers, {len(data) - position} bytes left")
             for _ in range(headers):
                 name, position = decode_varint(data, position)
                 if name < 0:
-                    raise InvalidRecord(index, position, f"length {name} of a header's key")
+                    raise self._invalid(index, position, f"length {name} of a header's key")
                 position = self._skip(position, name, index)
                 header_value, position = decode_varint(data, position)
                 position = self._skip(position, header_value, index)
         except MalformedVarint as error:
-            raise InvalidRecord(index, error.position, error.reason) from None
+            raise self._invalid(index, error.position, error.reason) from None
         if not partial and position - body != length:
-            raise InvalidRecord(index, start, f"length {length}, its fields take {position - body} bytes")
+            raise self._invalid(index, start, f"length {length}, its fields take {position - body} bytes")
         return position, timestamp, offset << 1, int(key < 0), not headers
 
     def _skip(self, position: int, size: int, index: int) -> int:
         if size <= 0:
             return position
         if size > len(self.data) - position:
-            raise InvalidRecord(index, position, f"length {size}, {len(self.data) - position} bytes left")
+            raise self._invalid(index, position, f"length {size}, {len(self.data) - position} bytes left")
         return position + size
+
+    def _invalid(self, index: int, position: int, reason: str) -> InvalidRecord:
+        return InvalidRecord(index, position - self.start, reason)
