@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Self
 from twisted.logger import Logger
 
 from broker_sim.config.config_names import base_name, replaced_by
-from broker_sim.config.definitions import ConfigValue, broker_definitions
+from broker_sim.config.definitions import ConfigValue, broker_definitions, oldest_definition
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
@@ -83,7 +83,7 @@ class BrokerConfig:
                 msg = f"unknown broker configuration {name!r} for release {behaviour.release}"
                 raise ConfigError(msg + nearest(name, definitions))
             values[name] = parse_value(definition, text)
-        named = {name: values[name.replace("_", ".")] for name in _ATTRIBUTES}
+        named = _named(values)
         given = dict(overrides)
         config = cls(
             behaviour=behaviour,
@@ -116,7 +116,7 @@ class BrokerConfig:
         values = dict(_defaults(self.release))
         for name, text in overrides.items():
             values[name] = parse_value(definitions[base_name(name)], text)
-        named = {name: values[name.replace("_", ".")] for name in _ATTRIBUTES}
+        named = _named(values)
         return replace(
             self,
             overrides=overrides,
@@ -127,10 +127,12 @@ class BrokerConfig:
         )
 
     def __getitem__(self, name: str) -> ConfigValue:
-        """The typed value of a configuration that the release knows."""
+        """The typed value of a configuration; where only other releases know the name, what this one does instead."""
         try:
             return self.values[name]
         except KeyError:
+            if oldest_definition("broker", name) is not None:
+                return _without_name(name)
             msg = f"unknown broker configuration {name!r} for release {self.behaviour.release}"
             raise ConfigError(msg + nearest(name, self.values)) from None
 
@@ -164,6 +166,21 @@ def acts_on(name: str) -> bool:
     return name in _ACTED_ON
 
 
+def _named(values: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
+    """The attributes' values."""
+    dotted = {name: name.replace("_", ".") for name in _ATTRIBUTES}
+    return {name: values[text] if text in values else _without_name(text) for name, text in dotted.items()}
+
+
+def _without_name(name: str) -> ConfigValue:
+    """What a release does that has no such configuration: mostly what became the first default of it."""
+    if name in _BEFORE_THERE_WAS_A_NAME:
+        return _BEFORE_THERE_WAS_A_NAME[name]
+    definition = oldest_definition("broker", name)
+    assert definition is not None, f"no release has {name}"
+    return definition.default
+
+
 def _defaults(release: str) -> dict[str, ConfigValue]:
     return {name: definition.default for name, definition in broker_definitions(release).items()}
 
@@ -171,6 +188,13 @@ def _defaults(release: str) -> dict[str, ConfigValue]:
 _LISTENER_PREFIX: Final = "listener.name."
 _PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
 """What a listener may have of its own. Mirrors SocketServer.ListenerReconfigurableConfigs."""
+
+_BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
+    "connections.max.idle.ms": -1,  # nobody looked (KAFKA-1282)
+    "fetch.max.bytes": 2**31 - 1,  # a fetch was as large as its client asked (KIP-541)
+    "log.retention.check.interval.ms": 600_000,  # it had another name, and was in minutes
+    "replica.fetch.response.max.bytes": 2**31 - 1,  # each partition had its own limit alone (KIP-74)
+}
 
 _ATTRIBUTES: Final = tuple(field.name for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES)
 
@@ -194,6 +218,7 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "log.index.size.max.bytes",
     "log.initial.task.delay.ms",
     "log.message.downconversion.enable",
+    "log.message.format.version",
     "log.message.timestamp.after.max.ms",
     "log.message.timestamp.before.max.ms",
     "log.message.timestamp.difference.max.ms",

@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_resource import ConfigOperation
-from broker_sim.config.release_behaviour import behaviour_of
+from broker_sim.config.release_behaviour import behaviour_of, release_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,4 +83,8 @@ class BrokerLoggers:
 @cache
 def _names(release: str) -> tuple[str, ...]:
     text = resources.files("broker_sim.config").joinpath("data", "loggers.json").read_text(encoding="utf-8")
-    return tuple(json.loads(text)[release])
+    listed: dict[str, list[str]] = json.loads(text)
+    number = release_number(release)
+    # Releases that nobody has asked list what the nearest older one does, or the oldest of all.
+    older = [each for each in listed if release_number(each) <= number]
+    return tuple(listed[older[-1] if older else next(iter(listed))])

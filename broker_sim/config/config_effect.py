@@ -14,6 +14,7 @@ _OTHERWISE_READ: Final = {
     "cleanup.policy",
     "internal.segment.bytes",
     "message.downconversion.enable",
+    "message.format.version",
     "message.timestamp.difference.max.ms",
     "message.timestamp.type",
 }

@@ -1,7 +1,8 @@
 """The definitions of broker and topic configurations of each emulated release. Mirrors ConfigDef.
 
-They are data (`data/broker.json` and its neighbours), read once per process and release. `describe_order` is the order
-in which DescribeConfigs lists them: that of a hash table of Kafka's.
+They are data (`data/broker.json` and its neighbours), read once per process and release: each row holds from a release
+on, and where it says so up to one. `describe_order` is the order in which DescribeConfigs lists them: that of a hash
+table of Kafka's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from broker_sim.config.release_behaviour import behaviour_of
+from broker_sim.config.release_behaviour import behaviour_of, release_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,24 +97,42 @@ def client_metrics_definitions(release: str) -> Mapping[str, ConfigDefinition]:
 def describe_order(kind: str, release: str) -> tuple[str, ...]:
     """The names of a kind (broker, topic, group, client_metrics) in the order of DescribeConfigs."""
     text = resources.files("broker_sim.config").joinpath("data", "describe_order.json").read_text(encoding="utf-8")
-    return tuple(json.loads(text)[behaviour_of(release).release].get(kind, ()))
+    shown = _definitions(kind, behaviour_of(release).release)
+    orders = json.loads(text).get(kind, ())
+    number = release_number(release)
+    # Before the first release that was asked (KIP-133 came with 0.11) nobody can ask.
+    names = next((order["names"] for order in reversed(orders) if release_number(order["since"]) <= number), [])
+    return tuple(name for name in names if name in shown and shown[name].shown)
+
+
+@cache
+def oldest_definition(kind: str, name: str) -> ConfigDefinition | None:
+    """The oldest definition of a configuration that some release has; what another does without having its name."""
+    return next((_definition(row, empty_items_refused=False) for row in _rows(kind) if row["name"] == name), None)
 
 
 _TYPES: Final = {kind.name.lower(): kind for kind in ConfigType}
 
 
 @cache
-def _tables(kind: str) -> dict[str, list[dict[str, object]]]:
+def _rows(kind: str) -> list[dict[str, object]]:
     text = resources.files("broker_sim.config").joinpath("data", f"{kind}.json").read_text(encoding="utf-8")
-    tables: dict[str, list[dict[str, object]]] = json.loads(text)
-    return tables
+    rows: list[dict[str, object]] = json.loads(text)
+    return rows
 
 
 @cache
 def _definitions(kind: str, release: str) -> Mapping[str, ConfigDefinition]:
     strict = behaviour_of(release).lists_refuse_empty_items
-    rows = [_definition(row, empty_items_refused=strict) for row in _tables(kind).get(release, ())]
+    number = release_number(release)
+    rows = [_definition(row, empty_items_refused=strict) for row in _rows(kind) if _holds(row, number)]
     return MappingProxyType({row.name: row for row in sorted(rows, key=lambda row: row.name)})
+
+
+def _holds(row: dict[str, object], number: tuple[int, ...]) -> bool:
+    if number < release_number(str(row["since"])):
+        return False
+    return "until" not in row or number <= release_number(str(row["until"]))
 
 
 def _definition(row: dict[str, object], *, empty_items_refused: bool) -> ConfigDefinition:

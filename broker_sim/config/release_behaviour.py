@@ -1,13 +1,44 @@
-"""What differs between the emulated releases, as named switches: nothing else compares release names."""
+"""What differs between the emulated releases, as named switches: nothing else compares release names.
+
+Each switch says in which release it was set, and up to which: the first number of a pair is the first release that has
+it. A release is one of the table in `protocol_specs.releases`, from 0.8.0 to 4.3.1, by its full name or its minor's.
+What a configuration's default says is no switch: the tables of configurations are each release's own.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.errors import ConfigError, nearest
+from protocol_specs import releases
+from protocol_specs.errors import UnknownRelease
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DEFAULT_RELEASE: Final = "4.3.1"
+_STEPS: Final = "steps"
+
+
+def _steps(values: Mapping[str, object]) -> Any:
+    """A switch that has each of these values from a release on; "0" stands for the first of all."""
+    return field(metadata={_STEPS: {_numbers(release): value for release, value in values.items()}})
+
+
+def _since(release: str, until: str = "") -> Any:
+    """A switch that is set from a release on, and before `until`."""
+    return _steps({"0": False, release: True} | ({until: False} if until else {}))
+
+
+def _until(release: str) -> Any:
+    """A switch that is set before a release."""
+    return _steps({"0": True, release: False})
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,123 +46,133 @@ class ReleaseBehaviour:
     """One release's answers where releases disagree; each switch says what is true when it is set."""
 
     release: str
-    null_produce_records_hang: bool
+
+    # Who leads.
+    zookeeper: bool = _until("3.3")
+    """A broker among the brokers is the controller, and the metadata is in ZooKeeper (else KRaft).
+
+    Up to 3.9 both modes exist: 3.3 is the first whose KRaft was meant for production (KIP-833); 4.0 has no other.
+    """
+    followers_truncate_to_high_watermark: bool = _until("0.11")
+    """A new follower cuts its log at its own high watermark (else where the leader's epochs say, KIP-101)."""
+
+    # Requests.
+    versions_are_checked: bool = _since("0.10")
+    """A request of a version that is not served closes the connection (else it is read as the newest known, KIP-35)."""
+    unknown_requests_hang: bool = _since("0.9", "0.10")
+    """A request of an unknown API is never answered, and nor is anything after it (else the connection closes)."""
+    api_versions_names_itself: bool = _since("2.4")
+    """An ApiVersions of a version that is not served is told which are (KIP-511; else the list is empty)."""
+    telemetry_served_unlisted: bool = _since("3.7")
+    """The first versions of the telemetry APIs are served where no receiver makes ApiVersions list them (KIP-714)."""
+
+    # Records.
+    newest_magic: int = _steps({"0": 0, "0.10": 1, "0.11": 2})
+    """The newest message format that brokers know: timestamps came in 0.10 (KIP-32), batches in 0.11 (KIP-98)."""
+    message_format_version_counts: bool = _since("0.10", "3.0")
+    """`message.format.version` says in which format a log is stored (KIP-31; KIP-724 made it mean nothing)."""
+    newest_codec: int = _steps({"0": 2, "0.8.2": 3, "2.1": 4})
+    """The newest compression codec that brokers know: snappy, lz4, zstd (KIP-110)."""
+    segments_age_by_records: bool = _since("0.10.1")
+    """Segments roll and expire by the timestamps of their records (KIP-33; else by the times of their files)."""
+    record_errors: bool = _since("2.4")
+    """Records that break a rule are INVALID_RECORD (KIP-467; else CORRUPT_MESSAGE)."""
+    producer_batches_kept: int = _steps({"0": 1, "1.0": 5})
+    """How many batches of a producer a log remembers, to know a retry by them (KAFKA-5494)."""
+    unknown_producers_begin_anywhere: bool = _since("2.5")
+    """The first batch of a producer that the log does not know may have any sequence (KIP-360; else 0 alone)."""
+    unknown_producers_have_an_error: bool = _since("1.0")
+    """Where that is refused, it is UNKNOWN_PRODUCER_ID (KAFKA-5793; else OUT_OF_ORDER_SEQUENCE_NUMBER)."""
+    null_produce_records_hang: bool = _since("4.0")
     """Produce with null records is never answered (else the partition gets -1)."""
-    produce_lowest_served: int
-    """Produce below this version closes the connection although ApiVersions lists it."""
-    list_offsets_special_timestamps_gated: bool
+    produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
+    """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
+    acks_may_be_any_number: bool = _until("0.9")
+    """`acks` above 1 waits for that many replicas (else INVALID_REQUIRED_ACKS)."""
+
+    # Offsets and fetches.
+    list_offsets_special_timestamps_gated: bool = _since("4.0")
     """ListOffsets -3, -4, -5 need their own versions and other negatives are 35 (else taken as a time)."""
-    max_timestamp_offset_is_the_records: bool
+    list_offsets_lowest_timestamp: int = _steps({"0": -2, "3.0": -3, "3.5": -4, "3.9": -5, "4.2": -6})
+    """The lowest of the special timestamps: -3 came with KIP-734, -4 with KIP-405, -5 with KIP-1005, then KIP-1023."""
+    max_timestamp_offset_is_the_records: bool = _since("3.8")
     """ListOffsets -3 answers the first record with the largest timestamp (else the last one of its batch)."""
-    duplicate_list_offsets_answered_once: bool
+    duplicate_list_offsets_answered_once: bool = _since("4.0")
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
-    list_offsets_isolation_always_checked: bool
+    list_offsets_isolation_always_checked: bool = _since("4.0")
     """An unknown isolation level in ListOffsets is -1 whoever asks (else for consumers alone)."""
-    fetch_endpoints_for_followers: bool
+    down_converts_while_sending: bool = _since("2.0")
+    """Old fetches are converted piece by piece while they are sent (KIP-283; else before)."""
+    fetch_endpoints_for_followers: bool = _until("4.0")
     """The answer to a follower's Fetch has the new leader's endpoint too (KIP-951)."""
-    fetch_error_records_null: bool
+    fetch_error_records_null: bool = _until("4.0")
     """A Fetch that fails as a whole has null records in its partitions (else empty ones)."""
-    fetch_gates_zstd_topics: bool
+    fetch_gates_zstd_topics: bool = _since("2.1", "4.0")
     """A topic whose compression.type is zstd answers 76 to Fetch before v10."""
-    min_insync_replicas_is_dynamic_default: bool
+
+    # Topics.
+    disabled_deletion_has_an_error: bool = _since("1.0")
+    """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KAFKA-5517; else it only times out)."""
+    min_insync_replicas_is_dynamic_default: bool = _since("4.0")
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
-    share_coordinator: bool
+    share_coordinator: bool = _since("4.1")
     """FindCoordinator knows key type 2 (share) from v6 on."""
-    placement_mentions_cordoned_directories: bool
+    placement_mentions_cordoned_directories: bool = _since("4.3")
     """The refusal of a replication factor speaks of cordoned log directories too."""
-    creation_counts_partitions: bool
+    creation_counts_partitions: bool = _since("4.0")
     """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
-    cluster_metadata_creation_is_invalid: bool
+    cluster_metadata_creation_is_invalid: bool = _since("4.0")
     """Creating __cluster_metadata is 42 with a reason (else 29)."""
-    reassignment_shrinks_safely: bool
+    reassignment_shrinks_safely: bool = _since("4.0")
     """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
-    lists_refuse_empty_items: bool
+
+    # Configurations.
+    lists_refuse_empty_items: bool = _since("4.0")
     """A list configuration with an empty item is refused in words of its own."""
-    describes_groups: bool
+    describes_groups: bool = _since("4.0")
     """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
-    scala_collections_in_messages: bool
+    scala_collections_in_messages: bool = _until("4.0")
     """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
-    unknown_list_is_server_error: bool
+    unknown_list_is_server_error: bool = _until("4.0")
     """Appending to a broker configuration that nobody knows is -1 (else refused by name)."""
-    knows_cordoned_directories: bool
+    knows_cordoned_directories: bool = _since("4.3")
     """Brokers have cordoned.log.dirs, which must be among their directories."""
-    features_change_all_or_nothing: bool
+
+    # The cluster and its clients.
+    features_change_all_or_nothing: bool = _since("4.0")
     """UpdateFeatures changes all features or none, and answers one error at the top (else one for each feature)."""
-    unregistration_explains: bool
+    unregistration_explains: bool = _since("4.0")
     """UnregisterBroker says which broker is not registered (else its error has no words)."""
-    telemetry_is_decompressed: bool
+    telemetry_is_decompressed: bool = _since("4.0")
     """PushTelemetry refuses metrics that do not decompress within telemetry.max.bytes (else nobody looks)."""
-    telemetry_knows_ports: bool
+    telemetry_knows_ports: bool = _since("4.0")
     """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
-    telemetry_excuses_errors: bool
+    telemetry_excuses_errors: bool = _since("4.0")
     """A client whose push was refused for its subscription or codec may ask for its subscriptions at once."""
 
 
-_RELEASES: Final = {
-    "3.7.2": ReleaseBehaviour(
-        release="3.7.2",
-        null_produce_records_hang=False,
-        produce_lowest_served=0,
-        list_offsets_special_timestamps_gated=False,
-        max_timestamp_offset_is_the_records=False,
-        duplicate_list_offsets_answered_once=False,
-        list_offsets_isolation_always_checked=False,
-        fetch_endpoints_for_followers=True,
-        fetch_error_records_null=True,
-        fetch_gates_zstd_topics=True,
-        min_insync_replicas_is_dynamic_default=False,
-        share_coordinator=False,
-        placement_mentions_cordoned_directories=False,
-        creation_counts_partitions=False,
-        cluster_metadata_creation_is_invalid=False,
-        reassignment_shrinks_safely=False,
-        lists_refuse_empty_items=False,
-        describes_groups=False,
-        scala_collections_in_messages=True,
-        unknown_list_is_server_error=True,
-        knows_cordoned_directories=False,
-        features_change_all_or_nothing=False,
-        unregistration_explains=False,
-        telemetry_is_decompressed=False,
-        telemetry_knows_ports=False,
-        telemetry_excuses_errors=False,
-    ),
-    "4.3.1": ReleaseBehaviour(
-        release="4.3.1",
-        null_produce_records_hang=True,
-        produce_lowest_served=3,
-        list_offsets_special_timestamps_gated=True,
-        max_timestamp_offset_is_the_records=True,
-        duplicate_list_offsets_answered_once=True,
-        list_offsets_isolation_always_checked=True,
-        fetch_endpoints_for_followers=False,
-        fetch_error_records_null=False,
-        fetch_gates_zstd_topics=False,
-        min_insync_replicas_is_dynamic_default=True,
-        share_coordinator=True,
-        placement_mentions_cordoned_directories=True,
-        creation_counts_partitions=True,
-        cluster_metadata_creation_is_invalid=True,
-        reassignment_shrinks_safely=True,
-        lists_refuse_empty_items=True,
-        describes_groups=True,
-        scala_collections_in_messages=False,
-        unknown_list_is_server_error=False,
-        knows_cordoned_directories=True,
-        features_change_all_or_nothing=True,
-        unregistration_explains=True,
-        telemetry_is_decompressed=True,
-        telemetry_knows_ports=True,
-        telemetry_excuses_errors=True,
-    ),
-}
-
-
+@cache
 def behaviour_of(release: str) -> ReleaseBehaviour:
     """The switches of a release, named in full (4.3.1) or by its minor (4.3); ConfigError for any other."""
-    for name, behaviour in _RELEASES.items():
-        if release in {name, name.rpartition(".")[0]}:
-            return behaviour
-    known = ", ".join(_RELEASES)
-    msg = f"release {release!r} is not emulated: known are {known}{nearest(release, _RELEASES)}"
-    raise ConfigError(msg)
+    try:
+        table = releases.get(release)
+    except UnknownRelease:
+        known = releases.names()
+        msg = f"release {release!r} is not emulated: known are {', '.join(known)}{nearest(release, known)}"
+        raise ConfigError(msg) from None
+    return ReleaseBehaviour(release=table.name, **_switches(table.version))
+
+
+@cache
+def release_number(release: str) -> tuple[int, ...]:
+    """A release as numbers that compare as releases follow each other; a short name stands for its newest patch."""
+    return releases.get(release).version
+
+
+def _switches(version: tuple[int, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for switch in fields(ReleaseBehaviour):
+        for since, value in switch.metadata.get(_STEPS, {}).items():
+            if since <= version:
+                found[switch.name] = value
+    return found

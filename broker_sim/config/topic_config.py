@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Self
 
-from broker_sim.config.definitions import ConfigDefinition, ConfigValue, topic_definitions
+from broker_sim.config.definitions import ConfigDefinition, ConfigValue, oldest_definition, topic_definitions
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
 from protocol_specs.records.batch_peek import TimestampType
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # In 3.x the older, common bound holds where a newer one is at its default (KIP-937).
 _OLD_TIMESTAMP_BOUND: Final = "message.timestamp.difference.max.ms"
 _TIMESTAMP_BOUNDS: Final = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms")
-_NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "delete", "max_segment_ms", "timestamp_type"}
+_NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "delete", "magic", "max_segment_ms", "timestamp_type"}
 # 4.x refuses a small segment.bytes, and has a name of its own for tests that need one.
 _INTERNAL_SEGMENT_BYTES: Final = "internal.segment.bytes"
 
@@ -57,6 +57,8 @@ class TopicConfig:
     """Whether `cleanup.policy` has `compact`."""
     delete: bool
     """Whether `cleanup.policy` has `delete`."""
+    magic: int
+    """The format in which records are stored: that of `message.format.version` where it counts, else the newest."""
     max_segment_ms: int
     """How long a segment is written to: `segment.ms`, on compacted topics at most `max.compaction.lag.ms`."""
     timestamp_type: TimestampType
@@ -72,25 +74,29 @@ class TopicConfig:
                 msg = f"unknown topic configuration {name!r} for release {broker.release}"
                 raise ConfigError(msg + nearest(name, definitions))
             values[name] = parse_value(definition, text)
-        named = {name: values.get(name.replace("_", "."), _ABSENT.get(name)) for name in _ATTRIBUTES}
+        named: dict[str, ConfigValue] = {}
+        for attribute in _ATTRIBUTES:
+            name = attribute.replace("_", ".")
+            named[attribute] = values[name] if name in values else _without_name(name, broker)
         if _OLD_TIMESTAMP_BOUND in values:
             for bound in _TIMESTAMP_BOUNDS:
-                if values[bound] == definitions[bound].default:
+                if bound not in values or values[bound] == definitions[bound].default:
                     named[bound.replace(".", "_")] = values[_OLD_TIMESTAMP_BOUND]
         if values.get(_INTERNAL_SEGMENT_BYTES) is not None:
             named["segment_bytes"] = values[_INTERNAL_SEGMENT_BYTES]
-        cleanup = values["cleanup.policy"]
-        assert isinstance(cleanup, list)
-        segment_ms, lag_ms = values["segment.ms"], values["max.compaction.lag.ms"]
+        cleanup = values.get("cleanup.policy", _without_name("cleanup.policy", broker))
+        policies = cleanup if isinstance(cleanup, list) else [cleanup]
+        segment_ms, lag_ms = named["segment_ms"], named["max_compaction_lag_ms"]
         assert isinstance(segment_ms, int)
         assert isinstance(lag_ms, int)
-        compact = "compact" in cleanup
-        append_time = values["message.timestamp.type"] == "LogAppendTime"
+        compact = "compact" in policies
+        append_time = values.get("message.timestamp.type") == "LogAppendTime"
         return cls(
             overrides=dict(overrides),
             values=values,
             compact=compact,
-            delete="delete" in cleanup,
+            delete="delete" in policies,
+            magic=_magic(values.get("message.format.version"), broker),
             max_segment_ms=min(segment_ms, lag_ms) if compact else segment_ms,
             timestamp_type=TimestampType.LOG_APPEND_TIME if append_time else TimestampType.CREATE_TIME,
             **named,  # type: ignore[arg-type]
@@ -114,10 +120,29 @@ def _inherited(definition: ConfigDefinition, broker: BrokerConfig) -> ConfigValu
     return definition.default
 
 
-# 3.7 has no compression levels; its codecs run at their libraries' defaults, which are these.
-_ABSENT: Final[dict[str, ConfigValue]] = {
-    "compression_gzip_level": -1,
-    "compression_lz4_level": 9,
-    "compression_zstd_level": 3,
+def _without_name(name: str, broker: BrokerConfig) -> ConfigValue:
+    """What a release does that has no such configuration: mostly what became the first default of it."""
+    if name in _BEFORE_THERE_WAS_A_NAME:
+        return _BEFORE_THERE_WAS_A_NAME[name]
+    definition = oldest_definition("topic", name)
+    assert definition is not None, f"no release has {name}"
+    return _inherited(definition, broker)
+
+
+def _magic(version: ConfigValue, broker: BrokerConfig) -> int:
+    """The message format of a `message.format.version`. Mirrors ApiVersion.recordVersion."""
+    newest = broker.behaviour.newest_magic
+    if not isinstance(version, str) or not broker.behaviour.message_format_version_counts:
+        return newest
+    major, _, rest = version.partition(".")
+    minor = rest.partition(".")[0].partition("-")[0]
+    return 2 if int(major) or int(minor) >= 11 else int(int(minor) == 10)
+
+
+# Before 3.8 there are no compression levels; codecs run at their libraries' defaults, which are these.
+_BEFORE_THERE_WAS_A_NAME: Final[dict[str, ConfigValue]] = {
+    "compression.gzip.level": -1,
+    "compression.lz4.level": 9,
+    "compression.zstd.level": 3,
 }
 _ATTRIBUTES: Final = tuple(field.name for field in fields(TopicConfig) if field.name not in _NOT_ATTRIBUTES)

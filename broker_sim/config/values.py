@@ -11,7 +11,7 @@ from broker_sim.errors import ConfigError
 
 _VERSION_NAMES: Final = ("message.format.version", "log.message.format.version", "inter.broker.protocol.version")
 _THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-_NEVER_EMPTY: Final = ("listeners",)
+_NEVER_EMPTY: Final = ("advertised.listeners", "listeners")
 _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
@@ -141,8 +141,10 @@ def _check_item(definition: ConfigDefinition, item: str) -> None:
 
 
 def _check_version(definition: ConfigDefinition, value: ConfigValue) -> None:
-    """A version may be cut before its IV suffix: 2.0 is 2.0-IV1."""
-    if value is not None and not any(f"{known}-".startswith(f"{value}-") for known in definition.one_of):
+    """A version may be cut before its IV suffix, and have a patch: 2.0 and 2.0.1 are 2.0-IV1, 0.9.0.1 is 0.9.0."""
+    parts = str(value).split(".")
+    version = ".".join(parts[: 3 if parts[0] == "0" else 2])
+    if value is not None and not any(f"{known}-".startswith(f"{version}-") for known in definition.one_of):
         raise ConfigValueError(definition.name, value, f"Version {value} is not a valid version")
 
 
