@@ -22,6 +22,7 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_manager import LogManager
 from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
+from broker_sim.network.broker_listeners import BrokerListeners
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
 from broker_sim.quotas.controller_mutation_quotas import ForwardedRequest
@@ -33,7 +34,7 @@ from broker_sim.replication.replica_storage import ReplicaStorage
 from protocol_specs import releases
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from random import Random
 
     from broker_sim.apis.request_context import RequestContext
@@ -49,7 +50,7 @@ INCARNATION_BITS: Final = 62
 
 
 class Broker:
-    """`host` and `port` are bound and advertised. Without `listen` the broker has no sockets, only its links."""
+    """Without `listeners` it has PLAINTEXT on `host` and `port`. Without `listen` it has no sockets, only its links."""
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class Broker:
         cluster_id: str,
         host: str,
         port: int = 0,
+        listeners: BrokerListeners | None = None,
         listen: bool = True,
         image_applied: Callable[[], None] = lambda: None,
     ) -> None:
@@ -79,11 +81,10 @@ class Broker:
         self._streams = streams
         self.storage = ReplicaStorage(config, random=self.random("segment rolls"))
         self.cluster_id = cluster_id
-        self.host = host
+        self.listeners = listeners or BrokerListeners.single(host, port)
         self.rack = config.broker_rack
         self.metadata_lag_ms = 0.0
         """How long after its arrival an image is applied; may be changed at any time."""
-        self._port = port
         self._listens = listen
         self._image_applied = image_applied
         self._previous_epoch = NO_EPOCH
@@ -156,9 +157,25 @@ class Broker:
         return self.lifecycle.epoch
 
     @property
+    def host(self) -> str:
+        """The host by which other brokers know it."""
+        return self._endpoint[0]
+
+    @property
     def port(self) -> int:
-        """The port, chosen by the system when it was 0."""
-        return self._port
+        """The port to that host, chosen by the system when it was 0."""
+        return self._endpoint[1]
+
+    @property
+    def _endpoint(self) -> tuple[str, int]:
+        endpoint = self.listeners.main.endpoint
+        assert endpoint is not None, "the listener for other brokers is advertised"
+        return endpoint
+
+    @property
+    def registered_listeners(self) -> Mapping[str, tuple[str, int]]:
+        """What each listener is advertised as; empty for PLAINTEXT alone."""
+        return {} if self.listeners.is_default else self.listeners.endpoints
 
     @property
     def metadata_version(self) -> int:
@@ -180,11 +197,11 @@ class Broker:
     # Life ----------------------------------------------------------------------------------------------------
 
     def listen(self) -> None:
-        """Open the listener; with port 0 the system chooses one, which the broker keeps for all its lives."""
+        """Open the listeners; with port 0 the system chooses one, which the broker keeps for all its lives."""
         if self._listens:
-            self.socket_server = SocketServer(self, reactor=self.reactor, host=self.host, port=self._port)
+            self.socket_server = SocketServer(self, reactor=self.reactor, listeners=self.listeners)
             apply_ip_rates(self.socket_server.connection_quotas, self.metadata_cache.image.client_quotas)
-            self._port = self.socket_server.start()
+            self.socket_server.start()
 
     def adopt(self, image: MetadataImage) -> None:
         """Run at once, as registered and unfenced in `image`: how a cluster starts as a whole."""

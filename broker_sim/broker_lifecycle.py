@@ -25,6 +25,7 @@ from sim_runtime.backoff import ExponentialBackoff
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Mapping
 
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
@@ -55,15 +56,22 @@ class LifecycleHost(Protocol):
     """What the lifecycle needs of its broker, and tells it."""
 
     id: int
-    host: str
     rack: str | None
     config: BrokerConfig
     links: BrokerLinks
     reactor: IReactor
 
     @property
+    def host(self) -> str:
+        """The advertised host."""
+
+    @property
     def port(self) -> int:
         """The advertised port."""
+
+    @property
+    def registered_listeners(self) -> Mapping[str, tuple[str, int]]:
+        """What each listener is advertised as; empty for PLAINTEXT alone."""
 
     @property
     def metadata_version(self) -> int:
@@ -156,6 +164,7 @@ class BrokerLifecycle:
                 incarnation=self.incarnation,
                 host=host.host,
                 port=host.port,
+                listeners=host.registered_listeners,
                 rack=host.rack,
                 previous_broker_epoch=self._previous_epoch,
             )

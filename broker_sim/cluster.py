@@ -25,6 +25,7 @@ from broker_sim.controller.topic_control import TopicControl
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.network.listener_plan import ListenerPlan
 from broker_sim.quotas.client_quota_control import ClientQuotaControl
 from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
 from broker_sim.rolling_restart import CATCH_UP_MS_MAX, rolling_restart
@@ -80,6 +81,7 @@ class Cluster:
         self.reactor = reactor
         common, own = split_by_broker(config or {}, brokers)
         self.config = BrokerConfig.parse(common, release=release)
+        plan = ListenerPlan(config or {}, one_machine=broker_reactor is None)
         self._streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
@@ -101,17 +103,21 @@ class Cluster:
         self.links.attach(CONTROLLER_ID, self.controller)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
+            broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
+            broker_host = host if isinstance(host, str) else host(broker_id)
+            broker_port = 0 if ports is None else ports[broker_id - 1]
             self.brokers[broker_id] = Broker(
                 broker_id=broker_id,
-                config=BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config,
+                config=broker_config,
                 reactor=reactor if broker_reactor is None else broker_reactor(broker_id),
                 links=self.links,
                 journal=self.journal,
                 faults=NO_FAULTS,
                 streams=streams,
                 cluster_id=self.cluster_id,
-                host=host if isinstance(host, str) else host(broker_id),
-                port=0 if ports is None else ports[broker_id - 1],
+                host=broker_host,
+                port=broker_port,
+                listeners=plan.of(broker_id, broker_config, host=broker_host, port=broker_port),
                 listen=listen,
                 image_applied=self._image_applied,
             )
@@ -139,6 +145,7 @@ class Cluster:
                     id=broker.id,
                     host=broker.host,
                     port=broker.port,
+                    listeners=broker.registered_listeners,
                     rack=broker.rack,
                     fenced=False,
                     epoch=0,
@@ -167,8 +174,13 @@ class Cluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port` of every broker, for clients."""
+        """`host:port` of every broker, for clients: of the listener that brokers use among themselves."""
         return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers.values())
+
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """`host:port` of every broker that advertises a listener; ConfigError names the listeners that there are."""
+        endpoints = [broker.listeners.named(listener).endpoint for broker in self.brokers.values()]
+        return ",".join(f"{found[0]}:{found[1]}" for found in endpoints if found is not None)
 
     def broker(self, broker_id: int) -> Broker:
         """One broker; BrokerSimError names those that there are."""

@@ -41,7 +41,7 @@ def handle_describe_cluster(request: DescribeClusterRequest, context: RequestCon
             DescribeClusterBroker(
                 broker_id=node.id, host=node.host, port=node.port, rack=node.rack, is_fenced=node.fenced
             )
-            for node in sorted(image.brokers.values(), key=lambda node: node.id)
+            for node in sorted(image.nodes(context.listener_name).values(), key=lambda node: node.id)
             if request.include_fenced_brokers or not node.fenced
         ],
         cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),

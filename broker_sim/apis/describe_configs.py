@@ -128,15 +128,14 @@ def handle_describe_configs(request: DescribeConfigsRequest, context: RequestCon
 
 def identity_of(broker: Broker) -> dict[str, str]:
     """What a real broker's file says of itself, so that clients that look for it find it."""
-    endpoint = f"PLAINTEXT://{broker.host}:{broker.port}"
     return {
         "node.id": str(broker.id),
         "broker.id": str(broker.id),
         "process.roles": "broker",
-        "listeners": endpoint,
-        "advertised.listeners": endpoint,
+        "listeners": broker.listeners.text,
+        "advertised.listeners": broker.listeners.advertised_text,
         "controller.listener.names": "CONTROLLER",
-        "inter.broker.listener.name": "PLAINTEXT",
+        "inter.broker.listener.name": broker.listeners.inter_broker,
     }
 
 

@@ -23,8 +23,10 @@ from protocol_specs.messages.describe_topic_partitions import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 
 DESCRIBE_TOPIC_PARTITIONS: Final = 75
 NO_LEADER: Final = -1
@@ -47,6 +49,7 @@ def handle_describe_topic_partitions(
     assert isinstance(limit, int)
     left = max(min(limit, request.response_partition_limit), 1)
     response = DescribeTopicPartitionsResponse(topics=[], next_cursor=None)
+    nodes = image.nodes(context.listener_name)
     for name in names:
         if not left:
             response.next_cursor = Cursor(topic_name=name, partition_index=0)
@@ -57,7 +60,7 @@ def handle_describe_topic_partitions(
             continue
         begin = start if name == first else 0
         end = min(len(topic.partitions), _wrapped(begin + left))
-        described = _topic(topic, range(begin, end), image, context)
+        described = _topic(topic, range(begin, end), nodes, context)
         response.topics.append(described)
         if end < len(topic.partitions):
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
@@ -96,30 +99,28 @@ def _unknown(name: str, context: RequestContext) -> DescribeTopicPartitionsRespo
 
 
 def _topic(
-    topic: TopicImage, indexes: range, image: MetadataImage, context: RequestContext
+    topic: TopicImage, indexes: range, nodes: Mapping[int, BrokerRegistration], context: RequestContext
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=is_internal(topic.name, context.broker.config),
-        partitions=[_partition(index, topic.partitions[index], image) for index in indexes],
+        partitions=[_partition(index, topic.partitions[index], nodes) for index in indexes],
         topic_authorized_operations=TOPIC_OPERATIONS,
     )
 
 
 def _partition(
-    index: int, partition: PartitionRegistration, image: MetadataImage
+    index: int, partition: PartitionRegistration, nodes: Mapping[int, BrokerRegistration]
 ) -> DescribeTopicPartitionsResponsePartition:
     offline = [
-        broker_id
-        for broker_id in partition.replicas
-        if (broker := image.brokers.get(broker_id)) is None or broker.fenced
+        broker_id for broker_id in partition.replicas if (broker := nodes.get(broker_id)) is None or broker.fenced
     ]
     return DescribeTopicPartitionsResponsePartition(
         error_code=ErrorCode.NONE,
         partition_index=index,
-        leader_id=partition.leader if partition.leader in image.brokers else NO_LEADER,
+        leader_id=partition.leader if partition.leader in nodes else NO_LEADER,
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),

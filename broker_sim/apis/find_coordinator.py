@@ -105,7 +105,7 @@ def _find(key: str, key_type: CoordinatorType, context: RequestContext) -> tuple
         create_in_background(broker, [name])
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
     partition = topic.partitions[partition_for(key, len(topic.partitions))]
-    leader = image.brokers.get(partition.leader)
+    leader = image.nodes(context.listener_name).get(partition.leader)
     if leader is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE, NO_NODE
     return ErrorCode.NONE, (leader.id, leader.host, leader.port)

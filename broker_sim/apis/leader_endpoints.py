@@ -25,7 +25,7 @@ class LeaderEndpoints:
         """The leader's id and epoch as this broker knows them, -1 for none; its endpoint is kept when it is alive."""
         broker = self._context.broker
         leader_id, leader_epoch = broker.replica_manager.current_leader(topic_partition)
-        registration = broker.metadata_cache.image.brokers.get(leader_id)
+        registration = broker.metadata_cache.image.nodes(self._context.listener_name).get(leader_id)
         if registration is not None and not registration.fenced:
             self.nodes[leader_id] = registration
         return leader_id, leader_epoch

@@ -2,8 +2,8 @@
 
 Versions: v0 has no "no topics": an empty list asks for all, and replicas that are not alive are left out (error 9).
 v1 null asks for all. v2 cluster id. v4 the client may forbid automatic creation. v5 offline replicas. v6 a leader
-that is not alive is 72 where its broker is known. v7 leader epochs. v8-10 authorized operations of the cluster.
-v12 topics by id, where one id makes the broker look at ids alone. v13 (4.x) a top-level error code.
+whose broker lacks the listener that was asked is 72 (5 before). v7 leader epochs. v8-10 authorized operations of the
+cluster. v12 topics by id, where one id makes the broker look at ids alone. v13 (4.x) a top-level error code.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ TOPIC_OPERATIONS: Final = 3576
 CLUSTER_OPERATIONS: Final = 8096
 NO_LEADER: Final = -1
 TOPIC_IDS_SINCE: Final = 12
+LISTENER_ERRORS_SINCE: Final = 6
 
 
 def handle_metadata(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
@@ -44,15 +45,16 @@ def handle_metadata(request: MetadataRequest, context: RequestContext) -> Metada
     refused = _refuse(request, version)
     if refused is not None:
         return error_response(request, context, refused)
+    describer = _Describer(image, context)
     if request.topics is None or (version == 0 and not request.topics):
-        topics = [_topic(topic, image, context) for topic in image.topics.values()]
+        topics = [describer.topic(topic) for topic in image.topics.values()]
     else:
         ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID))
         if ids:
-            topics = _topics_by_id(ids, image, context)
+            topics = _topics_by_id(ids, describer)
         else:
             names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
-            topics = _topics_by_name(list(names), image, context, may_create=_may_create(request, context))
+            topics = _topics_by_name(list(names), describer, may_create=_may_create(request, context))
     if request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
@@ -60,7 +62,7 @@ def handle_metadata(request: MetadataRequest, context: RequestContext) -> Metada
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-            for node in sorted(image.alive_brokers(), key=lambda node: node.id)
+            for node in sorted(describer.alive.values(), key=lambda node: node.id)
         ],
         cluster_id=image.cluster_id,
         controller_id=controller_id(context),
@@ -112,69 +114,75 @@ def _may_create(request: MetadataRequest, context: RequestContext) -> bool:
     return request.allow_auto_topic_creation and context.broker.config.auto_create_topics_enable
 
 
-def _topics_by_id(ids: list[bytes], image: MetadataImage, context: RequestContext) -> list[MetadataResponseTopic]:
+def _topics_by_id(ids: list[bytes], describer: _Describer) -> list[MetadataResponseTopic]:
+    image = describer.image
     known = [image.topics_by_id[topic_id] for topic_id in ids if topic_id in image.topics_by_id]
     unknown = [
         MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
         for topic_id in ids
         if topic_id not in image.topics_by_id
     ]
-    return unknown + [_topic(topic, image, context) for topic in known]
+    return unknown + [describer.topic(topic) for topic in known]
 
 
-def _topics_by_name(
-    names: list[str], image: MetadataImage, context: RequestContext, *, may_create: bool
-) -> list[MetadataResponseTopic]:
-    config = context.broker.config
+def _topics_by_name(names: list[str], describer: _Describer, *, may_create: bool) -> list[MetadataResponseTopic]:
+    image, broker = describer.image, describer.broker
     missing = [name for name in names if name not in image.topics]
     legal = [name for name in missing if refused_name(name) is None]
     if may_create:
-        create_in_background(context.broker, legal)
-    answers = [_topic(image.topics[name], image, context) for name in names if name in image.topics]
+        create_in_background(broker, legal)
+    answers = [describer.topic(image.topics[name]) for name in names if name in image.topics]
     for name in missing:
         error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in legal else ErrorCode.INVALID_TOPIC_EXCEPTION
-        answers.append(MetadataResponseTopic(error_code=error_code, name=name, is_internal=is_internal(name, config)))
+        internal = is_internal(name, broker.config)
+        answers.append(MetadataResponseTopic(error_code=error_code, name=name, is_internal=internal))
     return answers
 
 
-def _topic(topic: TopicImage, image: MetadataImage, context: RequestContext) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        error_code=ErrorCode.NONE,
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=is_internal(topic.name, context.broker.config),
-        partitions=[
-            _partition(index, partition, image, context.api_version) for index, partition in enumerate(topic.partitions)
-        ],
-    )
+class _Describer:
+    """Topics as one request sees them: in its version, and from its listener."""
 
+    def __init__(self, image: MetadataImage, context: RequestContext) -> None:
+        self.image = image
+        self.broker = context.broker
+        self.nodes = image.nodes(context.listener_name)
+        self.alive = {broker_id: node for broker_id, node in self.nodes.items() if not node.fenced}
+        self._version = context.api_version
 
-def _partition(
-    index: int, partition: PartitionRegistration, image: MetadataImage, version: int
-) -> MetadataResponsePartition:
-    replicas = [broker_id for broker_id in partition.replicas if version or broker_id in image.brokers]
-    isr = [broker_id for broker_id in partition.isr if version or broker_id in image.brokers]
-    leader_id = partition.leader
-    error_code = ErrorCode.NONE
-    if leader_id not in image.brokers:
-        leader_id = NO_LEADER
-        error_code = ErrorCode.LEADER_NOT_AVAILABLE
-    elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
-        error_code = ErrorCode.REPLICA_NOT_AVAILABLE
-    return MetadataResponsePartition(
-        error_code=error_code,
-        partition_index=index,
-        leader_id=leader_id,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=replicas,
-        isr_nodes=isr,
-        offline_replicas=[broker_id for broker_id in partition.replicas if not _is_online(broker_id, image)],
-    )
+    def topic(self, topic: TopicImage) -> MetadataResponseTopic:
+        """One topic that exists."""
+        return MetadataResponseTopic(
+            error_code=ErrorCode.NONE,
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=is_internal(topic.name, self.broker.config),
+            partitions=[self._partition(index, partition) for index, partition in enumerate(topic.partitions)],
+        )
 
-
-def _is_online(broker_id: int, image: MetadataImage) -> bool:
-    broker = image.brokers.get(broker_id)
-    return broker is not None and not broker.fenced
+    def _partition(self, index: int, partition: PartitionRegistration) -> MetadataResponsePartition:
+        alive = self.alive
+        replicas = list(partition.replicas)
+        isr = list(partition.isr)
+        if self._version == 0:
+            replicas = [broker_id for broker_id in replicas if broker_id in alive]
+            isr = [broker_id for broker_id in isr if broker_id in alive]
+        leader_id = partition.leader
+        error_code = ErrorCode.NONE
+        if leader_id not in self.nodes:
+            known = self._version >= LISTENER_ERRORS_SINCE and leader_id in self.image.brokers
+            error_code = ErrorCode.LISTENER_NOT_FOUND if known else ErrorCode.LEADER_NOT_AVAILABLE
+            leader_id = NO_LEADER
+        elif len(replicas) < len(partition.replicas) or len(isr) < len(partition.isr):
+            error_code = ErrorCode.REPLICA_NOT_AVAILABLE
+        return MetadataResponsePartition(
+            error_code=error_code,
+            partition_index=index,
+            leader_id=leader_id,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=replicas,
+            isr_nodes=isr,
+            offline_replicas=[broker_id for broker_id in partition.replicas if broker_id not in alive],
+        )
 
 
 register(ApiHandler(api_key=METADATA, handle=handle_metadata, error_response=error_response))

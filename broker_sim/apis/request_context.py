@@ -135,7 +135,7 @@ class RequestContext:
         if self.handler_held:
             self.handler_held = False
             if self.slot_taken and self.channel is not None:
-                self.channel.processor.server.handler_pool.release(self)
+                self.channel.processor.handler_pool.release(self)
 
     def __repr__(self) -> str:
         return (

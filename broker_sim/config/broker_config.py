@@ -137,7 +137,7 @@ class BrokerConfig:
             raise ConfigError(msg + nearest(name, self.values)) from None
 
     def for_listener(self, name: str, listener: str) -> ConfigValue:
-        """A limit of connections as a listener has it: its own (`listener.name.<listener>.<name>`) or the broker's."""
+        """A limit as a listener has it: its own (`listener.name.<listener>.<name>`) or the broker's."""
         own = f"{_LISTENER_PREFIX}{listener.lower()}.{name}"
         return self.values[own] if own in self.values else self[name]
 
@@ -186,8 +186,8 @@ def _defaults(release: str) -> dict[str, ConfigValue]:
 
 
 _LISTENER_PREFIX: Final = "listener.name."
-_PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate")
-"""What a listener may have of its own. Mirrors SocketServer.ListenerReconfigurableConfigs."""
+_PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate", "num.network.threads")
+"""What a listener may have of its own. Mirrors ListenerReconfigurableConfigs of SocketServer and DataPlaneAcceptor."""
 
 _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
     "connections.max.idle.ms": -1,  # nobody looked (KAFKA-1282)
@@ -255,4 +255,12 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "share.coordinator.state.topic.segment.bytes",
     "transaction.state.log.replication.factor",
     "unclean.leader.election.interval.ms",
+    "advertised.listeners",
+    "control.plane.listener.name",
+    "controller.listener.names",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "process.roles",
+    "security.inter.broker.protocol",
 }

@@ -280,6 +280,7 @@ class Controller:
                 host=request.host,
                 port=request.port,
                 rack=request.rack,
+                listeners=request.listeners,
                 fenced=True,
                 epoch=epoch,
                 incarnation=request.incarnation,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
 
@@ -70,6 +72,7 @@ class BrokerRegistrationRequest:
     port: int
     rack: str | None
     previous_broker_epoch: int
+    listeners: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

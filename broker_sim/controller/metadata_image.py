@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NO_LEADER: Final = -1
 NO_CONTROLLER: Final = -1
+DEFAULT_LISTENER: Final = "PLAINTEXT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,20 @@ class BrokerRegistration:
     epoch: int
     incarnation: int = 0
     in_controlled_shutdown: bool = False
+    listeners: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """Host and port by listener; empty for a broker that has PLAINTEXT alone, on `host` and `port`."""
 
     @property
     def active(self) -> bool:
         """Whether the broker may lead and join an ISR: neither fenced nor on its way out."""
         return not self.fenced and not self.in_controlled_shutdown
+
+    def node(self, listener: str) -> BrokerRegistration | None:
+        """The broker as clients of a listener see it; None when it has no such listener. Mirrors Broker.node."""
+        if not self.listeners:
+            return self if listener == DEFAULT_LISTENER else None
+        endpoint = self.listeners.get(listener)
+        return None if endpoint is None else replace(self, host=endpoint[0], port=endpoint[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +158,14 @@ class MetadataImage:
     def alive_brokers(self) -> list[BrokerRegistration]:
         """Every broker that is not fenced, in the order of registration: what Metadata answers list."""
         return [broker for broker in self.brokers.values() if not broker.fenced]
+
+    def nodes(self, listener: str) -> Mapping[int, BrokerRegistration]:
+        """Every broker that has the listener, fenced ones too, with that listener's host and port."""
+        if listener == DEFAULT_LISTENER and not any(broker.listeners for broker in self.brokers.values()):
+            return self.brokers
+        return {
+            broker_id: node for broker_id, broker in self.brokers.items() if (node := broker.node(listener)) is not None
+        }
 
     def is_active(self, broker_id: int) -> bool:
         """Whether the broker is registered, not fenced and not shutting down."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.cluster import Cluster
     from broker_sim.metrics.metric import Value
+    from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.socket_server import SocketServer
 
 __all__ = ["cluster_metrics"]
@@ -77,14 +78,28 @@ def _of_network(broker: Broker, server: SocketServer) -> list[Metric]:
         ("kafka.network", "SocketServer", "NetworkProcessorAvgIdlePercent", server.processor_idle_ratio()),
         ("kafka.server", "KafkaRequestHandlerPool", "RequestHandlerAvgIdlePercent", server.handler_idle_ratio()),
         ("kafka.network", "RequestChannel", "RequestQueueSize", float(len(server.request_channel))),
-        ("kafka.network", "Acceptor", "WaitingConnections", float(len(server.acceptor.waiting))),
     )
     made = [
         Metric(domain=domain, type=kind, name=name, broker=broker.id, value=value)
         for domain, kind, name, value in gauges
     ]
-    for processor in server.processors:
-        tags = (("listener", server.acceptor.listener), ("networkProcessor", str(processor.id)))
+    for acceptor in server.acceptors.values():
+        made.extend(_of_acceptor(broker, acceptor))
+    return made
+
+
+def _of_acceptor(broker: Broker, acceptor: Acceptor) -> list[Metric]:
+    listener = (("listener", acceptor.listener),)
+    elapsed_us = max(1, broker.journal.now_us() - acceptor.server.started_us)
+    made = [
+        Metric(domain="kafka.network", type="Acceptor", name=name, broker=broker.id, tags=listener, value=value)
+        for name, value in (
+            ("AcceptorBlockedPercent", acceptor.blocked_us() / elapsed_us),
+            ("WaitingConnections", float(len(acceptor.waiting))),
+        )
+    ]
+    for processor in acceptor.processors:
+        tags = (*listener, ("networkProcessor", str(processor.id)))
         made.append(_server(broker, "socket-server-metrics", "connection-count", float(len(processor.channels)), tags))
     return made
 

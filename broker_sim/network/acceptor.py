@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.protocol import Protocol, ServerFactory
 from twisted.logger import Logger
 
-from broker_sim.apis.request_context import DEFAULT_LISTENER, ConnectionInfo
-from broker_sim.network.channel import KafkaChannel
+from broker_sim.apis.request_context import ConnectionInfo
 from broker_sim.network.connection_quotas import ConnectionQuotas, ConnectionThrottled, TooManyConnections
+from broker_sim.network.thread_pools import check_resize
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IDelayedCall, IListeningPort
 
+    from broker_sim.network.broker_listeners import Listener
+    from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.plane import Plane
+    from broker_sim.network.processor import Processor
     from broker_sim.network.socket_server import SocketServer
 
 __all__ = ["Acceptor"]
@@ -31,17 +35,28 @@ _log = Logger()
 
 
 class Acceptor(ServerFactory):
-    """One listener's socket and its connections."""
+    """One listener's socket, its Processors and its connections."""
 
     noisy = False
 
     def __init__(
-        self, server: SocketServer, quotas: ConnectionQuotas, *, backlog: int, listener: str = DEFAULT_LISTENER
+        self,
+        server: SocketServer,
+        quotas: ConnectionQuotas,
+        endpoint: Listener,
+        plane: Plane,
+        *,
+        processors: int,
+        backlog: int,
     ) -> None:
         self.server = server
         self.quotas = quotas
         self.backlog = backlog
-        self.listener = listener
+        self.endpoint = endpoint
+        self.listener = endpoint.name
+        self.plane = plane
+        self.processors: list[Processor] = []
+        self.set_processors(processors)
         self.waiting: deque[KafkaChannel] = deque()
         """Accepted connections that nobody reads; the first is the one that the Acceptor has in its hands."""
         self.throttled: dict[KafkaChannel, IDelayedCall] = {}
@@ -56,13 +71,16 @@ class Acceptor(ServerFactory):
         self._paced_until_s = 0.0
         self._pace: IDelayedCall | None = None
         self._admitting = False
+        self._blocked_us = 0
+        self._blocked_since_us = -1
 
-    def listen(self, host: str, port: int) -> int:
-        """Bind and listen; answers the port (which the system chose for 0)."""
-        self._port = self.server.reactor.listenTCP(port, self, self.backlog, host)
+    def listen(self) -> None:
+        """Bind and listen; the port that the system chose for 0 stays the listener's."""
+        endpoint = self.endpoint
+        self._port = self.server.reactor.listenTCP(endpoint.port, self, self.backlog, endpoint.host)
         address: Any = self._port.getHost()
         self._local = f"{address.host}:{address.port}"
-        return int(address.port)
+        endpoint.port = int(address.port)
 
     def stop_listening(self) -> None:
         """Close the listening socket; connections stay."""
@@ -78,9 +96,34 @@ class Acceptor(ServerFactory):
             client_port=int(getattr(addr, "port", 0)),
             listener_name=self.listener,
         )
-        channel = KafkaChannel(self.server.processors[0], info, limit_bytes=self._limit_bytes)
+        channel = self.plane.channel_type(self, info, limit_bytes=self._limit_bytes)
         channel.factory = self
         return channel
+
+    # Processors.
+
+    def resize_processors(self, size: int) -> None:
+        """Change num.network.threads: new Processors take new connections, the last ones go with theirs."""
+        check_resize("num.network.threads", len(self.processors), size)
+        self.set_processors(size)
+        self.go_on()
+
+    def set_processors(self, size: int) -> None:
+        """Have as many Processors, by whatever step."""
+        while len(self.processors) < size:
+            self.processors.append(self.plane.processor_type(self.server, self.server.next_processor_id(), self))
+        removed = self.processors[size:]
+        del self.processors[size:]
+        for processor in removed:
+            processor.close(abort=False, reason="its Processor is removed (num.network.threads)")
+
+    def blocked_us(self) -> int:
+        """How long the Acceptor has waited in all for a Processor with room (AcceptorBlockedPercent)."""
+        if self._blocked_since_us < 0:
+            return self._blocked_us
+        return self._blocked_us + self.server.broker.journal.now_us() - self._blocked_since_us
+
+    # Connections.
 
     def connection_made(self, channel: KafkaChannel) -> None:
         """Hand a connection to a Processor, or let it wait for its turn."""
@@ -93,9 +136,9 @@ class Acceptor(ServerFactory):
             self._turn_away(channel, "the Acceptor waits, and so do socket.listen.backlog.size connections")
 
     def connection_closed(self, channel: KafkaChannel) -> None:
-        """A counted connection is gone: one that waits for its place is read now."""
+        """A counted connection is gone: one that waits for its place, at any listener, is read now."""
         self.quotas.decrement(self.listener, channel.info.client_host)
-        self.go_on()
+        self.server.go_on()
 
     def go_on(self) -> None:
         """Something that newcomers wait for may have come: room, time, a Processor."""
@@ -140,9 +183,15 @@ class Acceptor(ServerFactory):
                 self._pace = reactor.callLater(throttle_ms / 1000, self._pace_is_over)
         if now_s < self._paced_until_s - ROUNDING_S:
             return False
-        return self.quotas.slot_available(self.listener) and any(
-            processor.accepts_connections for processor in self.server.processors
-        )
+        if not self.quotas.slot_available(self.listener):
+            return False
+        if any(processor.accepts_connections for processor in self.processors):
+            self._blocked_us = self.blocked_us()
+            self._blocked_since_us = -1
+            return True
+        if self._blocked_since_us < 0:
+            self._blocked_since_us = self.server.broker.journal.now_us()
+        return False
 
     def _pace_is_over(self) -> None:
         self._pace = None
@@ -162,7 +211,7 @@ class Acceptor(ServerFactory):
 
     def _assign(self, channel: KafkaChannel) -> None:
         """The next Processor in turn that has room takes it."""
-        processors = self.server.processors
+        processors = self.processors
         while True:
             processor = processors[self._next_processor % len(processors)]
             self._next_processor += 1
@@ -173,6 +222,9 @@ class Acceptor(ServerFactory):
         self._next_index += 1
         channel.processor = processor
         processor.accept(channel)
+        if self.quotas.excess:
+            # It has come by the listener of other brokers, which max.connections does not hold up.
+            self.server.close_excess_connections()
 
     def _throttle(self, channel: KafkaChannel, error: ConnectionThrottled) -> None:
         """Not counted, not read, closed when the delay is over. Mirrors DelayedCloseSocket."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+    from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.processor import Processor
     from broker_sim.network.response_writer import IChannelTransport, ResponseWriter
 
@@ -48,8 +49,9 @@ class KafkaChannel(Protocol):
 
     transport: IChannelTransport
 
-    def __init__(self, processor: Processor, info: ConnectionInfo, *, limit_bytes: int) -> None:
-        self.processor = processor
+    def __init__(self, acceptor: Acceptor, info: ConnectionInfo, *, limit_bytes: int) -> None:
+        self.acceptor = acceptor
+        self.processor: Processor = acceptor.processors[0]
         self.info = info
         self.mute_state = _NOT_MUTED
         self.disconnected = False
@@ -80,7 +82,7 @@ class KafkaChannel(Protocol):
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
         self._writer = writer_for(transport, self._drained)
-        self.processor.server.acceptor.connection_made(self)
+        self.acceptor.connection_made(self)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Split into frames and have them served, unless a request of this channel is in the broker."""

@@ -106,7 +106,7 @@ class ConnectionQuotas:
         quota = self._listeners[listener]
         if quota.count >= quota.max_connections:
             return False
-        return self._is_protected(listener) or self.total < self.max_connections
+        return self.is_protected(listener) or self.total < self.max_connections
 
     @property
     def excess(self) -> int:
@@ -116,7 +116,7 @@ class ConnectionQuotas:
     def creation_throttle_ms(self, listener: str, now_ms: int) -> int:
         """Count a newcomer into the rates of broker and listener; how long its Acceptor has to wait for them."""
         throttle_ms = 0
-        if not self._is_protected(listener):
+        if not self.is_protected(listener):
             throttle_ms = self._record(self._rate, now_ms)
         return max(throttle_ms, self._record(self._listeners[listener].rate, now_ms))
 
@@ -184,7 +184,7 @@ class ConnectionQuotas:
         throttle_ms = self._record(rate, now_ms)
         if throttle_ms > 0:
             rate.record(-1, now_ms)
-            if not self._is_protected(listener):
+            if not self.is_protected(listener):
                 self._rate.record(-1, now_ms)
             self._listeners[listener].rate.record(-1, now_ms)
             raise ConnectionThrottled(address, throttle_ms)
@@ -196,7 +196,8 @@ class ConnectionQuotas:
     def _new_rate(self, rate: float) -> Rate:
         return Rate(bound=_bound(rate), samples=self._window_num, window_ms=self._window_ms)
 
-    def _is_protected(self, listener: str) -> bool:
+    def is_protected(self, listener: str) -> bool:
+        """Whether broker-wide limits leave a listener alone: that of other brokers, when there is another one."""
         return listener == self._protected_listener and len(self._listeners) > 1
 
 

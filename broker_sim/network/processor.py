@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.apis.request_context import HandlerResult, Response
+    from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.socket_server import SocketServer
 
@@ -49,9 +50,11 @@ _log = Logger()
 class Processor:
     """A share of the listener's connections."""
 
-    def __init__(self, server: SocketServer, processor_id: int) -> None:
+    def __init__(self, server: SocketServer, processor_id: int, acceptor: Acceptor) -> None:
         self.server = server
         self.id = processor_id
+        self.acceptor = acceptor
+        self.handler_pool = acceptor.plane.handler_pool
         self.channels: dict[KafkaChannel, None] = {}
         self.blocked = False
         """A request of this Processor waits for room in the RequestChannel; nothing else is taken meanwhile."""
@@ -61,7 +64,7 @@ class Processor:
         """Connections that a blocked Processor has not registered: nobody reads them."""
         self._broker = server.broker
         self._enabled = server.broker.apis.enabled
-        self._request_channel = server.request_channel
+        self._request_channel = acceptor.plane.request_channel
         self._quotas = server.broker.apis.quotas
         self._metrics = server.broker.apis.request_metrics
         self._counts = self._metrics.counts
@@ -108,7 +111,7 @@ class Processor:
         if channel not in self.channels:
             if channel in self.new_connections:
                 del self.new_connections[channel]
-                self.server.acceptor.connection_closed(channel)
+                self.acceptor.connection_closed(channel)
             return
         del self.channels[channel]
         self.waiting.pop(channel, None)
@@ -122,7 +125,7 @@ class Processor:
                     reason=channel.close_reason,
                 )
             )
-        self.server.acceptor.connection_closed(channel)
+        self.acceptor.connection_closed(channel)
         if not self.channels and self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
@@ -339,8 +342,8 @@ class Processor:
             for channel in newcomers:
                 self._register(channel)
                 channel.transport.resumeProducing()
-        if self.server.acceptor.waiting:
-            self.server.acceptor.go_on()
+        if self.acceptor.waiting:
+            self.acceptor.go_on()
         waiting = list(self.waiting)
         self.waiting.clear()
         for channel in waiting:

@@ -1,4 +1,4 @@
-"""A broker's network layer, wired: listener, Processors, RequestChannel, handlers. Mirrors kafka.network.SocketServer.
+"""A broker's network layer, wired: listeners, Processors, RequestChannel, handlers. Mirrors kafka.network.SocketServer.
 
 All stages live on one reactor and hand over by plain calls. A turn is one delivery of bytes (or one wake-up) with all
 that follows from it; channels that become readable inside of a turn are served at its end, so that a handler is never
@@ -8,14 +8,12 @@ entered from within another one.
 from __future__ import annotations
 
 from collections import deque
+from itertools import count
 from typing import TYPE_CHECKING
 
-from broker_sim.apis.request_context import DEFAULT_LISTENER
 from broker_sim.network.acceptor import Acceptor
 from broker_sim.network.connection_quotas import ConnectionQuotas, parse_overrides
-from broker_sim.network.handler_pool import HandlerPool
-from broker_sim.network.processor import Processor
-from broker_sim.network.request_channel import RequestChannel
+from broker_sim.network.plane import classic_plane, control_plane
 from broker_sim.network.thread_pools import check_resize
 
 if TYPE_CHECKING:
@@ -24,7 +22,9 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.definitions import ConfigValue
+    from broker_sim.network.broker_listeners import BrokerListeners, Listener
     from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.processor import Processor
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["SocketServer"]
@@ -35,15 +35,14 @@ class SocketServer:
 
     It needs of the broker: `id`, `config`, `release`, `journal`, `faults`, `apis` (a KafkaApis). `start` binds;
     `stop` closes in order; `abort` resets everything, as a crash does. A new life of the broker takes a new
-    SocketServer, with the old one's `port`.
+    SocketServer, with the same listeners.
     """
 
-    def __init__(self, broker: Broker, *, reactor: IReactor, host: str, port: int = 0) -> None:
+    def __init__(self, broker: Broker, *, reactor: IReactor, listeners: BrokerListeners) -> None:
         config = broker.config
         self.broker = broker
         self.reactor = reactor
-        self.host = host
-        self.port = port
+        self.listeners = listeners
         self.turn_us = 0
         self.last_request_id = 0
         self._now_us = broker.journal.now_us
@@ -51,19 +50,48 @@ class SocketServer:
         self._ready: deque[KafkaChannel] = deque()
         self._in_turn = False
         self._wake_up: IDelayedCall | None = None
-        self.handler_pool = HandlerPool(
-            reactor=reactor, now_us=self._now_us, apis=broker.apis, size=config.num_io_threads
-        )
-        self.request_channel = RequestChannel(config.queued_max_requests, self.handler_pool)
-        self.processors = [Processor(self, index) for index in range(config.num_network_threads)]
-        self.connection_quotas = _connection_quotas(config, DEFAULT_LISTENER)
-        self.acceptor = Acceptor(self, self.connection_quotas, backlog=config.socket_listen_backlog_size)
-        self._next_processor_id = len(self.processors)
+        self.data_plane = classic_plane(broker, reactor)
+        self.control_plane = None if listeners.control_plane is None else control_plane(broker, reactor)
+        self.handler_pool = self.data_plane.handler_pool
+        self.request_channel = self.data_plane.request_channel
+        self.connection_quotas = _connection_quotas(config, listeners)
+        self._processor_ids = count()
+        self.acceptors: dict[str, Acceptor] = {}
+        # The control plane comes first, so that its Processor has number 0.
+        for listener in sorted(listeners.all, key=lambda each: each.name != listeners.control_plane):
+            self.acceptors[listener.name] = self._acceptor(listener, config)
 
-    def start(self) -> int:
-        """Bind and listen; answers the port, which the system has chosen when it was 0."""
-        self.port = self.acceptor.listen(self.host, self.port)
-        return self.port
+    def _acceptor(self, listener: Listener, config: BrokerConfig) -> Acceptor:
+        plane, processors = self.data_plane, _integer(config.for_listener("num.network.threads", listener.name))
+        if self.control_plane is not None and listener.name == self.listeners.control_plane:
+            plane, processors = self.control_plane, 1
+        backlog = config.socket_listen_backlog_size
+        return Acceptor(self, self.connection_quotas, listener, plane, processors=processors, backlog=backlog)
+
+    def start(self) -> None:
+        """Bind and listen; the ports that the system has chosen are the listeners' from then on."""
+        for acceptor in self.acceptors.values():
+            acceptor.listen()
+
+    def next_processor_id(self) -> int:
+        """Processors of all listeners are numbered together."""
+        return next(self._processor_ids)
+
+    @property
+    def acceptor(self) -> Acceptor:
+        """The Acceptor of the listener that other brokers use."""
+        return self.acceptors[self.listeners.inter_broker]
+
+    @property
+    def processors(self) -> list[Processor]:
+        """The Processors of all listeners, those of the control plane too."""
+        return [processor for acceptor in self.acceptors.values() for processor in acceptor.processors]
+
+    def go_on(self) -> None:
+        """Something that newcomers wait for may have come."""
+        for acceptor in self.acceptors.values():
+            if acceptor.waiting:
+                acceptor.go_on()
 
     def stop(self) -> None:
         """Stop listening and close every connection once its answered responses are sent."""
@@ -75,7 +103,8 @@ class SocketServer:
 
     def stop_listening(self) -> None:
         """Take no new connections; those that are open stay."""
-        self.acceptor.stop_listening()
+        for acceptor in self.acceptors.values():
+            acceptor.stop_listening()
 
     @property
     def connections(self) -> int:
@@ -89,7 +118,8 @@ class SocketServer:
 
     def processor_idle_ratio(self) -> float:
         """Of all Processors' time since the start, what they were not blocked (NetworkProcessorAvgIdlePercent)."""
-        return self._idle_ratio(sum(processor.blocked_us() for processor in self.processors), len(self.processors))
+        processors = [each for each in self.processors if each.acceptor.plane is self.data_plane]
+        return self._idle_ratio(sum(processor.blocked_us() for processor in processors), len(processors))
 
     def _idle_ratio(self, busy_us: int, size: int) -> float:
         elapsed_us = max(1, self._now_us() - self.started_us)
@@ -99,36 +129,28 @@ class SocketServer:
 
     def reconfigure(self, config: BrokerConfig) -> None:
         """Take a changed configuration over, which is checked already. Mirrors its Reconfigurables."""
-        listener = self.acceptor.listener
         quotas = self.connection_quotas
         quotas.max_connections_per_ip = config.max_connections_per_ip
         quotas.overrides = parse_overrides(str(config["max.connections.per.ip.overrides"]))
         quotas.set_max_creation_rate(_integer(config["max.connection.creation.rate"]))
-        own_rate = _integer(config.for_listener("max.connection.creation.rate", listener))
-        quotas.set_max_creation_rate(own_rate, listener=listener)
-        quotas.set_listener_max_connections(listener, _integer(config.for_listener("max.connections", listener)))
+        for name, acceptor in self.acceptors.items():
+            own_rate = _integer(config.for_listener("max.connection.creation.rate", name))
+            quotas.set_max_creation_rate(own_rate, listener=name)
+            quotas.set_listener_max_connections(name, _integer(config.for_listener("max.connections", name)))
+            threads = _integer(config.for_listener("num.network.threads", name))
+            if acceptor.plane is self.data_plane and threads != len(acceptor.processors):
+                acceptor.set_processors(threads)
         if config.max_connections != quotas.max_connections:
             self.set_max_connections(config.max_connections)
-        if config.num_network_threads != len(self.processors):
-            self._set_processors(config.num_network_threads)
         if config.num_io_threads != self.handler_pool.size:
             self.handler_pool.resize(config.num_io_threads)
-        self.acceptor.go_on()
+        self.go_on()
 
     def resize_processors(self, size: int) -> None:
-        """Change num.network.threads: new Processors take new connections, the last ones go with theirs."""
-        check_resize("num.network.threads", len(self.processors), size)
-        self._set_processors(size)
-
-    def _set_processors(self, size: int) -> None:
-        while len(self.processors) < size:
-            self.processors.append(Processor(self, self._next_processor_id))
-            self._next_processor_id += 1
-        removed = self.processors[size:]
-        del self.processors[size:]
-        for processor in removed:
-            processor.close(abort=False, reason="its Processor is removed (num.network.threads)")
-        self.acceptor.go_on()
+        """Change num.network.threads at every listener of the data plane."""
+        for acceptor in self.acceptors.values():
+            if acceptor.plane is self.data_plane:
+                acceptor.resize_processors(size)
 
     def resize_handlers(self, size: int) -> None:
         """Change num.io.threads: handlers that are too many end with the request that they have."""
@@ -136,20 +158,34 @@ class SocketServer:
         self.handler_pool.resize(size)
 
     def set_max_connections(self, limit: int) -> None:
-        """Change max.connections: of more than that the least recently used are closed, one a Processor in turn."""
+        """Change max.connections: what is more than that is closed."""
+        self.connection_quotas.max_connections = limit
+        self.close_excess_connections()
+        self.go_on()
+
+    def close_excess_connections(self) -> None:
+        """Close the least recently used beyond max.connections, one a Processor in turn.
+
+        Mirrors Processor.closeExcessConnections. Connections that are closing already count first; those of the
+        listener for other brokers stay.
+        """
         quotas = self.connection_quotas
-        quotas.max_connections = limit
-        closing = sum(1 for processor in self.processors for channel in processor.channels if channel.closed)
+        processors = [
+            processor
+            for name, acceptor in self.acceptors.items()
+            if not quotas.is_protected(name)
+            for processor in acceptor.processors
+        ]
+        closing = sum(1 for processor in processors for channel in processor.channels if channel.closed)
         excess = quotas.excess - closing
         while excess > 0:
             closed = 0
-            for processor in self.processors:
+            for processor in processors:
                 if excess > closed and processor.close_least_recently_used("max.connections is exceeded"):
                     closed += 1
             if not closed:
                 return
             excess -= closed
-        self.acceptor.go_on()
 
     # Turns.
 
@@ -179,9 +215,12 @@ class SocketServer:
             self.serve(self._ready.popleft())
 
     def _close(self, *, abort: bool, reason: str) -> None:
-        self.acceptor.stop_listening()
-        self.acceptor.close_waiting()
+        for acceptor in self.acceptors.values():
+            acceptor.stop_listening()
+            acceptor.close_waiting()
         self.request_channel.clear()
+        if self.control_plane is not None:
+            self.control_plane.request_channel.clear()
         self._ready.clear()
         if self._wake_up is not None:
             self._wake_up.cancel()
@@ -190,7 +229,7 @@ class SocketServer:
             processor.close(abort=abort, reason=reason)
 
 
-def _connection_quotas(config: BrokerConfig, listener: str) -> ConnectionQuotas:
+def _connection_quotas(config: BrokerConfig, listeners: BrokerListeners) -> ConnectionQuotas:
     quotas = ConnectionQuotas(
         max_connections=config.max_connections,
         max_connections_per_ip=config.max_connections_per_ip,
@@ -198,12 +237,14 @@ def _connection_quotas(config: BrokerConfig, listener: str) -> ConnectionQuotas:
         max_creation_rate=_integer(config["max.connection.creation.rate"]),
         window_num=_integer(config["quota.window.num"]),
         window_size_s=_integer(config["quota.window.size.seconds"]),
+        protected_listener=listeners.inter_broker,
     )
-    quotas.add_listener(
-        listener,
-        max_connections=_integer(config.for_listener("max.connections", listener)),
-        max_creation_rate=_integer(config.for_listener("max.connection.creation.rate", listener)),
-    )
+    for listener in listeners.all:
+        quotas.add_listener(
+            listener.name,
+            max_connections=_integer(config.for_listener("max.connections", listener.name)),
+            max_creation_rate=_integer(config.for_listener("max.connection.creation.rate", listener.name)),
+        )
     return quotas
 
 

@@ -15,6 +15,7 @@ from broker_sim.apis.kafka_apis import KafkaApis
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.journal import Journal
 from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.network.broker_listeners import BrokerListeners
 from broker_sim.network.socket_server import SocketServer
 from protocol_specs import releases
 from protocol_specs.messages.api_versions import ApiVersionsRequest
@@ -94,7 +95,8 @@ class Bench:
             metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
         )
         self.apis = self.broker.apis = Handler(self.broker)
-        self.server = SocketServer(self.broker, reactor=reactor, host="broker-1", port=9092)
+        self.listeners = BrokerListeners.single("broker-1", 9092)
+        self.server = SocketServer(self.broker, reactor=reactor, listeners=self.listeners)
         self.server.start()
 
     def connect(self, host: str = "client") -> Client:

@@ -68,9 +68,7 @@ def test_an_aborted_server_can_be_followed_by_a_new_one_on_the_same_port(bench: 
     bench.server.abort()
     bench.run()
     assert client.closed
-    bench.server = type(bench.server)(
-        bench.broker, reactor=bench.server.reactor, host="broker-1", port=bench.server.port
-    )
+    bench.server = type(bench.server)(bench.broker, reactor=bench.server.reactor, listeners=bench.listeners)
     bench.server.start()
     again = bench.connect()
     again.ask(1)

@@ -1,0 +1,127 @@
+"""The listeners of one broker as it runs: where each is bound, what it is known by. Mirrors ListenerInfo and EndPoint.
+
+A broker whose file says nothing of listeners has one, PLAINTEXT, on the address that its cluster gave it. An empty host
+is bound to every address and advertised as that address; port 0 is the system's choice, which is kept for all lives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.apis.request_context import DEFAULT_LISTENER
+from broker_sim.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+
+__all__ = ["BrokerListeners", "Listener"]
+
+PORT_MAX: Final = 65_535
+
+
+@dataclass(slots=True, kw_only=True)
+class Listener:
+    """One listener: `port` is the bound one, 0 until the system has chosen; `advertised_port` 0 means that one."""
+
+    name: str
+    host: str
+    """What is bound; empty for every address."""
+    port: int
+    security_protocol: str
+    advertised_host: str | None = None
+    """None for a listener that nobody is told of."""
+    advertised_port: int = 0
+
+    @property
+    def endpoint(self) -> tuple[str, int] | None:
+        """What clients are told: host and port."""
+        return None if self.advertised_host is None else (self.advertised_host, self.advertised_port or self.port)
+
+
+class BrokerListeners:
+    """All listeners in the order of the file; `control_plane` names the one that the controller alone uses."""
+
+    __slots__ = ("all", "control_plane", "inter_broker", "is_default")
+
+    def __init__(
+        self,
+        listeners: list[Listener],
+        *,
+        inter_broker: str = DEFAULT_LISTENER,
+        control_plane: str | None = None,
+        is_default: bool = True,
+    ) -> None:
+        self.all = listeners
+        self.inter_broker = inter_broker
+        self.control_plane = control_plane
+        self.is_default = is_default
+
+    @classmethod
+    def single(cls, host: str, port: int) -> BrokerListeners:
+        """PLAINTEXT alone, bound and advertised alike."""
+        listener = Listener(
+            name=DEFAULT_LISTENER, host=host, port=port, security_protocol=DEFAULT_LISTENER, advertised_host=host
+        )
+        return cls([listener])
+
+    @classmethod
+    def configured(
+        cls, config: BrokerConfig, host: str, *, port_offset: int = 0, advertised_offset: int = 0
+    ) -> BrokerListeners:
+        """Those of the broker's file; an offset is added to each port that is not 0."""
+        # Only brokers with listeners in their file pay for reading them.
+        from broker_sim.config.listeners import listener_config
+
+        found = listener_config(config)
+        advertised = {each.listener: each for each in found.advertised}
+        listeners = []
+        for each in found.bound:
+            listener = Listener(
+                name=each.listener,
+                host=each.host or "",
+                port=_port(each.port, port_offset),
+                security_protocol=each.security_protocol.value,
+            )
+            told = advertised.get(each.listener)
+            if told is not None:
+                listener.advertised_host = told.host or host
+                listener.advertised_port = _port(told.port, advertised_offset)
+            listeners.append(listener)
+        return cls(listeners, inter_broker=found.inter_broker, control_plane=found.control_plane, is_default=False)
+
+    def named(self, name: str) -> Listener:
+        """One listener; ConfigError names those that there are."""
+        for listener in self.all:
+            if listener.name == name.upper():
+                return listener
+        raise ConfigError(f"there is no listener {name!r}: they are {[each.name for each in self.all]}")
+
+    @property
+    def main(self) -> Listener:
+        """The one for other brokers, by which the broker is known."""
+        return self.named(self.inter_broker)
+
+    @property
+    def endpoints(self) -> Mapping[str, tuple[str, int]]:
+        """What is advertised, by listener."""
+        return {each.name: endpoint for each in self.all if (endpoint := each.endpoint) is not None}
+
+    @property
+    def text(self) -> str:
+        """As in `listeners`."""
+        return ",".join(f"{each.name}://{each.host}:{each.port}" for each in self.all)
+
+    @property
+    def advertised_text(self) -> str:
+        """As in `advertised.listeners`."""
+        return ",".join(f"{name}://{host}:{port}" for name, (host, port) in self.endpoints.items())
+
+
+def _port(port: int, offset: int) -> int:
+    chosen = port + offset if port else 0
+    if not 0 <= chosen <= PORT_MAX:
+        raise ConfigError(f"port out of range:{chosen}")
+    return chosen

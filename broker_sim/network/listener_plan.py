@@ -1,0 +1,71 @@
+"""Which broker of a cluster listens where, when its file has listeners. Mirrors nothing: Kafka has a file a broker.
+
+One text serves all brokers of a machine: each port of `listeners` and `advertised.listeners` that is not 0 is broker
+1's, and broker 2 has the next one, as with `--port`. What is given to a broker of its own (`2:listeners`) is taken as
+it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.errors import ConfigError
+from broker_sim.network.broker_listeners import BrokerListeners
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.config.broker_config import BrokerConfig
+
+__all__ = ["ListenerPlan"]
+
+_OF_LISTENERS: Final = frozenset(
+    {
+        "advertised.listeners",
+        "control.plane.listener.name",
+        "inter.broker.listener.name",
+        "listener.security.protocol.map",
+        "listeners",
+        "security.inter.broker.protocol",
+    }
+)
+
+
+class ListenerPlan:
+    """`given` is the cluster's configuration as it was written; on `one_machine` all brokers share the ports."""
+
+    def __init__(self, given: Mapping[str, str], *, one_machine: bool) -> None:
+        self._given = given
+        self._one_machine = one_machine
+        self._bound: dict[tuple[str, int], int] = {}
+
+    def of(self, broker_id: int, config: BrokerConfig, *, host: str, port: int) -> BrokerListeners | None:
+        """A broker's listeners; None when its file has no word of them."""
+        if config.static.keys().isdisjoint(_OF_LISTENERS):
+            return None
+        if port:
+            raise ConfigError(
+                f"the port {port} and the configuration of listeners both say where broker {broker_id} listens"
+            )
+        offset = broker_id - 1 if self._one_machine else 0
+        own = f"{broker_id}:listeners" in self._given
+        own_advertised = f"{broker_id}:advertised.listeners" in self._given
+        found = BrokerListeners.configured(
+            config,
+            host,
+            port_offset=0 if own else offset,
+            advertised_offset=0 if own_advertised or (own and "advertised.listeners" not in config.static) else offset,
+        )
+        if self._one_machine:
+            self._check_free(broker_id, found)
+        return found
+
+    def _check_free(self, broker_id: int, listeners: BrokerListeners) -> None:
+        for each in listeners.all:
+            if each.port:
+                other = self._bound.setdefault((each.host, each.port), broker_id)
+                if other != broker_id:
+                    raise ConfigError(
+                        f"listeners: broker {other} and broker {broker_id} would both bind {each.host}:{each.port}; "
+                        "each broker takes the ports after those of the one before: leave room between two listeners"
+                    )

@@ -1,0 +1,42 @@
+"""What real brokers of two releases made of these files: KafkaConfig itself was asked, and its words are kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.listeners import listener_config
+from broker_sim.errors import ConfigError
+
+ROWS = [json.loads(line) for line in Path(__file__).with_name("listener_configs.jsonl").read_text().splitlines()]
+ZOOKEEPER = "zookeeper.connect"
+ASKED = [
+    (release, row)
+    for row in ROWS
+    for release in ("3.7.2", "4.3.1")
+    if release in row and (ZOOKEEPER not in row["config"] or hasattr(BrokerConfig.parse({}).behaviour, "zookeeper"))
+]
+
+
+@pytest.mark.parametrize(("release", "row"), ASKED, ids=[f"{release}-{row['name']}" for release, row in ASKED])
+def test_a_file_is_taken_or_refused_as_by_the_real_release(release: str, row: dict[str, Any]) -> None:
+    real = row[release]
+    if "refused" in real:
+        with pytest.raises(ConfigError) as refused:
+            listener_config(BrokerConfig.parse(row["config"], release=release))
+        assert str(refused.value) == real["refused"]
+        return
+    found = listener_config(BrokerConfig.parse(row["config"], release=release))
+    bound = [each for each in found.bound if each.listener != found.control_plane]
+    assert [[each.listener, each.host or "null", each.port] for each in bound] == real["bound"]
+    assert [[each.listener, each.host or "null", each.port] for each in found.advertised] == real["advertised"]
+
+
+def test_other_protocols_than_plaintext_are_refused_by_name() -> None:
+    config = BrokerConfig.parse({"listeners": "PLAINTEXT://a:1,SASL_SSL://a:2"})
+    with pytest.raises(ConfigError, match="the security protocol SASL_SSL of listener SASL_SSL is not served here"):
+        listener_config(config)

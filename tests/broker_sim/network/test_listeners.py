@@ -1,0 +1,192 @@
+"""Several listeners of one broker: each is bound, advertised and limited by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from twisted.internet.protocol import ClientFactory, Protocol
+
+from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.errors import ConfigError
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.framing import FrameReader, decode_response, encode_request
+from protocol_specs.messages.describe_cluster import DescribeClusterRequest
+from protocol_specs.messages.metadata import MetadataRequest
+from protocol_specs.registry import response_type
+from sim_runtime.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TWO = {
+    "listeners": "PLAINTEXT://:9092,EXTERNAL://:9192",
+    "advertised.listeners": "PLAINTEXT://:9092,EXTERNAL://kafka.example.com:19092",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
+}
+
+
+class Client(Protocol):
+    """One connection, one request at a time."""
+
+    def __init__(self) -> None:
+        self.reader = FrameReader(limit_bytes=1 << 20, option="test")
+        self.frames: list[bytes] = []
+        self.closed = False
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        self.frames += self.reader.receive(data)
+
+    def connectionLost(self, reason: object = None) -> None:  # noqa: ARG002, N802
+        self.closed = True
+
+
+class Served:
+    """A cluster on simulated hosts b1, b2, ..."""
+
+    def __init__(self, config: dict[str, str], *, brokers: int = 1, release: str = "4.3.1") -> None:
+        self.world = World(1)
+        self.cluster = Cluster(
+            reactor=self.world.reactor,
+            streams=self.world.streams,
+            brokers=brokers,
+            config=config,
+            topics=[TopicSpec.parse(f"t:1:{brokers}")],
+            release=release,
+            host=lambda broker_id: f"b{broker_id}",
+            broker_reactor=lambda broker_id: self.world.network.host(f"b{broker_id}"),
+        )
+        self.cluster.start()
+
+    def connect(self, port: int, host: str = "b1", source: str = "client") -> Client:
+        client = Client()
+        factory = ClientFactory.forProtocol(lambda: client)
+        factory.noisy = False
+        self.world.network.host(source).connectTCP(host, port, factory)
+        self.world.run_for(ms=5)
+        return client
+
+    def ask(self, request: Any, version: int, port: int, host: str = "b1") -> Any:
+        client = self.connect(port, host)
+        client.transport.write(encode_request(request, version, correlation_id=1, client_id="test"))
+        self.world.run_until(lambda: client.frames)
+        return decode_response(response_type(request.API_KEY), version, client.frames[0])[1]
+
+    def server(self, broker_id: int = 1) -> Any:
+        return self.cluster.broker(broker_id).socket_server
+
+
+@pytest.fixture
+def serve() -> Callable[..., Served]:
+    return Served
+
+
+def endpoints(metadata: Any) -> list[tuple[int, str, int]]:
+    return [(each.node_id, each.host, each.port) for each in metadata.brokers]
+
+
+def test_each_listener_answers_with_its_own_endpoints(serve: Callable[..., Served]) -> None:
+    served = serve(TWO, brokers=2)
+    inside = served.ask(MetadataRequest(topics=None), 12, 9092)
+    outside = served.ask(MetadataRequest(topics=None), 12, 9192, "b2")
+    assert endpoints(inside) == [(1, "b1", 9092), (2, "b2", 9092)]
+    assert endpoints(outside) == [(1, "kafka.example.com", 19092), (2, "kafka.example.com", 19092)]
+    cluster = served.ask(DescribeClusterRequest(), 1, 9192)
+    assert [(each.host, each.port) for each in cluster.brokers] == [("kafka.example.com", 19092)] * 2
+    assert served.cluster.bootstrap_servers == "b1:9092,b2:9092"
+    assert served.cluster.bootstrap_servers_of("external") == "kafka.example.com:19092,kafka.example.com:19092"
+
+
+@pytest.mark.parametrize(("version", "error"), [(5, ErrorCode.LEADER_NOT_AVAILABLE), (6, ErrorCode.LISTENER_NOT_FOUND)])
+def test_a_leader_without_the_listener_is_no_leader_for_those_who_ask_by_it(
+    serve: Callable[..., Served], version: int, error: ErrorCode
+) -> None:
+    alone = {f"1:{name}": value for name, value in TWO.items()}
+    served = serve(alone, brokers=2)
+    assert served.cluster.leader_of("t", 0) == 1
+    seen = served.ask(MetadataRequest(topics=None), version, 9192)
+    assert endpoints(seen) == [(1, "kafka.example.com", 19092)]
+    partition = seen.topics[0].partitions[0]
+    assert (partition.error_code, partition.leader_id, partition.offline_replicas) == (0, 1, [2])
+    served.cluster.kill(1)
+    served.world.run_for(ms=30_000)
+    served.cluster.restart(1)
+    served.world.run_for(ms=5_000)
+    assert served.cluster.leader_of("t", 0) == 2
+    partition = served.ask(MetadataRequest(topics=None), version, 9192).topics[0].partitions[0]
+    assert (partition.error_code, partition.leader_id, partition.offline_replicas) == (error, -1, [2])
+
+
+def test_a_listener_that_is_not_advertised_is_bound_but_leads_nowhere(serve: Callable[..., Served]) -> None:
+    served = serve(TWO | {"advertised.listeners": "PLAINTEXT://:9092"})
+    seen = served.ask(MetadataRequest(topics=None), 12, 9192)
+    assert (endpoints(seen), seen.topics[0].partitions[0].error_code) == ([], ErrorCode.LISTENER_NOT_FOUND)
+
+
+def test_each_listener_has_its_own_processors_and_limits(serve: Callable[..., Served]) -> None:
+    own = {"listener.name.external.num.network.threads": "5", "listener.name.external.max.connections": "1"}
+    served = serve(TWO | own | {"num.network.threads": "2"})
+    acceptors = served.server().acceptors
+    assert {name: [each.id for each in found.processors] for name, found in acceptors.items()} == {
+        "PLAINTEXT": [0, 1],
+        "EXTERNAL": [2, 3, 4, 5, 6],
+    }
+    first, second = served.connect(9192), served.connect(9192)
+    inside = [served.connect(9092) for _ in range(3)]
+    assert [len(acceptors[name].waiting) for name in ("EXTERNAL", "PLAINTEXT")] == [1, 0]
+    assert served.server().connection_quotas.listener_count("PLAINTEXT") == len(inside)
+    first.transport.loseConnection()
+    served.world.run_for(ms=5)
+    assert (len(acceptors["EXTERNAL"].waiting), second.closed) == (0, False)
+
+
+def test_the_listener_of_other_brokers_is_not_held_up_by_the_brokers_limit(serve: Callable[..., Served]) -> None:
+    served = serve(TWO | {"max.connections": "2"})
+    outside = [served.connect(9192) for _ in range(2)]
+    waits = served.connect(9192)
+    assert len(served.server().acceptors["EXTERNAL"].waiting) == 1
+    inside = served.connect(9092)
+    served.world.run_for(ms=5)
+    assert [each.closed for each in (*outside, waits, inside)] == [True, False, False, False], "the oldest made room"
+
+
+def test_ports_of_one_text_are_counted_on_by_brokers_of_one_machine() -> None:
+    world = World(1)
+    config = TWO | {"listeners": "PLAINTEXT://:9092,EXTERNAL://:9192", "advertised.listeners": "PLAINTEXT://:9092"}
+    cluster = Cluster(reactor=world.reactor, streams=world.streams, brokers=3, config=config, listen=False)
+    assert [[each.port for each in broker.listeners.all] for broker in cluster.brokers.values()] == [
+        [9092, 9192],
+        [9093, 9193],
+        [9094, 9194],
+    ]
+    assert cluster.bootstrap_servers == "127.0.0.1:9092,127.0.0.1:9093,127.0.0.1:9094"
+
+
+def test_ports_that_two_brokers_would_take_are_named() -> None:
+    world = World(1)
+    config = TWO | {"listeners": "PLAINTEXT://:9092,EXTERNAL://:9093", "advertised.listeners": "PLAINTEXT://:9092"}
+    with pytest.raises(ConfigError, match="broker 1 and broker 2 would both bind :9093"):
+        Cluster(reactor=world.reactor, streams=world.streams, brokers=2, config=config, listen=False)
+
+
+def test_port_0_is_the_systems_choice_and_what_is_advertised(serve: Callable[..., Served]) -> None:
+    zero = {"listeners": "PLAINTEXT://:0,EXTERNAL://:0", "advertised.listeners": "PLAINTEXT://:0,EXTERNAL://far:0"}
+    served = serve(TWO | zero)
+    inside, outside = (each.port for each in served.cluster.broker(1).listeners.all)
+    assert inside != outside
+    seen = served.ask(MetadataRequest(topics=None), 12, outside)
+    assert endpoints(seen) == [(1, "far", outside)]
+    served.cluster.restart(1)
+    served.world.run_for(ms=5_000)
+    assert [each.port for each in served.cluster.broker(1).listeners.all] == [inside, outside]
+
+
+def test_a_port_and_listeners_together_are_refused() -> None:
+    world = World(1)
+    with pytest.raises(ConfigError, match="both say where broker 1 listens"):
+        Cluster(reactor=world.reactor, streams=world.streams, brokers=1, config=TWO, ports=[9092], listen=False)
+
+
+def test_an_unknown_listener_is_named_with_those_that_there_are(serve: Callable[..., Served]) -> None:
+    with pytest.raises(ConfigError, match=r"no listener 'FAR': they are \['PLAINTEXT', 'EXTERNAL'\]"):
+        serve(TWO).cluster.bootstrap_servers_of("FAR")
