@@ -326,7 +326,7 @@ class Broker:
 
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer another broker."""
-        return answer_inter_broker(self.replica_manager, request, source)
+        return answer_inter_broker(self, request, source)
 
     def replica_fetcher(self, leader_id: int) -> ReplicaFetcher | None:
         """What replicates from a leader here."""

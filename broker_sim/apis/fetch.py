@@ -21,18 +21,12 @@ from broker_sim.apis.fetch_sessions import SessionKey, session_key
 from broker_sim.apis.fetch_throttling import throttled_answer
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.replication.fetch_answers import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ConversionFailedWhileSending, RecordBatchError
-from protocol_specs.messages.fetch import (
-    EpochEndOffset,
-    FetchableTopicResponse,
-    FetchResponse,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
-    PartitionData,
-)
+from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -49,13 +43,11 @@ STORAGE_ERROR_UNKNOWN_HIGHEST: Final = 5
 RACKS_LOWEST: Final = 11
 TOPIC_IDS_LOWEST: Final = 13
 REPLICA_STATE_LOWEST: Final = 15
-CURRENT_LEADER_LOWEST: Final = 16
 FUTURE_LOCAL_REPLICA_ID: Final = -3
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
 _NO_TOPIC: Final = (ZERO_UUID, "")
-_MOVED: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 class Fetch:
@@ -83,11 +75,11 @@ class Fetch:
         for key, wanted in self.session.partitions.items():
             topic = image.topics_by_id.get(key.topic_id) if by_id else image.topics.get(key.topic)
             if topic is None and by_id:
-                self.refused[key] = _refused(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+                self.refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)
             elif topic is None or not 0 <= key.partition < len(topic.partitions):
-                self.refused[key] = _refused(key.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                self.refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif faulty is not None and (topic.name, key.partition) in faulty:
-                self.refused[key] = _refused(key.partition, faulty[topic.name, key.partition])
+                self.refused[key] = refused_partition(key.partition, faulty[topic.name, key.partition])
             else:
                 self.keys.append(key)
                 self.interesting.append(
@@ -215,22 +207,15 @@ class Fetch:
         error_code = result.error_code
         if error_code is ErrorCode.KAFKA_STORAGE_ERROR and self.version <= STORAGE_ERROR_UNKNOWN_HIGHEST:
             error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        shaped = PartitionData(
-            partition_index=result.topic_partition.partition,
-            error_code=error_code,
-            high_watermark=result.high_watermark,
-            last_stable_offset=result.last_stable_offset,
-            log_start_offset=result.log_start_offset,
-            aborted_transactions=[] if self.request.isolation_level == READ_COMMITTED and _was_read(result) else None,
-            preferred_read_replica=result.preferred_read_replica,
+        shaped = partition_data(
+            result,
+            version=self.version,
+            leader_of=leaders.of,
             records=[batch.data for batch in batches] if batches else b"",
         )
-        if result.diverging_epoch is not None:
-            epoch, end_offset = result.diverging_epoch
-            shaped.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-        if error_code in _MOVED and self.version >= CURRENT_LEADER_LOWEST:
-            leader_id, leader_epoch = leaders.of(result.topic_partition)
-            shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
+        shaped.error_code = error_code
+        if self.request.isolation_level == READ_COMMITTED and _was_read(result):
+            shaped.aborted_transactions = []
         return shaped
 
 
@@ -255,7 +240,7 @@ def error_response(request: FetchRequest, context: RequestContext, error_code: E
         response.responses = [
             FetchableTopicResponse(
                 topic=topic.topic,
-                partitions=[_refused(item.partition, error_code, records) for item in topic.partitions],
+                partitions=[refused_partition(item.partition, error_code, records) for item in topic.partitions],
             )
             for topic in request.topics
         ]
@@ -265,10 +250,6 @@ def error_response(request: FetchRequest, context: RequestContext, error_code: E
 def _was_read(result: Result) -> bool:
     """Whether the log was looked at, if only to find nothing."""
     return not (result.error_code or result.preferred_read_replica >= 0 or result.diverging_epoch is not None)
-
-
-def _refused(partition: int, error_code: ErrorCode, records: bytes | None = b"") -> PartitionData:
-    return PartitionData(partition_index=partition, error_code=error_code, high_watermark=-1, records=records)
 
 
 def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResponse]:

@@ -4,25 +4,40 @@ AbstractFetcherThread.getOffsetTruncationState.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from broker_sim.log.leader_epoch_cache import UNDEFINED_EPOCH
+from broker_sim.log.leader_epoch_cache import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET
 
 if TYPE_CHECKING:
     from broker_sim.log.replica_log import ReplicaLog
 
 
-def truncation_offset(log: ReplicaLog, leader_epoch: int, leader_end_offset: int) -> int:
-    """The offset to truncate to, given an epoch of the leader and the offset where it ends there.
+class OffsetTruncationState(NamedTuple):
+    """The offset to truncate to; not `completed` when the leader has to be asked again from there."""
 
-    When the follower does not know that epoch it cuts to the end of its own next older one, and has to ask again.
+    offset: int
+    completed: bool
+
+
+def truncation_offset(log: ReplicaLog, leader_epoch: int, leader_end_offset: int) -> int:
+    """The offset to truncate to, given an epoch of the leader and the offset where it ends there."""
+    return offset_truncation_state(log, leader_epoch, leader_end_offset).offset
+
+
+def offset_truncation_state(log: ReplicaLog, leader_epoch: int, leader_end_offset: int) -> OffsetTruncationState:
+    """The same with whether that is all.
+
+    When the follower does not know that epoch it cuts to the end of its own next older one, and has to ask again. A
+    leader that tells an offset alone is of the time before KIP-279; one that tells nothing knows no epochs.
     """
     log_end_offset = log.log_end_offset
+    if leader_end_offset == UNDEFINED_EPOCH_OFFSET:
+        return OffsetTruncationState(min(log.high_watermark, log_end_offset), completed=True)
     if leader_epoch == UNDEFINED_EPOCH:
-        return min(leader_end_offset, log_end_offset)
+        return OffsetTruncationState(min(leader_end_offset, log_end_offset), completed=True)
     epoch, end_offset = log.epochs.end_offset_for(leader_epoch, log_end_offset)
     if epoch == UNDEFINED_EPOCH:
-        return min(leader_end_offset, log_end_offset)
+        return OffsetTruncationState(min(leader_end_offset, log_end_offset), completed=True)
     if epoch != leader_epoch:
-        return min(end_offset, log_end_offset)
-    return min(end_offset, leader_end_offset, log_end_offset)
+        return OffsetTruncationState(min(end_offset, log_end_offset), completed=False)
+    return OffsetTruncationState(min(end_offset, leader_end_offset, log_end_offset), completed=True)

@@ -1,84 +1,40 @@
-"""What brokers ask each other over their links: Fetch, ListOffsets, OffsetForLeaderEpoch, as followers."""
+"""What followers ask their leaders over links: Fetch, ListOffsets, OffsetForLeaderEpoch.
+
+A Fetch goes to the follower's session (see replica_fetch_session), the others to the handlers that clients ask too:
+there a replica id says that a follower asks, as in KafkaApis.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_sim.apis.kafka_apis import handler_of
+from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.errors import BrokerSimError
-from broker_sim.topic_partition import TopicPartition
 from protocol_specs.messages.fetch import FetchRequest
-from protocol_specs.messages.list_offsets import (
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopicResponse,
-)
-from protocol_specs.messages.offset_for_leader_epoch import (
-    EpochEndOffset,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    OffsetForLeaderTopicResult,
-)
+from protocol_specs.messages.list_offsets import ListOffsetsRequest
+from protocol_specs.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 
 if TYPE_CHECKING:
-    from broker_sim.replication.replica_manager import ReplicaManager
+    from broker_sim.broker import Broker
 
 
-def answer_inter_broker(manager: ReplicaManager, request: Any, source: int) -> Any:
+def answer_inter_broker(broker: Broker, request: Any, source: int) -> Any:
     """The answer to a follower, or a Deferred of it; another message is a mistake of ours."""
     if isinstance(request, FetchRequest):
-        return manager.roles.replica_fetch(request, source)
+        return broker.replica_manager.roles.replica_fetch(request, source)
+    versions = broker.replica_manager.follower_versions
     if isinstance(request, ListOffsetsRequest):
-        return _list_offsets(manager, request)
-    if isinstance(request, OffsetForLeaderEpochRequest):
-        return _offset_for_leader_epoch(manager, request)
-    msg = f"broker {manager.broker_id} has no answer for {type(request).__name__} from node {source}"
-    raise BrokerSimError(msg)
-
-
-def _list_offsets(manager: ReplicaManager, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    topics = []
-    for topic in request.topics:
-        partitions = []
-        for asked in topic.partitions:
-            found = manager.list_offset(
-                TopicPartition(topic.name, asked.partition_index),
-                timestamp=asked.timestamp,
-                isolation=None,
-                current_leader_epoch=asked.current_leader_epoch,
-            )
-            partitions.append(
-                ListOffsetsPartitionResponse(
-                    partition_index=asked.partition_index,
-                    error_code=found.error_code,
-                    timestamp=found.timestamp,
-                    offset=found.offset,
-                    leader_epoch=found.leader_epoch,
-                )
-            )
-        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=partitions))
-    return ListOffsetsResponse(topics=topics)
-
-
-def _offset_for_leader_epoch(
-    manager: ReplicaManager, request: OffsetForLeaderEpochRequest
-) -> OffsetForLeaderEpochResponse:
-    topics = []
-    for topic in request.topics:
-        partitions = []
-        for asked in topic.partitions:
-            found = manager.last_offset_for_leader_epoch(
-                TopicPartition(topic.topic, asked.partition),
-                current_leader_epoch=asked.current_leader_epoch,
-                leader_epoch=asked.leader_epoch,
-            )
-            partitions.append(
-                EpochEndOffset(
-                    partition=asked.partition,
-                    error_code=found.error_code,
-                    leader_epoch=found.leader_epoch,
-                    end_offset=found.end_offset,
-                )
-            )
-        topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=partitions))
-    return OffsetForLeaderEpochResponse(topics=topics)
+        version: int | None = versions.list_offsets
+    elif isinstance(request, OffsetForLeaderEpochRequest):
+        version = versions.offset_for_leader_epoch
+    else:
+        version = None
+    if version is None:
+        msg = f"broker {broker.id} has no answer for {type(request).__name__} from node {source}"
+        raise BrokerSimError(msg)
+    connection = ConnectionInfo(connection_id=f"link:{source}-{broker.id}", client_host="")
+    context = RequestContext(
+        broker, connection, request.API_KEY, version, client_id=f"broker-{source}", request=request
+    )
+    return handler_of(request.API_KEY).handle(request, context)

@@ -15,26 +15,36 @@ is parked counts as that next one. Whatever is not plain goes by messages.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.log.replica_log import OffsetOutOfRange
-from broker_sim.replication.requests import NO_EPOCH, UNKNOWN_OFFSET
+from broker_sim.replication.fetch_answers import partition_data, refused_partition
+from broker_sim.replication.requests import (
+    NO_EPOCH,
+    UNKNOWN_OFFSET,
+    FetchIsolation,
+    FetchParams,
+    PartitionFetch,
+    PartitionFetchResult,
+)
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchResponse, PartitionData
+from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse
+from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
+    from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import ReplicaLog, StoredBatch
+    from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
-    from protocol_specs.messages.fetch import FetchPartition, FetchRequest
+    from protocol_specs.messages.fetch import FetchPartition, FetchRequest, PartitionData
     from sim_runtime.interfaces import IReactor
 
-
+TOPIC_IDS_LOWEST: Final = 13
 _BEAT_SLACK: Final = 1e-6
 """Microseconds that floats lose in half a second: a beat that is due is not put off for them."""
 
@@ -52,7 +62,20 @@ class StoredRecords(list[bytes]):
 class SessionHost(Protocol):
     """What a session needs of the leader's broker."""
 
+    follower_versions: FollowerVersions
     reactor: IReactor
+
+    @property
+    def image(self) -> MetadataImage:
+        """The metadata that the broker has applied."""
+
+    def read_partition(
+        self, params: FetchParams, fetch: PartitionFetch, *, max_bytes: int, at_least_one: bool, update_follower: bool
+    ) -> PartitionFetchResult:
+        """Read one partition for a Fetch."""
+
+    def current_leader(self, topic_partition: TopicPartition) -> tuple[int, int]:
+        """Leader id and leader epoch as this broker knows them."""
 
     def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None) -> Partition | ErrorCode:
         """The hosted partition, or why there is none."""
@@ -64,25 +87,11 @@ class SessionHost(Protocol):
         """The follower's fetcher, when messages to it and from it may be left out."""
 
 
-class _SessionPartition:
-    __slots__ = (
-        "current_leader_epoch",
-        "fetch_offset",
-        "last_fetched_epoch",
-        "log_start_offset",
-        "max_bytes",
-        "sent_high_watermark",
-        "sent_log_start_offset",
-        "topic_id",
-    )
+class _SessionPartition(PartitionFetch):
+    __slots__ = ("sent_high_watermark", "sent_log_start_offset")
 
-    def __init__(self, topic_id: bytes) -> None:
-        self.topic_id = topic_id
-        self.fetch_offset = UNKNOWN_OFFSET
-        self.last_fetched_epoch = NO_EPOCH
-        self.current_leader_epoch = NO_EPOCH
-        self.log_start_offset = UNKNOWN_OFFSET
-        self.max_bytes = 0
+    def __init__(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
+        super().__init__(topic_partition=topic_partition, fetch_offset=UNKNOWN_OFFSET, max_bytes=0, topic_id=topic_id)
         self.sent_high_watermark = UNKNOWN_OFFSET
         self.sent_log_start_offset = UNKNOWN_OFFSET
 
@@ -118,6 +127,7 @@ class ReplicaFetchSession:
         self._parked: Deferred[FetchResponse] | None = None
         self._parked_at_s = 0.0
         self._broker_epoch = -1
+        self._params: FetchParams | None = None
         self._request: FetchRequest | None = None
         self._beat: IDelayedCall | None = None
 
@@ -146,14 +156,14 @@ class ReplicaFetchSession:
                 topic_partition = TopicPartition(fetch_topic.topic, fetch.partition)
                 known = self._partitions.get(topic_partition)
                 if known is None or known.topic_id != fetch_topic.topic_id:
-                    known = self._partitions[topic_partition] = _SessionPartition(fetch_topic.topic_id)
+                    known = self._partitions[topic_partition] = _SessionPartition(topic_partition, fetch_topic.topic_id)
                 known.update(fetch)
                 touched[topic_partition] = None
         self._request = request
         parked: Deferred[FetchResponse] = Deferred()
         self._parked = parked
         self._parked_at_s = self._host.reactor.seconds()
-        self._broker_epoch = request.replica_state.replica_epoch
+        self._broker_epoch = request.replica_state.replica_epoch  # -1, any, before v15 (KIP-903)
         for topic_partition in touched:
             self._look(topic_partition)
         if self._urgent:
@@ -286,7 +296,7 @@ class ReplicaFetchSession:
         if (
             follower is None
             or not partition.is_leader
-            or asked.current_leader_epoch != epoch
+            or asked.current_leader_epoch not in (NO_EPOCH, epoch)
             or replica.leader_epoch != epoch
             or replica.log.log_end_offset != asked.fetch_offset
             or not partition.agrees_with(asked.last_fetched_epoch, asked.fetch_offset)
@@ -322,13 +332,16 @@ class ReplicaFetchSession:
         assert request is not None
         self._urgent = False
         news, self._news = self._news, {}
+        params = self._params
+        if params is None or params.max_bytes != request.max_bytes:
+            params = self._params = self._params_of(request)
         topics: dict[str, FetchableTopicResponse] = {}
         left = request.max_bytes
         for topic_partition in news:
             asked = self._partitions.get(topic_partition)
             if asked is None:
                 continue
-            data, size = self._read(topic_partition, asked, left, at_least_one=left == request.max_bytes)
+            data, size = self._read(params, asked, left)
             if size < 0:
                 self._news[topic_partition] = None
                 self._urgent = True
@@ -338,64 +351,64 @@ class ReplicaFetchSession:
             self._sent.append(topic_partition)
             topic = topics.get(topic_partition.topic)
             if topic is None:
-                topic = FetchableTopicResponse(topic=topic_partition.topic, topic_id=asked.topic_id, partitions=[])
+                topic = FetchableTopicResponse(
+                    topic=topic_partition.topic, topic_id=asked.topic_id or ZERO_UUID, partitions=[]
+                )
                 topics[topic_partition.topic] = topic
             topic.partitions.append(data)
         return FetchResponse(session_id=self.session_id, responses=list(topics.values()))
 
-    def _read(
-        self, topic_partition: TopicPartition, asked: _SessionPartition, left: int, *, at_least_one: bool
-    ) -> tuple[PartitionData | None, int]:
+    def _params_of(self, request: FetchRequest) -> FetchParams:
+        return FetchParams(
+            replica_id=self.follower_id,
+            max_wait_ms=0,
+            min_bytes=0,
+            max_bytes=request.max_bytes,
+            isolation=FetchIsolation.LOG_END,
+        )
+
+    def _read(self, params: FetchParams, asked: _SessionPartition, left: int) -> tuple[PartitionData | None, int]:
         """What to say of one partition, and its bytes; -1 bytes when they are too many for this response."""
-        partition = self._host.get_partition(topic_partition, asked.topic_id)
-        if isinstance(partition, ErrorCode):
-            return self._error(topic_partition, partition), 0
-        error = partition.check_access(asked.current_leader_epoch, leader_only=True)
-        if error:
-            return self._error(topic_partition, error), 0
-        if self.follower_id not in partition.followers:
-            return self._error(topic_partition, ErrorCode.UNKNOWN_LEADER_EPOCH), 0
+        host, topic_partition = self._host, asked.topic_partition
+        version = host.follower_versions.fetch
+        refused = self._refusal(asked, by_id=version >= TOPIC_IDS_LOWEST)
+        if refused:
+            self._remove(topic_partition)
+            return refused_partition(topic_partition.partition, refused), 0
+        result = host.read_partition(
+            params,
+            asked,
+            max_bytes=min(asked.max_bytes, left),
+            at_least_one=left == params.max_bytes,
+            update_follower=False,
+        )
+        if result.error_code:
+            # The follower drops a partition with an error from the session, and so does the leader.
+            self._remove(topic_partition)
+            return partition_data(result, version=version, leader_of=host.current_leader), 0
+        partition = host.get_partition(topic_partition, asked.topic_id)
+        assert not isinstance(partition, ErrorCode), "it was just read"
         log = partition.log
-        batches: list[StoredBatch] = []
-        diverging = None
-        try:
-            diverging = partition.diverging_epoch(asked.last_fetched_epoch, asked.fetch_offset)
-            if diverging is None:
-                max_bytes = min(asked.max_bytes, left)
-                batches = log.read(asked.fetch_offset, max_bytes=max_bytes, at_least_one=at_least_one)
-        except OffsetOutOfRange:
-            return self._error(topic_partition, ErrorCode.OFFSET_OUT_OF_RANGE), 0
-        if not batches and diverging is None:
+        if not result.batches and result.diverging_epoch is None:
             if asked.fetch_offset < log.log_end_offset:
                 return None, -1
             if asked.was_told(log):
                 return None, 0
         asked.tell(log)
-        fields: dict[str, Any] = {}
-        if diverging is not None:
-            fields["diverging_epoch"] = EpochEndOffset(epoch=diverging.leader_epoch, end_offset=diverging.end_offset)
-        data = PartitionData(
-            partition_index=topic_partition.partition,
-            error_code=ErrorCode.NONE,
-            high_watermark=log.high_watermark,
-            last_stable_offset=log.last_stable_offset,
-            log_start_offset=log.log_start_offset,
-            aborted_transactions=None,
-            records=StoredRecords(batches),
-            **fields,
-        )
-        return data, sum(batch.size for batch in batches)
+        records = StoredRecords(result.batches)
+        data = partition_data(result, version=version, leader_of=host.current_leader, records=records)
+        return data, result.size_in_bytes
 
-    def _error(self, topic_partition: TopicPartition, error: ErrorCode) -> PartitionData:
-        """The follower drops a partition with an error from the session, and so does the leader."""
-        self._remove(topic_partition)
-        return PartitionData(
-            partition_index=topic_partition.partition,
-            error_code=error,
-            high_watermark=UNKNOWN_OFFSET,
-            aborted_transactions=None,
-            records=None,
-        )
+    def _refusal(self, asked: _SessionPartition, *, by_id: bool) -> ErrorCode:
+        """The error of what the metadata does not know."""
+        image = self._host.image
+        name, index = asked.topic_partition
+        topic = image.topics_by_id.get(asked.topic_id or ZERO_UUID) if by_id else image.topics.get(name)
+        if topic is None and by_id:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        if topic is None or index >= len(topic.partitions):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
 
     def _remove(self, topic_partition: TopicPartition) -> None:
         removed = self._partitions.pop(topic_partition, None)

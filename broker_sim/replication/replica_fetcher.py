@@ -11,13 +11,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.replication.broker_links import LinkFailure
-from broker_sim.replication.follower_truncation import truncation_offset
+from broker_sim.replication.follower_truncation import offset_truncation_state, truncation_offset
 from broker_sim.replication.replica_fetch_session import StoredRecords
 from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH, UNKNOWN_OFFSET
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from protocol_specs.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
@@ -27,11 +32,15 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
     from protocol_specs.messages.fetch import FetchResponse, PartitionData
     from protocol_specs.messages.list_offsets import ListOffsetsResponse
+    from protocol_specs.messages.offset_for_leader_epoch import OffsetForLeaderEpochResponse
     from sim_runtime.interfaces import IReactor
 
+NO_REPLICA: Final = -1
+REPLICA_STATE_LOWEST: Final = 15
 _REQUESTS_MAX: Final = 2
 """The parked Fetch, and the one that overtakes it."""
 
@@ -42,7 +51,7 @@ class FetcherHost(Protocol):
     broker_id: int
     broker_epoch: int
     config: BrokerConfig
-    fetch_version: int
+    follower_versions: FollowerVersions
     links: BrokerLinks
     reactor: IReactor
 
@@ -60,6 +69,7 @@ class _FetchState:
         "partition",
         "resetting",
         "told_log_start_offset",
+        "truncated",
     )
 
     def __init__(self, partition: Partition, ignored_up_to: int) -> None:
@@ -68,6 +78,7 @@ class _FetchState:
         self.ignored_up_to = ignored_up_to
         self.delay: IDelayedCall | None = None
         self.resetting = False
+        self.truncated = True
         self.told_log_start_offset = UNKNOWN_OFFSET
         self.asked_number = 0
         self.asked_offset = self.asked_offset_before = UNKNOWN_OFFSET
@@ -132,9 +143,15 @@ class ReplicaFetcher:
         """Fetch the partition from its log's end, in its current leader epoch."""
         topic_partition = partition.topic_partition
         self.remove(topic_partition)
-        self._states[topic_partition] = _FetchState(partition, self._requests_sent)
-        self._changed[topic_partition] = None
-        self._schedule(0)
+        state = self._states[topic_partition] = _FetchState(partition, self._requests_sent)
+        # Messages of magic 0 and 1 have no leader epoch that a Fetch could name.
+        has_epoch = partition.log.epochs.latest_epoch is not None
+        state.truncated = has_epoch and self._host.follower_versions.truncates_on_fetch
+        if not state.truncated:
+            self._truncate_first(topic_partition, state)
+        else:
+            self._changed[topic_partition] = None
+            self._schedule(0)
 
     def remove(self, topic_partition: TopicPartition) -> None:
         """Stop fetching the partition; what is on its way for it is ignored."""
@@ -176,9 +193,14 @@ class ReplicaFetcher:
         if self._outstanding >= (_REQUESTS_MAX if news else 1):
             return
         config = self._host.config
+        host = self._host
+        version = host.follower_versions.fetch
+        has_state = version >= REPLICA_STATE_LOWEST
         request = FetchRequest(
-            replica_state=ReplicaState(replica_id=self._host.broker_id, replica_epoch=self._host.broker_epoch),
-            replica_id=self._host.broker_id,
+            replica_state=ReplicaState(replica_id=host.broker_id, replica_epoch=host.broker_epoch)
+            if has_state
+            else ReplicaState(),
+            replica_id=NO_REPLICA if has_state else host.broker_id,
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             max_bytes=config.replica_fetch_response_max_bytes,
@@ -190,22 +212,20 @@ class ReplicaFetcher:
         self._session_epoch += 1
         self._requests_sent += 1
         self._outstanding += 1
-        host = self._host
-        answer: Deferred[FetchResponse] = host.links.send(
-            host.broker_id, self.leader_id, request, version=host.fetch_version
-        )
+        answer: Deferred[FetchResponse] = host.links.send(host.broker_id, self.leader_id, request, version=version)
         number = (self._generation, self._requests_sent)
         answer.addCallbacks(self._answered, self._failed, callbackArgs=number, errbackArgs=number)
 
     def _fetch_topics(self, max_bytes: int) -> list[FetchTopic]:
         topics: dict[str, FetchTopic] = {}
+        versions = self._host.follower_versions
         for topic_partition in self._changed:
             state = self._states[topic_partition]
             partition = state.partition
             log = partition.log
             state.asked(self._requests_sent + 1, log.log_end_offset)
             state.told_log_start_offset = log.log_start_offset
-            epoch = log.epochs.latest_epoch
+            epoch = log.epochs.latest_epoch if versions.truncates_on_fetch else None
             topic = topics.get(topic_partition.topic)
             if topic is None:
                 topic = FetchTopic(topic=topic_partition.topic, topic_id=partition.topic_id, partitions=[])
@@ -213,7 +233,7 @@ class ReplicaFetcher:
             topic.partitions.append(
                 FetchPartition(
                     partition=topic_partition.partition,
-                    current_leader_epoch=partition.leader_epoch,
+                    current_leader_epoch=self._named_epoch(state),
                     fetch_offset=log.log_end_offset,
                     last_fetched_epoch=NO_EPOCH if epoch is None else epoch,
                     log_start_offset=log.log_start_offset,
@@ -223,6 +243,9 @@ class ReplicaFetcher:
             self._in_session[topic_partition] = partition.topic_id
         self._changed = {}
         return list(topics.values())
+
+    def _named_epoch(self, state: _FetchState) -> int:
+        return state.partition.leader_epoch if self._host.follower_versions.names_leader_epochs else NO_EPOCH
 
     def _forgotten_topics(self) -> list[ForgottenTopic]:
         topics: dict[str, ForgottenTopic] = {}
@@ -312,9 +335,13 @@ class ReplicaFetcher:
     def _delay(self, topic_partition: TopicPartition, state: _FetchState) -> None:
         def again() -> None:
             state.delay = None
-            if self._states.get(topic_partition) is state:
-                self._changed[topic_partition] = None
-                self._send()
+            if self._states.get(topic_partition) is not state:
+                return
+            if not state.truncated:
+                self._truncate_first(topic_partition, state)
+                return
+            self._changed[topic_partition] = None
+            self._send()
 
         state.delay = self._host.reactor.callLater(self._host.config.replica_fetch_backoff_ms / 1000, again)
 
@@ -328,22 +355,26 @@ class ReplicaFetcher:
     def _list_offset(self, topic_partition: TopicPartition, state: _FetchState, timestamp: int) -> None:
         asked = ListOffsetsPartition(
             partition_index=topic_partition.partition,
-            current_leader_epoch=state.leader_epoch,
+            current_leader_epoch=self._named_epoch(state),
             timestamp=timestamp,
+            max_num_offsets=1,
         )
         request = ListOffsetsRequest(
             replica_id=self._host.broker_id,
             topics=[ListOffsetsTopic(name=topic_partition.topic, partitions=[asked])],
         )
-        answer: Deferred[ListOffsetsResponse] = self._host.links.send(self._host.broker_id, self.leader_id, request)
+        host = self._host
+        answer: Deferred[ListOffsetsResponse] = host.links.send(
+            host.broker_id, self.leader_id, request, version=host.follower_versions.list_offsets
+        )
         answer.addCallbacks(
             self._offset_listed,
-            self._offset_not_listed,
+            self._not_told,
             callbackArgs=(topic_partition, state, timestamp),
             errbackArgs=(topic_partition, state),
         )
 
-    def _offset_not_listed(self, failure: Failure, topic_partition: TopicPartition, state: _FetchState) -> None:
+    def _not_told(self, failure: Failure, topic_partition: TopicPartition, state: _FetchState) -> None:
         failure.trap(LinkFailure)
         state.resetting = False
         if self._states.get(topic_partition) is state:
@@ -360,16 +391,72 @@ class ReplicaFetcher:
             state.resetting = False
             self._delay(topic_partition, state)
             return
-        if timestamp == LATEST_TIMESTAMP and answer.offset >= log.log_end_offset:
+        # v0 has a list of offsets.
+        offset = answer.old_style_offsets[0] if answer.old_style_offsets else answer.offset
+        if timestamp == LATEST_TIMESTAMP and offset >= log.log_end_offset:
             self._list_offset(topic_partition, state, EARLIEST_TIMESTAMP)
             return
         state.resetting = False
         if timestamp == LATEST_TIMESTAMP:
-            state.partition.truncate_to(answer.offset, f"the leader's log ends at {answer.offset}")
-        elif answer.offset > log.log_end_offset:
-            state.partition.truncate_fully_and_start_at(answer.offset, f"the leader's log starts at {answer.offset}")
+            state.partition.truncate_to(offset, f"the leader's log ends at {offset}")
+        elif offset > log.log_end_offset:
+            state.partition.truncate_fully_and_start_at(offset, f"the leader's log starts at {offset}")
         self._changed[topic_partition] = None
         self._send()
+
+    # Where the logs part, before Fetch v12 could tell ----------------------------------------------------------
+
+    def _truncate_first(self, topic_partition: TopicPartition, state: _FetchState) -> None:
+        """Ask the leader where the newest epoch of this log ends there. Mirrors AbstractFetcherThread.maybeTruncate."""
+        host, partition = self._host, state.partition
+        version = host.follower_versions.offset_for_leader_epoch
+        epoch = partition.log.epochs.latest_epoch
+        if version is None or epoch is None:
+            high_watermark = partition.log.high_watermark
+            partition.truncate_to(high_watermark, f"the high watermark is {high_watermark}")
+            self._truncated(topic_partition, state)
+            return
+        state.resetting = True
+        asked = OffsetForLeaderPartition(
+            partition=topic_partition.partition,
+            current_leader_epoch=self._named_epoch(state),
+            leader_epoch=epoch,
+        )
+        request = OffsetForLeaderEpochRequest(
+            replica_id=host.broker_id,
+            topics=[OffsetForLeaderTopic(topic=topic_partition.topic, partitions=[asked])],
+        )
+        answer: Deferred[OffsetForLeaderEpochResponse] = host.links.send(
+            host.broker_id, self.leader_id, request, version=version
+        )
+        answer.addCallbacks(
+            self._epoch_end_told,
+            self._not_told,
+            callbackArgs=(topic_partition, state),
+            errbackArgs=(topic_partition, state),
+        )
+
+    def _epoch_end_told(
+        self, response: OffsetForLeaderEpochResponse, topic_partition: TopicPartition, state: _FetchState
+    ) -> None:
+        if self._states.get(topic_partition) is not state or self._stopped:
+            return
+        end = response.topics[0].partitions[0]
+        state.resetting = False
+        if end.error_code:
+            self._partition_error(topic_partition, state, ErrorCode(end.error_code))
+            return
+        found = offset_truncation_state(state.partition.log, end.leader_epoch, end.end_offset)
+        state.partition.truncate_to(found.offset, f"epoch {end.leader_epoch} ends at {end.end_offset}")
+        if found.completed:
+            self._truncated(topic_partition, state)
+        else:
+            self._truncate_first(topic_partition, state)
+
+    def _truncated(self, topic_partition: TopicPartition, state: _FetchState) -> None:
+        state.truncated = True
+        self._changed[topic_partition] = None
+        self._schedule(0)
 
 
 def _batches(data: PartitionData) -> list[StoredBatch]:

@@ -15,6 +15,7 @@ from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, delete_on_leader
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
+from broker_sim.replication.follower_versions import follower_versions
 from broker_sim.replication.offset_queries import last_offset_for_leader_epoch, list_offset
 from broker_sim.replication.purgatory import ExpirationQueue
 from broker_sim.replication.replica_roles import ReplicaRoles
@@ -93,6 +94,7 @@ class ReplicaManager:
         self.alter_partition = alter_partition
         self.replica_lag_time_max_ms = config.replica_lag_time_max_ms
         self.replica_selector = replica_selector(config)
+        self.follower_versions = follower_versions(config.release)
         self.now_ms = clock.now_ms
         self.partitions: dict[TopicPartition, Partition] = {}
         self.topic_stats = BrokerTopicStats()
@@ -312,7 +314,13 @@ class ReplicaManager:
         at_least_one = not params.hard_max_bytes
         results = []
         for fetch in partitions:
-            result = self._read(params, fetch, min(left, fetch.max_bytes), at_least_one, update_follower)
+            result = self.read_partition(
+                params,
+                fetch,
+                max_bytes=min(left, fetch.max_bytes),
+                at_least_one=at_least_one,
+                update_follower=update_follower,
+            )
             size = result.size_in_bytes
             if size:
                 at_least_one = False
@@ -320,14 +328,10 @@ class ReplicaManager:
             results.append(result)
         return results
 
-    def _read(
-        self,
-        params: FetchParams,
-        fetch: PartitionFetch,
-        max_bytes: int,
-        at_least_one: bool,  # noqa: FBT001
-        update_follower: bool,  # noqa: FBT001
+    def read_partition(
+        self, params: FetchParams, fetch: PartitionFetch, *, max_bytes: int, at_least_one: bool, update_follower: bool
     ) -> PartitionFetchResult:
+        """Read one partition, for clients and followers alike; `update_follower` notes how far a follower is."""
         topic_partition = fetch.topic_partition
         partition = self.get_partition(topic_partition, fetch.topic_id)
         if isinstance(partition, ErrorCode):

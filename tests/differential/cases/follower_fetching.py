@@ -69,7 +69,7 @@ def every_version_from_every_rack(probe: Probe) -> None:
     topic, topic_id = _filled(probe)
     for version in range(4, 17):
         for rack in ("", "a", "b", "c", "d"):
-            named = dict(topic_id=topic_id) if version >= 13 else {}
+            named = {"topic_id": topic_id} if version >= 13 else {}
             _ask(probe, _by(fetch(topic, wanted(), **named), rack), version, note=rack)
 
 
@@ -162,7 +162,7 @@ def followers_serve_consumers(probe: Probe) -> None:
     for broker in (2, 3):
         connection = probe.connect(broker)
         for version in range(4, 17):
-            named = dict(topic_id=topic_id) if version >= 13 else {}
+            named = {"topic_id": topic_id} if version >= 13 else {}
             request = fetch(topic, wanted(), **named)
             probe.ask(request, version, on=connection, note=f"broker {broker}", only=_without_endpoints)
 
