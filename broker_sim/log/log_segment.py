@@ -64,11 +64,15 @@ class LogSegment:
         self.modified_ms = created_ms
         self.producer_snapshot = producer_snapshot or _NO_PRODUCERS
         self._roll_jitter_ms = roll_jitter_ms
+        self.configure(config)
+        self._clear()
+
+    def configure(self, config: TopicConfig) -> None:
+        """Index from now on as the configuration says."""
         self._index_interval_bytes = config.index_interval_bytes
         self._index_entries_max = config.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES
         # The time index keeps its last entry for the moment when the segment is closed.
         self._time_entries_max = config.segment_index_bytes // TIME_INDEX_ENTRY_BYTES - 1
-        self._clear()
 
     def _clear(self) -> None:
         self.batches: list[StoredBatch] = []

@@ -33,11 +33,12 @@ from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.log.producer_state import ProducerStateEntry
 
 __all__ = [
     "AppendOrigin",
@@ -121,6 +122,10 @@ class ReplicaLog:
             now_ms=now_ms,
         )
         self._segments = [self._new_segment(0, now_ms)]
+
+    def set_config(self, config: TopicConfig) -> None:
+        """The topic's configuration is this one from now on."""
+        self.config = config
 
     @property
     def last_stable_offset(self) -> int:
@@ -250,12 +255,19 @@ class ReplicaLog:
     def _new_segment(self, base_offset: int, now_ms: int) -> LogSegment:
         config = self.config
         jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
-        return LogSegment(
+        return self._make_segment(
             base_offset,
             now_ms,
-            config,
             roll_jitter_ms=self._random.randrange(jitter_ms) if jitter_ms and self._random is not None else 0,
             producer_snapshot=self.producers.snapshot(),
+        )
+
+    def _make_segment(
+        self, base_offset: int, now_ms: int, *, roll_jitter_ms: int, producer_snapshot: Mapping[int, ProducerStateEntry]
+    ) -> LogSegment:
+        """An empty segment; a log that has files makes one that has too."""
+        return LogSegment(
+            base_offset, now_ms, self.config, roll_jitter_ms=roll_jitter_ms, producer_snapshot=producer_snapshot
         )
 
     def roll(self, base_offset: int, now_ms: int) -> LogSegment:

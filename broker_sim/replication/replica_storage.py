@@ -1,11 +1,15 @@
-"""A broker's disk: the logs of its replicas, which outlive every death of its process. Mirrors LogManager."""
+"""A broker's logs, in memory, which outlive every death of its process. Mirrors LogManager.
+
+`broker_sim.log.files.file_storage` keeps them on a disk instead.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.log.log_directories import LogDirectories
+from broker_sim.errors import BrokerSimError
+from broker_sim.log.log_directories import LogDirectories, LogDirectoryOffline
 from broker_sim.log.replica_log import ReplicaLog
 
 if TYPE_CHECKING:
@@ -26,16 +30,50 @@ class ReplicaStorage:
         self._broker_config = config
         self._random = random
         self.directories = LogDirectories(config)
+        self.directory_failed: Callable[[str], None] = _nobody_knows
+        """Called with the name of a directory when it goes offline."""
         self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
         self.compacted_log_appeared: Callable[[], None] = _nobody
         """Called when a configuration with compaction is looked up: the log cleaner has work from now on."""
         self._listeners: list[ConfigListener] = []
+        self._mended: dict[str, None] = {}
+
+    # Life ----------------------------------------------------------------------------------------------------
+
+    def open(self, now_ms: int) -> None:  # noqa: ARG002 - files have times
+        """The broker's process starts: directories that were mended are there again."""
+        for name in self._mended:
+            self.directories.offline.pop(name, None)
+        self._mended.clear()
+
+    def close(self, now_ms: int, *, clean_epoch: int | None) -> None:
+        """The process ends: in order, as the run with that broker epoch, or (None) at once."""
+
+    def lose_power(self, random: Random) -> None:  # noqa: ARG002 - which decides what is lost
+        """What was not durable is lost; only a storage with a disk has something that is not."""
+        msg = "the logs are in memory, which has no power to lose: give the cluster a data_dir"
+        raise BrokerSimError(msg)
+
+    def fail_directory(self, name: str) -> None:
+        """The directory is offline from now on; the broker hears of it."""
+        if name not in self.directories.offline:
+            self.directories.offline[name] = None
+            self.directory_failed(name)
+
+    def mend_directory(self, name: str) -> None:
+        """The next start of the broker finds the directory sound."""
+        self._mended[name] = None
+
+    # Logs ----------------------------------------------------------------------------------------------------
 
     @property
     def logs(self) -> dict[TopicPartition, ReplicaLog]:
-        """All logs."""
-        return {topic_partition: log for topic_partition, (_, log) in self._logs.items()}
+        """All logs that can be used."""
+        logs = {topic_partition: log for topic_partition, (_, log) in self._logs.items()}
+        if self.directories.offline:
+            return {each: log for each, log in logs.items() if not self.directories.is_offline(each)}
+        return logs
 
     def topic_config(self, overrides: Mapping[str, str]) -> TopicConfig:
         """The topic's configuration on this broker; topics with the same overrides share it."""
@@ -66,7 +104,8 @@ class ReplicaStorage:
             self._set_config(topic_partition, log, self.topic_config(log.config.overrides))
 
     def _set_config(self, topic_partition: TopicPartition, log: ReplicaLog, config: TopicConfig) -> None:
-        old, log.config = log.config, config
+        old = log.config
+        log.set_config(config)
         if old.values != config.values:
             for listener in self._listeners:
                 listener(topic_partition, old, config)
@@ -79,13 +118,33 @@ class ReplicaStorage:
     def get_or_create(
         self, topic_partition: TopicPartition, topic_id: bytes, overrides: Mapping[str, str], now_ms: int
     ) -> ReplicaLog:
-        """The partition's log with the topic's current configuration; empty when it is new."""
+        """The partition's log with the topic's current configuration; empty when it is new.
+
+        Raises LogDirectoryOffline where the log is in a directory that has failed.
+        """
         config = self.topic_config(overrides)
         found = self._logs.get(topic_partition)
         if found is not None and found[0] == topic_id:
-            found[1].config = config
+            if self.directories.is_offline(topic_partition):
+                raise LogDirectoryOffline(topic_partition)
+            found[1].set_config(config)
             return found[1]
-        log = ReplicaLog(
+        if found is not None:
+            self.delete(topic_partition)
+        directory = self.directories.place(topic_partition)
+        log = self._new_log(topic_partition, topic_id, config, directory, now_ms)
+        self._logs[topic_partition] = (topic_id, log)
+        return log
+
+    def _new_log(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,  # noqa: ARG002 - files have it
+        config: TopicConfig,
+        directory: str,  # noqa: ARG002 - so do they
+        now_ms: int,
+    ) -> ReplicaLog:
+        return ReplicaLog(
             topic=topic_partition.topic,
             partition=topic_partition.partition,
             config=config,
@@ -93,9 +152,6 @@ class ReplicaStorage:
             now_ms=now_ms,
             random=self._random,
         )
-        self._logs[topic_partition] = (topic_id, log)
-        self.directories.place(topic_partition)
-        return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Remove the log, if there is one."""
@@ -104,4 +160,8 @@ class ReplicaStorage:
 
 
 def _nobody() -> None:
+    """Nobody is interested."""
+
+
+def _nobody_knows(_: str) -> None:
     """Nobody is interested."""

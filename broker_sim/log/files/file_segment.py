@@ -1,0 +1,196 @@
+"""One segment of a log with its files: `.log`, `.index`, `.timeindex`. Mirrors LogSegment.
+
+The batches stay in memory too, and are read from there: memory takes the place of the page cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.log.files.index_entries import (
+    OFFSET_ENTRY,
+    TIME_ENTRY,
+    index_batches,
+    offset_index_to_bytes,
+    parse_offset_index,
+    parse_time_index,
+    time_index_to_bytes,
+)
+from broker_sim.log.log_segment import LogSegment
+from broker_sim.log.stored_batch import NO_TIMESTAMP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.log.producer_state import ProducerStateEntry
+    from broker_sim.log.stored_batch import StoredBatch
+    from sim_runtime.disk import Disk
+
+LOG_SUFFIX: Final = ".log"
+INDEX_SUFFIX: Final = ".index"
+TIME_INDEX_SUFFIX: Final = ".timeindex"
+SNAPSHOT_SUFFIX: Final = ".snapshot"
+DELETED_SUFFIX: Final = ".deleted"
+CLEANED_SUFFIX: Final = ".cleaned"
+SWAP_SUFFIX: Final = ".swap"
+SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
+
+
+def segment_file(directory: str, base_offset: int, suffix: str) -> str:
+    """The path of one of a segment's files."""
+    return f"{directory}/{base_offset:020d}{suffix}"
+
+
+class FileLogSegment(LogSegment):
+    """A segment whose every append goes to its files first."""
+
+    __slots__ = ("_directory", "_disk", "_index_file", "_log_file", "_replaying", "_time_index_file", "_timestamp_at")
+
+    def __init__(
+        self,
+        base_offset: int,
+        created_ms: int,
+        config: TopicConfig,
+        *,
+        disk: Disk,
+        directory: str,
+        state_suffix: str = "",
+        roll_jitter_ms: int = 0,
+        producer_snapshot: Mapping[int, ProducerStateEntry] | None = None,
+    ) -> None:
+        """Open the files, which are made when they are not there; `state_suffix` is `.cleaned` for a compacted one."""
+        self._disk = disk
+        self._directory = directory
+        self._replaying = False
+        super().__init__(
+            base_offset, created_ms, config, roll_jitter_ms=roll_jitter_ms, producer_snapshot=producer_snapshot
+        )
+        self._open(state_suffix)
+
+    def _open(self, state_suffix: str) -> None:
+        self._log_file, self._index_file, self._time_index_file = (
+            self._disk.open(segment_file(self._directory, self.base_offset, suffix + state_suffix))
+            for suffix in SEGMENT_SUFFIXES
+        )
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._timestamp_at = self.base_offset
+
+    def append(self, batch: StoredBatch) -> None:
+        """Add a batch at the end of file and memory."""
+        if not self._replaying:
+            self._log_file.append(batch.data)
+        if batch.max_timestamp > self.max_timestamp:
+            self._timestamp_at = batch.last_offset
+        super().append(batch)
+
+    def _index(self) -> None:
+        times = self._time_entries
+        super()._index()
+        if self._replaying:
+            return
+        self._index_file.append(OFFSET_ENTRY.pack(self.last_offsets[-1] - self.base_offset, self.size))
+        if self._time_entries != times:
+            self._time_index_file.append(TIME_ENTRY.pack(self.max_timestamp, self._timestamp_at - self.base_offset))
+
+    def truncate_to(self, offset: int) -> list[StoredBatch]:
+        """Remove the batches that end at or after an offset, from the indexes too, and answer them."""
+        self._replaying = True
+        try:
+            removed = super().truncate_to(offset)
+        finally:
+            self._replaying = False
+        if removed:
+            self._log_file.truncate(self.size)
+            relative_offset = offset - self.base_offset
+            index = self._disk.read(self._path(INDEX_SUFFIX))
+            kept = sum(entry[0] < relative_offset for entry in OFFSET_ENTRY.iter_unpack(index))
+            self._index_file.truncate(kept * OFFSET_ENTRY.size)
+            times = self._disk.read(self._path(TIME_INDEX_SUFFIX))
+            kept_times = sum(entry[1] < relative_offset for entry in TIME_ENTRY.iter_unpack(times))
+            self._time_index_file.truncate(kept_times * TIME_ENTRY.size)
+            self._adopt_counts(kept, kept_times, times)
+        return removed
+
+    # Starting again ------------------------------------------------------------------------------------------
+
+    def restore(self, batches: Iterable[StoredBatch], *, rebuild_indexes: bool) -> None:
+        """Hold what the log file holds. Indexes that are asked for, missing or wrong are made anew."""
+        self._replaying = True
+        self.extend(batches)
+        self._replaying = False
+        if self._log_file.size > self.size:
+            self._log_file.truncate(self.size)
+        if rebuild_indexes or not self._adopt_indexes():
+            self._rebuild_indexes()
+
+    def _adopt_indexes(self) -> bool:
+        offsets = parse_offset_index(self._disk.read(self._path(INDEX_SUFFIX)), self.size)
+        data = self._disk.read(self._path(TIME_INDEX_SUFFIX))
+        times = parse_time_index(data)
+        if offsets is None or times is None or (self.size and not data and self.max_timestamp >= 0):
+            return False
+        self._adopt_counts(len(offsets), len(times), data)
+        return True
+
+    def _adopt_counts(self, entries: int, time_entries: int, times: bytes) -> None:
+        self._index_entries = entries
+        self._time_entries = time_entries
+        last = TIME_ENTRY.unpack_from(times, (time_entries - 1) * TIME_ENTRY.size) if time_entries else (NO_TIMESTAMP,)
+        self._last_indexed_timestamp = int(last[0])
+        self._index_at = self.size + self._index_interval_bytes
+        self._see_whether_indexes_are_full()
+
+    def _rebuild_indexes(self) -> None:
+        offsets, times = index_batches(self.batches, self.base_offset, self._index_interval_bytes)
+        self._index_file.truncate(0)
+        self._index_file.append(offset_index_to_bytes(offsets))
+        data = time_index_to_bytes(times)
+        self._time_index_file.truncate(0)
+        self._time_index_file.append(data)
+        self._adopt_counts(len(offsets), len(times), data)
+        self.become_inactive()
+
+    # Ending --------------------------------------------------------------------------------------------------
+
+    def become_inactive(self) -> None:
+        """The time index gets its last entry: the largest timestamp. Mirrors onBecomeInactiveSegment."""
+        if self.max_timestamp > self._last_indexed_timestamp:
+            self._time_index_file.append(TIME_ENTRY.pack(self.max_timestamp, self._timestamp_at - self.base_offset))
+            self._time_entries += 1
+            self._last_indexed_timestamp = self.max_timestamp
+
+    def flush(self) -> None:
+        """Make everything durable."""
+        for file in (self._log_file, self._index_file, self._time_index_file):
+            file.sync()
+
+    def release(self) -> None:
+        """Give the files back as they are."""
+        for file in (self._log_file, self._index_file, self._time_index_file):
+            file.close()
+
+    def change_suffix(self, old: str, new: str) -> None:
+        """Rename every file that there is; nobody writes to them until they are opened again."""
+        self.release()
+        for suffix in SEGMENT_SUFFIXES:
+            if self._disk.is_file(self._path(suffix + old)):
+                self._disk.rename(self._path(suffix + old), self._path(suffix + new))
+        if not new:
+            self._open("")
+
+    def _path(self, suffix: str) -> str:
+        return segment_file(self._directory, self.base_offset, suffix)
+
+    def moved(self, directory: str) -> None:
+        """The log's directory has another name."""
+        self._directory = directory
+        self._open("")
+
+    def remove_later(self, suffix: str, remove_later: Callable[[str], None]) -> None:
+        """Hand over every file that has a suffix which says so."""
+        for each in SEGMENT_SUFFIXES:
+            if self._disk.is_file(self._path(each + suffix)):
+                remove_later(self._path(each + suffix))

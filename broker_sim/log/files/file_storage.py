@@ -1,0 +1,351 @@
+"""A broker's logs on a disk, in one or several log directories. Mirrors LogManager.
+
+A start reads everything back, and recovers what the last run has not flushed if it did not end in order. While the
+broker runs, checkpoints are written every so often, and records are made durable as the flush settings say; without
+any, when a segment is full and at an orderly stop, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from twisted.logger import Logger
+
+from broker_sim.log.files.checkpoint_files import (
+    CLEANER_FILE,
+    LOG_START_FILE,
+    RECOVERY_POINT_FILE,
+    REPLICATION_FILE,
+)
+from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
+from broker_sim.log.files.file_log import FileReplicaLog
+from broker_sim.log.files.log_directory import LogDirectory
+from broker_sim.log.files.log_loader import LogToLoad, load_log
+from broker_sim.log.files.property_files import PARTITION_METADATA_FILE, read_partition_metadata
+from broker_sim.log.log_directories import LogDirectoryOffline
+from broker_sim.replication.replica_storage import ReplicaStorage
+from broker_sim.topic_partition import TopicPartition
+from sim_runtime.repeating_call import RepeatingCall
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.log.replica_log import ReplicaLog
+    from sim_runtime.disk import Disk
+    from sim_runtime.interfaces import IReactor
+
+_log = Logger()
+
+METADATA_LOG: Final = TopicPartition("__cluster_metadata", 0)
+DELETE_SUFFIX: Final = "-delete"
+FUTURE_SUFFIX: Final = "-future"
+FOREVER_MS: Final = 2**63 - 1
+UUID_BYTES: Final = 16
+
+
+class FileStorage(ReplicaStorage):
+    """`now_ms` is the broker's clock; `random` draws ids of directories and the jitter of rolls."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        disk: Disk,
+        reactor: IReactor,
+        cluster_id: str,
+        broker_id: int,
+        now_ms: Callable[[], int],
+        random: Random,
+    ) -> None:
+        super().__init__(config, random=random)
+        self.disk = disk
+        self._reactor = reactor
+        self._cluster_id = cluster_id
+        self._broker_id = broker_id
+        self._now_ms = now_ms
+        self._ids = random
+        self._on_disk: dict[str, LogDirectory] = {}
+        self._failed_by_hand: dict[str, None] = {}
+        self._removals: dict[IDelayedCall, str] = {}
+        self._tasks: list[RepeatingCall] = []
+        self._failures: list[IDelayedCall] = []
+
+    @property
+    def directory_ids(self) -> dict[str, bytes]:
+        """The id of each directory that is online."""
+        return {name: each.directory_id for name, each in self._on_disk.items() if not each.offline}
+
+    # Life ----------------------------------------------------------------------------------------------------
+
+    def open(self, now_ms: int) -> None:
+        """Lock and read every directory; one that cannot be read is offline. Raises ForeignDirectory, CorruptFile."""
+        self._logs.clear()
+        known = {name: self.directories.replicas_in(name) for name in self.directories.names}
+        self.directories.offline.clear()
+        for name in self._mended:
+            self._failed_by_hand.pop(name, None)
+        self._mended.clear()
+        try:
+            for name in self.directories.names:
+                directory = self._on_disk[name] = LogDirectory(name, disk=self.disk, on_failure=self._went_offline)
+                try:
+                    self._open(directory, now_ms)
+                except OSError as error:
+                    _log.error("log directory {path} cannot be used: {error}", path=name, error=error)
+                    directory.offline = True
+                    directory.unlock()
+                    self.directories.offline[name] = None
+                else:
+                    for topic_partition in known[name]:
+                        if topic_partition not in self._logs:
+                            self.directories.remove(topic_partition)
+        except (ForeignDirectory, CorruptFile):
+            for directory in self._on_disk.values():
+                directory.unlock()
+            raise
+        self._start_tasks()
+
+    def _open(self, directory: LogDirectory, now_ms: int) -> None:
+        if directory.path in self._failed_by_hand:
+            raise OSError("it was made to fail")
+        directory.open(cluster_id=self._cluster_id, broker_id=self._broker_id, random=self._ids)
+        recovery_points = directory.read_checkpoint(RECOVERY_POINT_FILE)
+        log_starts = directory.read_checkpoint(LOG_START_FILE)
+        high_watermarks = directory.read_checkpoint(REPLICATION_FILE)
+        cleaned = directory.read_checkpoint(CLEANER_FILE)
+        for name in self.disk.list_directory(directory.path):
+            path = f"{directory.path}/{name}"
+            if not self.disk.is_directory(path):
+                continue
+            if name.endswith((DELETE_SUFFIX, FUTURE_SUFFIX)):
+                self.disk.remove(path)
+                continue
+            topic_partition = _topic_partition(name)
+            if topic_partition is None or topic_partition == METADATA_LOG:
+                continue
+            topic_id = read_partition_metadata(self.disk, f"{path}/{PARTITION_METADATA_FILE}")
+            if topic_id is None:
+                raise CorruptFile(f"{path}/{PARTITION_METADATA_FILE}", 0, "there is no such file")
+            if topic_partition in self._logs:
+                raise CorruptFile(path, 0, f"{self.directories.of(topic_partition)} has a log of {topic_partition} too")
+            log = load_log(
+                LogToLoad(
+                    topic_partition=topic_partition,
+                    topic_id=topic_id,
+                    path=path,
+                    recovery_point=recovery_points.get(topic_partition, 0),
+                    log_start_offset=log_starts.get(topic_partition, 0),
+                    clean=directory.was_clean,
+                ),
+                directory=directory,
+                config=self.topic_config({}),
+                broker_config=self._broker_config,
+                now_ms=now_ms,
+                random=self._random,
+                remove_later=self._remove_later,
+            )
+            log.high_watermark = min(
+                max(high_watermarks.get(topic_partition, 0), log.log_start_offset), log.log_end_offset
+            )
+            log.first_dirty_offset = cleaned.get(topic_partition)
+            self._logs[topic_partition] = (topic_id, log)
+            self.directories.put(topic_partition, directory.path)
+
+    def close(self, now_ms: int, *, clean_epoch: int | None) -> None:
+        """Flush and say so, or (None) leave everything as it is: the page cache outlives the process."""
+        for task in self._tasks:
+            task.stop()
+        self._tasks.clear()
+        for call in (*self._removals, *self._failures):
+            if call.active():
+                call.cancel()
+        self._failures.clear()
+        if clean_epoch is not None:
+            for log in self._file_logs():
+                if not log.directory.offline:
+                    log.close(now_ms)
+            for path in self._removals.values():
+                self._remove(path)
+            self.checkpoint()
+            for directory in self._on_disk.values():
+                directory.note_clean_shutdown(clean_epoch)
+        self._removals.clear()
+        for log in self._file_logs():
+            log.release()
+        for directory in self._on_disk.values():
+            directory.unlock()
+
+    def lose_power(self, random: Random) -> None:
+        """The machine is gone, and all that was not durable; what the disk kept is seen at the next start."""
+        for name in self.directories.names:
+            self.disk.lose_power(name, random)
+        self._logs.clear()
+
+    # Checkpoints and flushes -----------------------------------------------------------------------------------
+
+    def _start_tasks(self) -> None:
+        for name, task in (
+            ("replica.high.watermark.checkpoint.interval.ms", self.checkpoint_high_watermarks),
+            ("log.flush.offset.checkpoint.interval.ms", self.checkpoint_recovery_points),
+            ("log.flush.start.offset.checkpoint.interval.ms", self.checkpoint_log_starts),
+            ("log.flush.scheduler.interval.ms", self.flush_dirty_logs),
+        ):
+            interval_ms = self._broker_config[name]
+            assert isinstance(interval_ms, int)
+            if 0 < interval_ms < FOREVER_MS:
+                self._tasks.append(RepeatingCall(self._reactor, interval_ms, task))
+                self._tasks[-1].start()
+
+    def _file_logs(self) -> list[FileReplicaLog]:
+        return [cast("FileReplicaLog", log) for _, log in self._logs.values()]
+
+    def checkpoint(self) -> None:
+        """Write all checkpoints."""
+        self.checkpoint_recovery_points()
+        self.checkpoint_log_starts()
+        self.checkpoint_high_watermarks()
+
+    def checkpoint_high_watermarks(self) -> None:
+        """`replication-offset-checkpoint`: where a restarted broker takes its high watermarks from."""
+        self._checkpoint(REPLICATION_FILE, lambda log: log.high_watermark)
+
+    def checkpoint_recovery_points(self) -> None:
+        """`recovery-point-offset-checkpoint`: what recovery need not look at. The cleaner's checkpoint goes with it."""
+        self._checkpoint(RECOVERY_POINT_FILE, lambda log: log.recovery_point)
+        self._checkpoint(CLEANER_FILE, lambda log: log.first_dirty_offset)
+
+    def checkpoint_log_starts(self) -> None:
+        """`log-start-offset-checkpoint`: of the logs whose start is within a segment."""
+        self._checkpoint(
+            LOG_START_FILE,
+            lambda log: log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None,
+        )
+
+    def _checkpoint(self, name: str, offset_of: Callable[[FileReplicaLog], int | None]) -> None:
+        for directory in self._on_disk.values():
+            offsets = {
+                log.topic_partition: offset
+                for log in self._file_logs()
+                if log.directory is directory and (offset := offset_of(log)) is not None
+            }
+            directory.write_checkpoint(name, offsets)
+
+    def flush_dirty_logs(self) -> None:
+        """Make durable what has waited for its `flush.ms`. Mirrors LogManager.flushDirtyLogs."""
+        now_ms = self._now_ms()
+        for log in self._file_logs():
+            flush_ms = log.config.values["flush.ms"]
+            assert isinstance(flush_ms, int)
+            if not log.directory.offline and now_ms - log.last_flush_ms >= flush_ms:
+                log.flush(now_ms)
+
+    # Failures --------------------------------------------------------------------------------------------------
+
+    def fail_directory(self, name: str) -> None:
+        """The directory is offline from now on, and at the next start unless it is mended."""
+        self._failed_by_hand[name] = None
+        directory = self._on_disk.get(name)
+        if directory is not None:
+            directory.offline = True
+        super().fail_directory(name)
+
+    def _went_offline(self, directory: LogDirectory) -> None:
+        # As LogDirFailureHandler, a thread of its own: who has met the error is in the middle of something.
+        self._failures.append(self._reactor.callLater(0, self._tell, directory.path))
+
+    def _tell(self, name: str) -> None:
+        self._failures = [call for call in self._failures if call.active()]
+        super().fail_directory(name)
+
+    # Logs ------------------------------------------------------------------------------------------------------
+
+    def _new_log(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        config: TopicConfig,
+        directory: str,
+        now_ms: int,
+    ) -> ReplicaLog:
+        on_disk = self._on_disk[directory]
+        path = f"{directory}/{topic_partition}"
+        if not on_disk.offline:
+            try:
+                return self.new_log_in(on_disk, path, topic_partition, topic_id, config, now_ms)
+            except OSError as error:
+                on_disk.failed(error)
+        raise LogDirectoryOffline(topic_partition)
+
+    def new_log_in(
+        self,
+        directory: LogDirectory,
+        path: str,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        config: TopicConfig,
+        now_ms: int,
+    ) -> FileReplicaLog:
+        """An empty log at a path. Raises OSError."""
+        return FileReplicaLog(
+            topic=topic_partition.topic,
+            partition=topic_partition.partition,
+            topic_id=topic_id,
+            config=config,
+            broker_config=self._broker_config,
+            now_ms=now_ms,
+            random=self._random,
+            directory=directory,
+            path=path,
+            remove_later=self._remove_later,
+        )
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Rename the log's directory, and remove it a while later. Mirrors LogManager.asyncDelete."""
+        found = self._logs.get(topic_partition)
+        super().delete(topic_partition)
+        if found is not None:
+            self.discard(cast("FileReplicaLog", found[1]))
+
+    def discard(self, log: FileReplicaLog) -> None:
+        """A log is of no use any more."""
+        if log.directory.offline:
+            return
+        path = f"{log.directory.path}/{log.topic_partition}.{self._ids.randbytes(UUID_BYTES).hex()}{DELETE_SUFFIX}"
+        try:
+            log.rename(path)
+            log.release()
+        except OSError as error:
+            log.directory.failed(error)
+            return
+        self._remove_later(path)
+
+    def _remove_later(self, path: str) -> None:
+        delay_ms = self._broker_config["log.segment.delete.delay.ms"]
+        assert isinstance(delay_ms, int)
+
+        def due() -> None:
+            del self._removals[call]
+            self._remove(path)
+
+        call = self._reactor.callLater(delay_ms / 1000, due)
+        self._removals[call] = path
+
+    def _remove(self, path: str) -> None:
+        try:
+            if self.disk.is_file(path) or self.disk.is_directory(path):
+                self.disk.remove(path)
+        except OSError as error:
+            for directory in self._on_disk.values():
+                if path.startswith(f"{directory.path}/"):
+                    directory.failed(error)
+
+
+def _topic_partition(name: str) -> TopicPartition | None:
+    """The log that a directory's name stands for, None for any other directory."""
+    topic, dash, partition = name.rpartition("-")
+    return TopicPartition(topic, int(partition)) if dash and topic and partition.isdecimal() else None

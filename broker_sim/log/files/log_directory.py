@@ -1,0 +1,125 @@
+"""One of `log.dirs` on disk: whose it is, its lock, its checkpoints, and whether it has failed. Mirrors LogManager with
+LogDirFailureChannel.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from broker_sim.log.files.checkpoint_files import offsets_to_bytes, read_offsets
+from broker_sim.log.files.errors import ForeignDirectory
+from broker_sim.log.files.property_files import (
+    CLEAN_SHUTDOWN_FILE,
+    LOCK_FILE,
+    META_PROPERTIES_FILE,
+    MetaProperties,
+    clean_shutdown_to_bytes,
+    read_meta_properties,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from random import Random
+
+    from broker_sim.topic_partition import TopicPartition
+    from sim_runtime.disk import Disk, DiskLock
+
+_log = Logger()
+
+ID_BYTES: Final = 16
+
+
+class LogDirectory:
+    """`failed` is told of every error; from the first one on the directory is offline, and `on_failure` is told."""
+
+    def __init__(self, path: str, *, disk: Disk, on_failure: Callable[[LogDirectory], None]) -> None:
+        self.path = path
+        self.disk = disk
+        self.directory_id = bytes(ID_BYTES)
+        self.offline = False
+        self.was_clean = False
+        """Whether the last run has ended in order."""
+        self._on_failure = on_failure
+        self._lock: DiskLock | None = None
+        self._written: dict[str, bytes] = {}
+
+    def open(self, *, cluster_id: str, broker_id: int, random: Random) -> None:
+        """Lock the directory and see whose it is; one that is nobody's is formatted.
+
+        Raises ForeignDirectory, CorruptFile, OSError.
+        """
+        self.disk.make_directory(self.path)
+        try:
+            self._lock = self.disk.lock(f"{self.path}/{LOCK_FILE}")
+        except BlockingIOError:
+            raise ForeignDirectory(
+                f"{self.path}/{LOCK_FILE} is locked: another broker, of this process or another, uses the directory"
+            ) from None
+        try:
+            self._identify(cluster_id, broker_id, random)
+            clean_file = f"{self.path}/{CLEAN_SHUTDOWN_FILE}"
+            self.was_clean = self.disk.is_file(clean_file)
+            if self.was_clean:
+                self.disk.remove(clean_file)
+        except BaseException:
+            self.unlock()
+            raise
+
+    def _identify(self, cluster_id: str, broker_id: int, random: Random) -> None:
+        path = f"{self.path}/{META_PROPERTIES_FILE}"
+        known = read_meta_properties(self.disk, path)
+        if known is not None:
+            if known.cluster_id != cluster_id:
+                raise ForeignDirectory(
+                    f"{path}: cluster.id={known.cluster_id} is another cluster than this one, {cluster_id}"
+                )
+            if known.node_id != broker_id:
+                raise ForeignDirectory(f"{path}: node.id={known.node_id} is another broker than this one, {broker_id}")
+            if known.directory_id is not None:
+                self.directory_id = known.directory_id
+                return
+        self.directory_id = random.randbytes(ID_BYTES)
+        own = MetaProperties(cluster_id=cluster_id, node_id=broker_id, directory_id=self.directory_id)
+        self.disk.replace(path, own.to_bytes())
+
+    def failed(self, error: OSError) -> None:
+        """Something could not be read or written: the directory is of no use any more."""
+        if not self.offline:
+            _log.error("log directory {path} has failed: {error}", path=self.path, error=error)
+            self.offline = True
+            self._on_failure(self)
+
+    def read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        """The offsets of one checkpoint. Raises CorruptFile, OSError."""
+        return read_offsets(self.disk, f"{self.path}/{name}")
+
+    def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Keep these offsets; what is there already is not written again, but a directory that is gone is noticed."""
+        if self.offline:
+            return
+        data = offsets_to_bytes(offsets)
+        path = f"{self.path}/{name}"
+        try:
+            if self._written.get(name) != data:
+                self.disk.replace(path, data)
+                self._written[name] = data
+            else:
+                self.disk.size(path)
+        except OSError as error:
+            self.failed(error)
+
+    def note_clean_shutdown(self, broker_epoch: int) -> None:
+        """The last thing of an orderly stop: the next start need not look at what was flushed."""
+        if not self.offline:
+            try:
+                self.disk.replace(f"{self.path}/{CLEAN_SHUTDOWN_FILE}", clean_shutdown_to_bytes(broker_epoch))
+            except OSError as error:
+                self.failed(error)
+
+    def unlock(self) -> None:
+        """Let others have the directory."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()

@@ -1,0 +1,292 @@
+"""A log's files, read back at the start of a broker. Mirrors LogLoader with LogSegment.recover.
+
+After an orderly stop the files are believed. After any other end everything from the recovery point on is looked at
+batch by batch: at the first one that is not sound the log is cut, and indexes and producer states are made anew. What
+was durable before (below the recovery point) must be readable: CorruptFile says where it is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from broker_sim.log.files.checkpoint_files import LEADER_EPOCH_FILE, read_epochs
+from broker_sim.log.files.errors import CorruptFile
+from broker_sim.log.files.file_log import OFFSET_DIGITS, FileReplicaLog
+from broker_sim.log.files.file_segment import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    FileLogSegment,
+    segment_file,
+)
+from broker_sim.log.files.producer_snapshot_file import snapshot_from_bytes
+from broker_sim.log.leader_epoch_cache import LeaderEpochCache
+from broker_sim.log.stored_batch import StoredBatch
+from protocol_specs.errors import RecordBatchError
+from protocol_specs.records.batch_peek import check_batch, peek_header
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.log.files.log_directory import LogDirectory
+    from broker_sim.log.producer_state import ProducerStateEntry
+    from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.records.batch_peek import BatchHeader
+    from sim_runtime.disk import Disk
+
+_log = Logger()
+
+TEMPORARY_SUFFIX: Final = ".tmp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogToLoad:
+    """One log's directory, and what the checkpoints of its log directory say of it."""
+
+    topic_partition: TopicPartition
+    topic_id: bytes
+    path: str
+    recovery_point: int
+    log_start_offset: int
+    clean: bool
+    """Whether the last run has ended in order."""
+
+
+def load_log(
+    wanted: LogToLoad,
+    *,
+    directory: LogDirectory,
+    config: TopicConfig,
+    broker_config: BrokerConfig,
+    now_ms: int,
+    random: Random | None,
+    remove_later: Callable[[str], None],
+) -> FileReplicaLog:
+    """The log. Raises CorruptFile, OSError."""
+    log = FileReplicaLog(
+        topic=wanted.topic_partition.topic,
+        partition=wanted.topic_partition.partition,
+        topic_id=wanted.topic_id,
+        config=config,
+        broker_config=broker_config,
+        now_ms=now_ms,
+        random=random,
+        directory=directory,
+        path=wanted.path,
+        remove_later=remove_later,
+        restoring=True,
+    )
+    return _Loader(log, wanted, directory.disk, now_ms).load()
+
+
+class _Loader:
+    def __init__(self, log: FileReplicaLog, wanted: LogToLoad, disk: Disk, now_ms: int) -> None:
+        self._log = log
+        self._wanted = wanted
+        self._path = wanted.path
+        self._disk = disk
+        self._now_ms = now_ms
+        self._epochs = LeaderEpochCache()
+
+    def load(self) -> FileReplicaLog:
+        self._finish_what_was_begun()
+        epochs = read_epochs(self._disk, f"{self._path}/{LEADER_EPOCH_FILE}")
+        for epoch, start_offset in epochs:
+            self._epochs.assign(epoch, start_offset)
+        segments = self._load_segments()
+        log = self._log
+        first_offset = segments[0].base_offset if segments else self._wanted.log_start_offset
+        log.restore(
+            segments,
+            epochs=self._epochs.entries,
+            log_start_offset=max(first_offset, self._wanted.log_start_offset),
+            recovery_point=self._wanted.recovery_point,
+            now_ms=self._now_ms,
+        )
+        if log.log_end_offset < log.log_start_offset:
+            # What was deleted up to there is gone, and so is everything else: begin where the log is to begin.
+            log.truncate_fully_and_start_at(log.log_start_offset)
+        self._load_producers()
+        if self._epochs.entries != tuple(epochs) and log.epochs.entries == self._epochs.entries:
+            log.epochs.write()  # type: ignore[attr-defined]
+        return log
+
+    # Files ---------------------------------------------------------------------------------------------------
+
+    def _names(self, suffix: str) -> list[str]:
+        return [name for name in self._disk.list_directory(self._path) if name.endswith(suffix)]
+
+    def _finish_what_was_begun(self) -> None:
+        """Mirrors LogLoader.removeTempFilesAndCollectSwapFiles and what follows it."""
+        for suffix in (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX):
+            for name in self._names(suffix):
+                self._disk.remove(f"{self._path}/{name}")
+        for name in self._names(LOG_SUFFIX + SWAP_SUFFIX):
+            base_offset = int(name[:OFFSET_DIGITS])
+            batches, _ = _batches(self._disk.read(f"{self._path}/{name}"), f"{self._path}/{name}")
+            end = batches[-1].next_offset if batches else base_offset + 1
+            for source in self._base_offsets():
+                if base_offset <= source < end:
+                    self._remove_segment(source)
+            for suffix in SEGMENT_SUFFIXES:
+                swap = segment_file(self._path, base_offset, suffix + SWAP_SUFFIX)
+                if self._disk.is_file(swap):
+                    self._disk.rename(swap, segment_file(self._path, base_offset, suffix))
+        for name in self._names(SWAP_SUFFIX):
+            self._disk.remove(f"{self._path}/{name}")
+        known = self._base_offsets()
+        for suffix in (INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+            for name in self._names(suffix):
+                if int(name[:OFFSET_DIGITS]) not in known:
+                    self._disk.remove(f"{self._path}/{name}")
+
+    def _base_offsets(self) -> list[int]:
+        return [int(name[:OFFSET_DIGITS]) for name in self._names(LOG_SUFFIX)]
+
+    def _remove_segment(self, base_offset: int) -> None:
+        for suffix in SEGMENT_SUFFIXES:
+            path = segment_file(self._path, base_offset, suffix)
+            if self._disk.is_file(path):
+                self._disk.remove(path)
+
+    # Segments ------------------------------------------------------------------------------------------------
+
+    def _load_segments(self) -> list[FileLogSegment]:
+        base_offsets = self._base_offsets()
+        segments: list[FileLogSegment] = []
+        for index, base_offset in enumerate(base_offsets):
+            is_last = index + 1 == len(base_offsets)
+            recover = not self._wanted.clean and (is_last or base_offsets[index + 1] > self._wanted.recovery_point)
+            segment, sound = self._load_segment(base_offset, recover=recover)
+            segments.append(segment)
+            if not sound:
+                for later in base_offsets[index + 1 :]:
+                    _log.warn("{path}: segment {base} lies behind a cut and goes", path=self._path, base=later)
+                    self._remove_segment(later)
+                break
+        return segments
+
+    def _load_segment(self, base_offset: int, *, recover: bool) -> tuple[FileLogSegment, bool]:
+        """One segment, and whether all of it was sound."""
+        path = segment_file(self._path, base_offset, LOG_SUFFIX)
+        data = self._disk.read(path)
+        if recover:
+            batches, size = _sound_batches(data, base_offset)
+            for batch in batches:
+                newest = self._epochs.latest_epoch
+                if batch.leader_epoch >= 0 and (newest is None or batch.leader_epoch > newest):
+                    self._epochs.assign(batch.leader_epoch, batch.base_offset)
+            if size < len(data):
+                text = "{path}: cut at byte {size} of {length}: what follows was never flushed"
+                _log.warn(text, path=path, size=size, length=len(data))
+        else:
+            batches, size = _batches(data, path)
+        has_indexes = all(self._disk.is_file(segment_file(self._path, base_offset, s)) for s in SEGMENT_SUFFIXES)
+        segment = FileLogSegment(base_offset, self._now_ms, self._log.config, disk=self._disk, directory=self._path)
+        segment.restore(batches, rebuild_indexes=recover or not has_indexes)
+        return segment, size == len(data)
+
+    # Producers -----------------------------------------------------------------------------------------------
+
+    def _load_producers(self) -> None:
+        """The newest snapshot, and what came after it. Mirrors UnifiedLog.rebuildProducerState."""
+        log = self._log
+        snapshots = self._snapshots()
+        running: dict[int, ProducerStateEntry] = {}
+        for segment in log.segments:
+            found = snapshots.pop(segment.base_offset, None)
+            running = running if found is None else found
+            segment.producer_snapshot = running
+            newest = max((offset for offset in snapshots if segment.base_offset < offset), default=None)
+            is_last = segment is log.segments[-1]
+            if is_last and newest is not None:
+                running = snapshots[newest]
+            after = newest if is_last and newest is not None else segment.base_offset
+            log.producers.reload(running, [batch for batch in segment.batches if batch.base_offset >= after])
+            running = log.producers.snapshot()
+
+    def _snapshots(self) -> dict[int, dict[int, ProducerStateEntry]]:
+        found = {}
+        for name in self._names(SNAPSHOT_SUFFIX):
+            path = f"{self._path}/{name}"
+            offset = int(name[:OFFSET_DIGITS])
+            if offset > self._log.log_end_offset:
+                self._disk.remove(path)
+                continue
+            try:
+                producers = snapshot_from_bytes(self._disk.read(path), path)
+            except CorruptFile as error:
+                _log.warn("the snapshot is of no use: {error}", error=error)
+                self._disk.remove(path)
+                continue
+            idle_since_ms = self._now_ms - self._log.producers.expiration_ms
+            found[offset] = {key: each for key, each in producers.items() if each.last_timestamp > idle_since_ms}
+        return found
+
+
+def _batches(data: bytes, path: str) -> tuple[list[StoredBatch], int]:
+    """All batches of a file that is believed. Raises CorruptFile where it is not made of batches."""
+    batches: list[StoredBatch] = []
+    position = 0
+    while position < len(data):
+        try:
+            header = peek_header(data, position)
+        except RecordBatchError as error:
+            raise CorruptFile(path, position, str(error)) from error
+        end = position + header.size_in_bytes
+        if header.size_in_bytes <= 0 or end > len(data):
+            problem = f"a batch of {header.size_in_bytes} bytes at offset {header.base_offset}, "
+            raise CorruptFile(path, position, f"{problem}but {len(data) - position} bytes are left")
+        if batches and header.base_offset <= batches[-1].last_offset:
+            problem = f"a batch at offset {header.base_offset} after one that ends at {batches[-1].last_offset}"
+            raise CorruptFile(path, position, problem)
+        batches.append(_stored(header, data[position:end]))
+        position = end
+    return batches, position
+
+
+def _sound_batches(data: bytes, base_offset: int) -> tuple[list[StoredBatch], int]:
+    """The batches up to the first one that is not sound, and where that one begins."""
+    batches: list[StoredBatch] = []
+    position = 0
+    next_offset = base_offset
+    while position < len(data):
+        try:
+            header = check_batch(data, position)
+        except RecordBatchError:
+            break
+        if header.base_offset < next_offset or header.last_offset_delta < 0:
+            break
+        end = position + header.size_in_bytes
+        batches.append(_stored(header, data[position:end]))
+        position = end
+        next_offset = header.next_offset
+    return batches, position
+
+
+def _stored(header: BatchHeader, data: bytes) -> StoredBatch:
+    return StoredBatch(
+        data,
+        header.base_offset,
+        header.last_offset,
+        header.partition_leader_epoch,
+        header.max_timestamp,
+        len(data),
+        header.records_count,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.is_control,
+        header.is_transactional,
+    )

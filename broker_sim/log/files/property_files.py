@@ -1,0 +1,86 @@
+"""The small files that say whose a directory is. Mirrors MetaProperties, PartitionMetadataFile and
+CleanShutdownFileHandler.
+
+`meta.properties` names cluster, broker and directory; `partition.metadata` a log's topic id; `.kafka_cleanshutdown`
+is there from an orderly stop to the next start.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.log.files.errors import CorruptFile
+from protocol_specs import uuids
+
+if TYPE_CHECKING:
+    from sim_runtime.disk import Disk
+
+META_PROPERTIES_FILE: Final = "meta.properties"
+PARTITION_METADATA_FILE: Final = "partition.metadata"
+CLEAN_SHUTDOWN_FILE: Final = ".kafka_cleanshutdown"
+LOCK_FILE: Final = ".lock"
+UUID_TEXT_LENGTH: Final = 22
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaProperties:
+    """Version 1, the one of KRaft. `directory_id` is None in files older than KIP-858."""
+
+    cluster_id: str
+    node_id: int
+    directory_id: bytes | None
+
+    def to_bytes(self) -> bytes:
+        """The file."""
+        lines = [f"node.id={self.node_id}", "version=1", f"cluster.id={self.cluster_id}"]
+        if self.directory_id is not None:
+            lines.insert(1, f"directory.id={uuids.to_text(self.directory_id)}")
+        return "".join(f"{line}\n" for line in ("#", *lines)).encode()
+
+
+def read_meta_properties(disk: Disk, path: str) -> MetaProperties | None:
+    """The file, None where there is none. Raises CorruptFile."""
+    if not disk.is_file(path):
+        return None
+    values: dict[str, str] = {}
+    for line in disk.read(path).decode("utf-8", "replace").splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, _, value = line.partition("=")
+            values[name.strip()] = value.strip()
+    missing = [name for name in ("node.id", "cluster.id") if name not in values]
+    if missing or not values["node.id"].lstrip("-").isdecimal():
+        raise CorruptFile(path, 0, f"{missing[0]} is missing" if missing else "node.id is not a number")
+    directory_id = values.get("directory.id")
+    return MetaProperties(
+        cluster_id=values["cluster.id"],
+        node_id=int(values["node.id"]),
+        directory_id=None if directory_id is None else _uuid(path, 0, directory_id),
+    )
+
+
+def partition_metadata_to_bytes(topic_id: bytes) -> bytes:
+    """The file of one log."""
+    return f"version: 0\ntopic_id: {uuids.to_text(topic_id)}".encode()
+
+
+def read_partition_metadata(disk: Disk, path: str) -> bytes | None:
+    """The topic id of a log, None where the file is missing. Raises CorruptFile."""
+    if not disk.is_file(path):
+        return None
+    lines = disk.read(path).decode("utf-8", "replace").splitlines()
+    if len(lines) < 2 or lines[0] != "version: 0" or not lines[1].startswith("topic_id: "):
+        raise CorruptFile(path, 0, "expected 'version: 0' and 'topic_id: ...'")
+    return _uuid(path, len(lines[0]) + 1, lines[1].removeprefix("topic_id: "))
+
+
+def clean_shutdown_to_bytes(broker_epoch: int) -> bytes:
+    """The file of an orderly stop."""
+    return json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":")).encode()
+
+
+def _uuid(path: str, position: int, text: str) -> bytes:
+    if len(text) != UUID_TEXT_LENGTH or not text.replace("-", "a").replace("_", "a").isalnum() or not text.isascii():
+        raise CorruptFile(path, position, f"{text!r} is not an id")
+    return uuids.from_text(text)
