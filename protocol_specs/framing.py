@@ -33,7 +33,7 @@ M = TypeVar("M", bound="Message")
 class FrameReader:
     """Collects chunks and answers whole frames, without their size. `option` names the setting behind the limit."""
 
-    __slots__ = ("_chunks", "_dead", "_missing", "_unread", "limit_bytes", "option")
+    __slots__ = ("_chunks", "_missing", "_unread", "fault", "limit_bytes", "option")
 
     def __init__(self, *, limit_bytes: int, option: str) -> None:
         self.limit_bytes = limit_bytes
@@ -44,7 +44,8 @@ class FrameReader:
         """How many bytes that frame lacks; 0 when there is none."""
         self._unread = b""
         """What no frame can be made of yet: less than a size, or all that follows a size that is not believed."""
-        self._dead: FrameError | None = None
+        self.fault: FrameError | None = None
+        """Why nothing more is read; the frames before it are whole."""
 
     @property
     def buffered_bytes(self) -> int:
@@ -53,8 +54,8 @@ class FrameReader:
 
     def receive(self, data: bytes) -> list[bytes]:
         """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize for good."""
-        if self._dead is not None:
-            raise self._dead
+        if self.fault is not None:
+            raise self.fault
         frames: list[bytes] = []
         position, end = 0, len(data)
         if self._missing:
@@ -72,10 +73,10 @@ class FrameReader:
         while end - position >= 4:
             (size,) = _SIZE.unpack_from(data, position)
             if size < 0 or size > self.limit_bytes:
-                self._dead = NegativeFrameSize(size) if size < 0 else FrameTooLarge(size, self.limit_bytes, self.option)
+                self.fault = NegativeFrameSize(size) if size < 0 else FrameTooLarge(size, self.limit_bytes, self.option)
                 if frames:
                     break
-                raise self._dead
+                raise self.fault
             position += 4
             stop = position + size
             if stop > end:

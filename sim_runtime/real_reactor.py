@@ -24,9 +24,9 @@ def new_reactor() -> RealReactor:
     """A reactor that has not run yet: epoll where there is one, else select."""
     reactor: ReactorBase
     if sys.platform == "linux":
-        from twisted.internet.epollreactor import EPollReactor
+        from sim_runtime.direct_epoll_reactor import DirectEPollReactor
 
-        reactor = EPollReactor()
+        reactor = DirectEPollReactor()  # type: ignore[no-untyped-call]  # Twisted's
     else:
         from twisted.internet.selectreactor import SelectReactor
 

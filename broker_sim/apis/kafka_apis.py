@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from broker_sim.apis import handler_faults
 from broker_sim.apis.client_metrics import ClientMetricsManager
 from broker_sim.apis.fetch_sessions import FetchSessionCache
+from broker_sim.apis.request_context import ANSWERS
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from protocol_specs import registry
@@ -155,7 +156,8 @@ class KafkaApis:
         except Exception:  # noqa: BLE001 - whatever a handler raises, the client gets an answer
             _log.failure("Unexpected error handling {context!r}", context=context)
             return self.error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if isinstance(result, Deferred):
+        # In this order: whether something is a Deferred is asked slowly, because the class is abstract.
+        if not isinstance(result, ANSWERS) and isinstance(result, Deferred):
             result.addErrback(self._failed, request, context)
         return result
 

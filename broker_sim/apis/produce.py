@@ -274,10 +274,11 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     if context.broker.faults.active:
         return Deferred.fromCoroutine(produce_faults.append(produce))
     results = produce.append()
-    if isinstance(results, Deferred):
-        answered: Deferred[Response | NoAnswer] = results.addCallback(produce.answer)
-        return answered
-    return produce.answer(results)
+    # In this order: whether something is a Deferred is asked slowly, because the class is abstract.
+    if isinstance(results, list):
+        return produce.answer(results)
+    answered: Deferred[Response | NoAnswer] = results.addCallback(produce.answer)
+    return answered
 
 
 def error_response(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from protocol_specs.error_codes import ErrorCode
 
 __all__ = [
+    "ANSWERS",
     "CLOSE_CONNECTION",
     "NEVER_ANSWERED",
     "NO_RESPONSE",
@@ -50,6 +51,8 @@ CLOSE_CONNECTION: Final = NoAnswer.CLOSE_CONNECTION
 NEVER_ANSWERED: Final = NoAnswer.NEVER_ANSWERED
 
 Response: TypeAlias = Message | PreparedResponse
+ANSWERS: Final = (PreparedResponse, Message, NoAnswer)
+"""What a handler returns at once, of all that is a HandlerResult."""
 HandlerResult: TypeAlias = (
     Response | NoAnswer | Deferred[Message] | Deferred[Message | NoAnswer] | Deferred[Response | NoAnswer]
 )

@@ -274,9 +274,6 @@ class KafkaChannel(Protocol):
         self._waiting_bytes = 0
         if not self._reading:
             self._resume_reading()
-        if not self._reader.buffered_bytes:
-            return
-        try:
-            self._reader.receive(b"")
-        except FrameError as error:
-            self.processor.refuse(self, str(error))
+        fault = self._reader.fault
+        if fault is not None:
+            self.processor.refuse(self, str(fault))
