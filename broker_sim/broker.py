@@ -124,6 +124,7 @@ class Broker:
             journal=self.journal,
             alter_partition=alter_partition,
         )
+        self.dynamic_config.subscribe(self.replica_manager.replication_quotas.reconfigure)
         self._log_manager = LogManager(
             reactor=self.reactor,
             config=self.config,

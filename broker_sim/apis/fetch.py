@@ -21,6 +21,7 @@ from broker_sim.apis.fetch_sessions import SessionKey, session_key
 from broker_sim.apis.fetch_throttling import throttled_answer
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_answers import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
@@ -155,6 +156,8 @@ class Fetch:
                 return self.context.disconnect(f"a Fetch answer cannot be sent: {error}")
             except RecordBatchError:
                 return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if self.replica_id >= 0:
+            self._count_replication(results, named)
         response = FetchResponse(error_code=error_code, session_id=session_id, responses=_by_topic(named))
         if leaders.nodes and (
             self.replica_id < 0 or self.context.broker.config.behaviour.fetch_endpoints_for_followers
@@ -164,6 +167,13 @@ class Fetch:
                 for node in leaders.nodes.values()
             ]
         return response
+
+    def _count_replication(self, results: list[Result], named: dict[SessionKey, PartitionData]) -> None:
+        quota = self.context.broker.replica_manager.replication_quotas.leader
+        if quota.active:
+            answered = zip(self.keys, results, strict=True)
+            sent = [(result.topic_partition, key.topic_id, named[key]) for key, result in answered if key in named]
+            quota.record(throttled_size(self.version, sent, quota))
 
     def _convert(self, named: dict[SessionKey, PartitionData]) -> None:
         """Give an old client its own format. Mirrors maybeConvertFetchedData."""

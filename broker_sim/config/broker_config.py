@@ -246,6 +246,8 @@ _ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
     "producer.id.expiration.check.interval.ms",
     "quota.window.num",
     "quota.window.size.seconds",
+    "follower.replication.throttled.rate",
+    "leader.replication.throttled.rate",
     "replica.selector.class",
     "replication.quota.window.num",
     "replication.quota.window.size.seconds",

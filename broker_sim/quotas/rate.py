@@ -1,4 +1,4 @@
-"""A rate over sliding windows and a token bucket, each with a bound. Mirror the metrics Rate, SampledStat, TokenBucket.
+"""Rates over sliding windows and a token bucket, with bounds. Mirror Rate, SimpleRate, SampledStat, TokenBucket.
 
 All times are milliseconds, rates are per second. `record` counts; `throttle_ms` says how long nothing may be counted
 until the bound holds again, 0 when it holds now.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["UNBOUNDED", "Rate", "TokenBucket"]
+__all__ = ["UNBOUNDED", "Rate", "SimpleRate", "TokenBucket"]
 
 UNBOUNDED: Final = math.inf
 LONG_MAX: Final = 2**63 - 1
@@ -85,6 +85,16 @@ class Rate:
         # A rate that has just begun is measured over all windows but one: else its first event would break any quota.
         missing = self._samples_max - 1 - elapsed_ms // self.window_ms
         return max(elapsed_ms + max(0, missing) * self.window_ms, 1)
+
+
+class SimpleRate(Rate):
+    """The same over the time that has passed since the oldest sample began, a whole window at least."""
+
+    __slots__ = ()
+
+    def _window_size_ms(self, now_ms: int) -> int:
+        elapsed_ms = now_ms - min((sample.start_ms for sample in self._samples), default=now_ms)
+        return max(elapsed_ms, self.window_ms)
 
 
 class TokenBucket:

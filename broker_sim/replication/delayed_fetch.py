@@ -4,7 +4,8 @@ It completes by the first of:
   A. a partition that this broker no longer leads (or, for a reader of followers, hosts) or no longer knows;
   B. a leader epoch in the request that is fenced by a newer one;
   C. a fetch offset that has left the log: the log was truncated below it;
-  D. `min_bytes` readable in all partitions together, each up to its own `max_bytes`;
+  D. `min_bytes` readable in all partitions together, each up to its own `max_bytes`; of one that is throttled for a
+     follower nothing is readable;
   E. a diverging epoch for a follower (KIP-595), which needs no bytes;
   F. the deadline `max_wait_ms`.
 Completing reads every partition anew and answers whatever is there then, errors included: A, B, C and E are only
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 class DelayedFetch:
     """One parked Fetch. It keeps the bytes that each partition could give when it was looked at last."""
 
-    __slots__ = ("_read", "_readable", "_readable_total", "completed", "deferred", "params", "partitions")
+    __slots__ = ("_read", "_readable", "_readable_total", "_throttles", "completed", "deferred", "params", "partitions")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class DelayedFetch:
         params: FetchParams,
         partitions: dict[TopicPartition, PartitionFetch],
         read: Callable[[DelayedFetch], list[PartitionFetchResult]],
+        throttles: Callable[[Partition, int], bool] | None = None,
     ) -> None:
         self.params = params
         self.partitions = partitions
@@ -44,6 +46,7 @@ class DelayedFetch:
         self._readable: dict[TopicPartition, int] = {}
         self._readable_total = 0
         self._read = read
+        self._throttles = throttles
 
     def has_enough(self, partition: Partition) -> bool:
         """Look at one partition; true when the operation should complete."""
@@ -57,7 +60,7 @@ class DelayedFetch:
             return True  # C, E
         bound = partition.read_bound(params.isolation)
         readable = 0
-        if offset < bound:
+        if offset < bound and not (self._throttles is not None and self._throttles(partition, params.replica_id)):
             max_bytes = min(fetch.max_bytes, params.min_bytes)
             readable = sum(batch.size for batch in log.read(offset, max_bytes=max_bytes, up_to=bound))
         topic_partition = partition.topic_partition

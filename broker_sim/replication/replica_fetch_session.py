@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_answers import partition_data, refused_partition
 from broker_sim.replication.requests import (
     NO_EPOCH,
@@ -34,10 +35,13 @@ from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import ReplicaLog, StoredBatch
+    from broker_sim.quotas.replication_quotas import ReplicationQuotas
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
@@ -64,6 +68,7 @@ class SessionHost(Protocol):
 
     follower_versions: FollowerVersions
     reactor: IReactor
+    replication_quotas: ReplicationQuotas
 
     @property
     def image(self) -> MetadataImage:
@@ -73,6 +78,9 @@ class SessionHost(Protocol):
         self, params: FetchParams, fetch: PartitionFetch, *, max_bytes: int, at_least_one: bool, update_follower: bool
     ) -> PartitionFetchResult:
         """Read one partition for a Fetch."""
+
+    def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
+        """Whether a follower gets nothing of a partition now."""
 
     def current_leader(self, topic_partition: TopicPartition) -> tuple[int, int]:
         """Leader id and leader epoch as this broker knows them."""
@@ -260,7 +268,7 @@ class ReplicaFetchSession:
         if self._host.reactor.seconds() - self._parked_at_s < wait_s * (1 - _BEAT_SLACK):
             self._keep_beat()
         else:
-            self.complete()
+            self._answer()
 
     # Without messages --------------------------------------------------------------------------------------------
 
@@ -322,7 +330,30 @@ class ReplicaFetchSession:
     # Answering -----------------------------------------------------------------------------------------------
 
     def complete(self) -> None:
-        """Answer the parked Fetch with all there is to say now."""
+        """Answer the parked Fetch with all there is to say now, unless all of that is throttled."""
+        if self._host.replication_quotas.leader.active and self._has_throttled_news_alone():
+            self._urgent = False
+            self._keep_beat()
+        else:
+            self._answer()
+
+    def _has_throttled_news_alone(self) -> bool:
+        """Whether nothing may be said before its time: then the Fetch waits. Mirrors DelayedFetch.tryComplete."""
+        for topic_partition in self._news:
+            asked = self._partitions.get(topic_partition)
+            partition = None if asked is None else self._host.get_partition(topic_partition, asked.topic_id)
+            if asked is None or partition is None or isinstance(partition, ErrorCode):
+                return False
+            if (
+                partition.check_access(asked.current_leader_epoch, leader_only=True)
+                or self.follower_id not in partition.followers
+                or not partition.agrees_with(asked.last_fetched_epoch, asked.fetch_offset)
+                or not self._host.leader_throttles(partition, self.follower_id)
+            ):
+                return False
+        return bool(self._news)
+
+    def _answer(self) -> None:
         parked, self._parked = self._parked, None
         if parked is not None:
             parked.callback(self._response())
@@ -343,6 +374,7 @@ class ReplicaFetchSession:
                 continue
             data, size = self._read(params, asked, left)
             if size < 0:
+                # Too much for this response, but there is more at once.
                 self._news[topic_partition] = None
                 self._urgent = True
             if data is None:
@@ -356,7 +388,11 @@ class ReplicaFetchSession:
                 )
                 topics[topic_partition.topic] = topic
             topic.partitions.append(data)
-        return FetchResponse(session_id=self.session_id, responses=list(topics.values()))
+        responses = list(topics.values())
+        quota = self._host.replication_quotas.leader
+        if quota.active:
+            quota.record(throttled_size(self._host.follower_versions.fetch, _named(responses), quota))
+        return FetchResponse(session_id=self.session_id, responses=responses)
 
     def _params_of(self, request: FetchRequest) -> FetchParams:
         return FetchParams(
@@ -389,8 +425,10 @@ class ReplicaFetchSession:
         partition = host.get_partition(topic_partition, asked.topic_id)
         assert not isinstance(partition, ErrorCode), "it was just read"
         log = partition.log
+        if result.throttled:
+            self._news[topic_partition] = None
         if not result.batches and result.diverging_epoch is None:
-            if asked.fetch_offset < log.log_end_offset:
+            if asked.fetch_offset < log.log_end_offset and not result.throttled:
                 return None, -1
             if asked.was_told(log):
                 return None, 0
@@ -427,3 +465,9 @@ class ReplicaFetchSession:
             self._beat = None
         for topic_partition in list(self._partitions):
             self._remove(topic_partition)
+
+
+def _named(topics: list[FetchableTopicResponse]) -> Iterator[tuple[TopicPartition, bytes, PartitionData]]:
+    for topic in topics:
+        for data in topic.partitions:
+            yield TopicPartition(topic.topic, data.partition_index), topic.topic_id, data

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.log.stored_batch import StoredBatch
+    from broker_sim.quotas.replication_quotas import ReplicationQuotas
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
@@ -54,6 +55,7 @@ class FetcherHost(Protocol):
     follower_versions: FollowerVersions
     links: BrokerLinks
     reactor: IReactor
+    replication_quotas: ReplicationQuotas
 
 
 class _FetchState:
@@ -66,6 +68,7 @@ class _FetchState:
         "delay",
         "ignored_up_to",
         "leader_epoch",
+        "leader_high_watermark",
         "partition",
         "resetting",
         "told_log_start_offset",
@@ -80,8 +83,15 @@ class _FetchState:
         self.resetting = False
         self.truncated = True
         self.told_log_start_offset = UNKNOWN_OFFSET
+        self.leader_high_watermark: int | None = None
         self.asked_number = 0
         self.asked_offset = self.asked_offset_before = UNKNOWN_OFFSET
+
+    @property
+    def is_in_sync(self) -> bool:
+        """Whether it has all that its leader has told to be committed. Mirrors PartitionFetchState.isReplicaInSync."""
+        told = self.leader_high_watermark
+        return told is not None and told <= self.partition.log.log_end_offset
 
     def asked(self, number: int, offset: int) -> None:
         """Request `number` asks for what begins at `offset`."""
@@ -111,6 +121,8 @@ class ReplicaFetcher:
         self._states: dict[TopicPartition, _FetchState] = {}
         self._changed: dict[TopicPartition, None] = {}
         self._forgotten: dict[TopicPartition, bytes] = {}
+        self._throttled: dict[TopicPartition, None] = {}
+        self._throttle_timer: IDelayedCall | None = None
         self._in_session: dict[TopicPartition, bytes] = {}
         self._session_id = 0
         self._session_epoch = 0
@@ -161,6 +173,7 @@ class ReplicaFetcher:
         if state.delay is not None and state.delay.active():
             state.delay.cancel()
         self._changed.pop(topic_partition, None)
+        self._throttled.pop(topic_partition, None)
         topic_id = self._in_session.pop(topic_partition, None)
         if topic_id is not None:
             self._forgotten[topic_partition] = topic_id
@@ -171,8 +184,9 @@ class ReplicaFetcher:
         self._stopped = True
         for topic_partition in list(self._states):
             self.remove(topic_partition)
-        if self._timer is not None and self._timer.active():
-            self._timer.cancel()
+        for timer in (self._timer, self._throttle_timer):
+            if timer is not None and timer.active():
+                timer.cancel()
 
     # Requests ------------------------------------------------------------------------------------------------
 
@@ -187,8 +201,10 @@ class ReplicaFetcher:
     def _send(self) -> None:
         if self._stopped or self._timer is not None:
             return
+        if self._host.replication_quotas.follower.active or self._throttled:
+            self._set_throttled_aside()
         news = self._changed or self._forgotten
-        if not self._states and not news:
+        if (not self._states or len(self._throttled) == len(self._states)) and not news:
             return
         if self._outstanding >= (_REQUESTS_MAX if news else 1):
             return
@@ -215,6 +231,30 @@ class ReplicaFetcher:
         answer: Deferred[FetchResponse] = host.links.send(host.broker_id, self.leader_id, request, version=version)
         number = (self._generation, self._requests_sent)
         answer.addCallbacks(self._answered, self._failed, callbackArgs=number, errbackArgs=number)
+
+    def _set_throttled_aside(self) -> None:
+        """Leave out for now what is throttled, not in sync, and too much. Mirrors RemoteLeaderEndPoint.buildFetch."""
+        quota = self._host.replication_quotas.follower
+        exceeded = quota.active and quota.is_exceeded
+        self._changed = {**self._throttled, **self._changed}
+        self._throttled = {}
+        for topic_partition in list(self._changed):
+            state = self._states[topic_partition]
+            if exceeded and not state.is_in_sync and quota.is_throttled(topic_partition):
+                del self._changed[topic_partition]
+                self._throttled[topic_partition] = None
+                topic_id = self._in_session.pop(topic_partition, None)
+                if topic_id is not None:
+                    self._forgotten[topic_partition] = topic_id
+        if self._throttled and self._throttle_timer is None:
+            # Kafka looks again with each Fetch, or after its back-off when there is nothing at all to fetch.
+            config = self._host.config
+            wait_ms = config.replica_fetch_wait_max_ms if self._in_session else config.replica_fetch_backoff_ms
+            self._throttle_timer = self._host.reactor.callLater(wait_ms / 1000, self._look_at_throttled)
+
+    def _look_at_throttled(self) -> None:
+        self._throttle_timer = None
+        self._send()
 
     def _fetch_topics(self, max_bytes: int) -> list[FetchTopic]:
         topics: dict[str, FetchTopic] = {}
@@ -264,6 +304,7 @@ class ReplicaFetcher:
         self._session_id = 0
         self._session_epoch = 0
         self._forgotten = {}
+        self._throttled = {}
         self._in_session = {}
         self._changed = {
             topic_partition: None
@@ -320,6 +361,10 @@ class ReplicaFetcher:
             if not state.follows_on(number, batches[0].base_offset):
                 return  # the next Fetch asks again
         partition.append_as_follower(batches, data.high_watermark, data.log_start_offset)
+        state.leader_high_watermark = data.high_watermark
+        quota = self._host.replication_quotas.follower
+        if batches and quota.active and quota.is_throttled(topic_partition):
+            quota.record(sum(batch.size for batch in batches))
         if log.log_start_offset != state.told_log_start_offset:
             self._changed[topic_partition] = None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
 from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
+from broker_sim.quotas.replication_quotas import ReplicationQuotas
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, delete_on_leader
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
@@ -96,6 +97,7 @@ class ReplicaManager:
         self.replica_selector = replica_selector(config)
         self.follower_versions = follower_versions(config.release)
         self.now_ms = clock.now_ms
+        self.replication_quotas = ReplicationQuotas(config, broker_id=broker_id, now_ms=clock.now_ms)
         self.partitions: dict[TopicPartition, Partition] = {}
         self.topic_stats = BrokerTopicStats()
         self._metadata_cache = metadata_cache
@@ -288,6 +290,7 @@ class ReplicaManager:
             params=params,
             partitions={fetch.topic_partition: fetch for fetch in partitions},
             read=self._complete_fetch,
+            throttles=self.leader_throttles if params.is_from_follower else None,
         )
         enough = False
         for topic_partition in operation.partitions:
@@ -367,6 +370,8 @@ class ReplicaManager:
             )
         except OffsetOutOfRange:
             return PartitionFetchResult(topic_partition=topic_partition, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+        if follower is not None and result.batches and self.leader_throttles(partition, follower.broker_id):
+            result.batches, result.throttled = [], True
         if update_follower and follower is not None:
             partition.follower_fetched(
                 follower,
@@ -375,6 +380,16 @@ class ReplicaManager:
                 broker_epoch=params.replica_epoch,
             )
         return result
+
+    def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
+        """Whether a follower gets nothing now: throttled, not in sync, quota used up. Mirrors shouldLeaderThrottle."""
+        quota = self.replication_quotas.leader
+        return (
+            quota.active
+            and replica_id not in partition.isr
+            and quota.is_throttled(partition.topic_partition)
+            and quota.is_exceeded
+        )
 
     def _preferred_read_replica(self, params: FetchParams, fetch: PartitionFetch, partition: Partition) -> int:
         """Where the leader sends a consumer (KIP-392), NO_REPLICA for nowhere."""
@@ -455,6 +470,8 @@ class ReplicaManager:
 
     def plain_fetcher(self, follower_id: int) -> ReplicaFetcher | None:
         """The follower's fetcher, when messages to it and from it may be left out."""
+        if self.replication_quotas.active:
+            return None
         node = self.links.plain_node(self.broker_id, follower_id)
         return None if node is None else node.replica_fetcher(self.broker_id)
 

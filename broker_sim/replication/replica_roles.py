@@ -62,6 +62,8 @@ class ReplicaRoles:
             if replacement is topic:
                 continue
             if replacement is None or replacement.topic_id != topic.topic_id:
+                if topic.configs:
+                    self._manager.replication_quotas.topic_changed(name, {})
                 for index in range(len(topic.partitions)):
                     self._drop(TopicPartition(name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for name, topic in new.topics.items():
@@ -71,6 +73,8 @@ class ReplicaRoles:
 
     def _apply_topic(self, old: TopicImage | None, new: TopicImage) -> None:
         manager = self._manager
+        if new.configs if old is None else old.configs != new.configs:
+            manager.replication_quotas.topic_changed(new.name, new.configs)
         if old is not None and old.configs != new.configs:
             for index in range(len(new.partitions)):
                 self._storage.change_config(TopicPartition(new.name, index), new.configs)

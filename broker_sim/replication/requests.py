@@ -106,6 +106,8 @@ class PartitionFetchResult:
     diverging_epoch: EpochEndOffset | None = None
     batches: list[StoredBatch] = field(default_factory=list)
     preferred_read_replica: int = -1
+    throttled: bool = False
+    """Whether there would be more for a follower that is not throttled."""
 
     @property
     def size_in_bytes(self) -> int:
