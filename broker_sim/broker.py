@@ -22,7 +22,6 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_manager import LogManager
 from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
-from broker_sim.network.broker_listeners import BrokerListeners
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
 from broker_sim.quotas.controller_mutation_quotas import ForwardedRequest
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
+    from broker_sim.network.broker_listeners import BrokerListeners
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
@@ -50,7 +50,7 @@ INCARNATION_BITS: Final = 62
 
 
 class Broker:
-    """Without `listeners` it has PLAINTEXT on `host` and `port`. Without `listen` it has no sockets, only its links."""
+    """Without `listen` it has no sockets, only its links."""
 
     def __init__(
         self,
@@ -63,9 +63,7 @@ class Broker:
         faults: Faults,
         streams: RandomStreams,
         cluster_id: str,
-        host: str,
-        port: int = 0,
-        listeners: BrokerListeners | None = None,
+        listeners: BrokerListeners,
         listen: bool = True,
         image_applied: Callable[[], None] = lambda: None,
     ) -> None:
@@ -81,7 +79,7 @@ class Broker:
         self._streams = streams
         self.storage = ReplicaStorage(config, random=self.random("segment rolls"))
         self.cluster_id = cluster_id
-        self.listeners = listeners or BrokerListeners.single(host, port)
+        self.listeners = listeners
         self.rack = config.broker_rack
         self.metadata_lag_ms = 0.0
         """How long after its arrival an image is applied; may be changed at any time."""

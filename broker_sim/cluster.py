@@ -81,7 +81,7 @@ class Cluster:
         self.reactor = reactor
         common, own = split_by_broker(config or {}, brokers)
         self.config = BrokerConfig.parse(common, release=release)
-        plan = ListenerPlan(config or {}, one_machine=broker_reactor is None)
+        plan = ListenerPlan(config or {}, host=host, ports=ports, one_machine=broker_reactor is None)
         self._streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
@@ -104,8 +104,6 @@ class Cluster:
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
-            broker_host = host if isinstance(host, str) else host(broker_id)
-            broker_port = 0 if ports is None else ports[broker_id - 1]
             self.brokers[broker_id] = Broker(
                 broker_id=broker_id,
                 config=broker_config,
@@ -115,9 +113,7 @@ class Cluster:
                 faults=NO_FAULTS,
                 streams=streams,
                 cluster_id=self.cluster_id,
-                host=broker_host,
-                port=broker_port,
-                listeners=plan.of(broker_id, broker_config, host=broker_host, port=broker_port),
+                listeners=plan.of(broker_id, broker_config),
                 listen=listen,
                 image_applied=self._image_applied,
             )

@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from broker_sim.config.config_names import base_name, replaced_by
 from broker_sim.config.definitions import ConfigValue, broker_definitions, oldest_definition
+from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError, nearest
@@ -78,10 +79,10 @@ class BrokerConfig:
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
         for name, text in overrides.items():
-            definition = definitions.get(_without_listener(name))
+            definition = definitions.get(_without_listener(name)) or OWN_DEFINITIONS.get(name)
             if definition is None:
                 msg = f"unknown broker configuration {name!r} for release {behaviour.release}"
-                raise ConfigError(msg + nearest(name, definitions))
+                raise ConfigError(msg + nearest(name, [*definitions, *OWN_DEFINITIONS]))
             values[name] = parse_value(definition, text)
         named = _named(values)
         given = dict(overrides)
@@ -115,7 +116,7 @@ class BrokerConfig:
                     overrides[name] = text
         values = dict(_defaults(self.release))
         for name, text in overrides.items():
-            values[name] = parse_value(definitions[base_name(name)], text)
+            values[name] = parse_value(definitions.get(base_name(name)) or OWN_DEFINITIONS[name], text)
         named = _named(values)
         return replace(
             self,
@@ -182,7 +183,8 @@ def _without_name(name: str) -> ConfigValue:
 
 
 def _defaults(release: str) -> dict[str, ConfigValue]:
-    return {name: definition.default for name, definition in broker_definitions(release).items()}
+    defaults = {name: definition.default for name, definition in broker_definitions(release).items()}
+    return defaults | {name: definition.default for name, definition in OWN_DEFINITIONS.items()}
 
 
 _LISTENER_PREFIX: Final = "listener.name."
@@ -199,7 +201,7 @@ _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
 _ATTRIBUTES: Final = tuple(field.name for field in fields(BrokerConfig) if field.name not in _NOT_ATTRIBUTES)
 
 # Read by name, or through the topic configurations that they give their defaults.
-_ACTED_ON: Final = frozenset(name.replace("_", ".") for name in _ATTRIBUTES) | {
+_ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + list(OWN_DEFINITIONS)) | {
     "compression.gzip.level",
     "compression.lz4.level",
     "compression.type",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.config.config_names import base_name, of_a_listener
 from broker_sim.config.definitions import ConfigType, ConfigValue, broker_definitions
 from broker_sim.config.java_hash import hash_order
+from broker_sim.config.own_definitions import PIPELINED, THREAD_MODEL
 from broker_sim.config.values import ConfigValueError, parse_value
 from broker_sim.errors import ConfigError
 
@@ -223,6 +224,9 @@ def _check_reporters(old: BrokerConfig, new: BrokerConfig) -> None:
 
 
 def _check_threads(old: BrokerConfig, new: BrokerConfig) -> None:
+    handlers = "num.io.threads"
+    if new[THREAD_MODEL] == PIPELINED and new[handlers] != old[handlers]:
+        raise ConfigError(f"{handlers}={new[handlers]}: the pool of thread.model=pipelined is not resizable")
     for name in hash_order(new.values):
         if name in _THREADS:
             _check_thread_count(name, old, new)

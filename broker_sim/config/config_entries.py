@@ -20,6 +20,7 @@ from broker_sim.config.definitions import (
     group_definitions,
     topic_definitions,
 )
+from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.config.values import render_value
 from protocol_specs.messages.create_topics import CreatableTopicConfigs
@@ -136,7 +137,8 @@ class ConfigDescriber:
             entries.append(self._entry(definition, value, self._broker_synonyms(name), read_only=definition.read_only))
         asked = list(keys or ())
         given = dict.fromkeys([*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own])
-        others = [name for name in given if name not in definitions and (not asked or name in asked)]
+        unknown = [name for name in given if name not in definitions and name not in OWN_DEFINITIONS]
+        others = [name for name in unknown if not asked or name in asked]
         return entries + [self._unknown(name, self._broker_synonyms(name)) for name in others]
 
     def cluster_default(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:

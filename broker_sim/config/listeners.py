@@ -77,7 +77,7 @@ class _Parser:
         self._config = config
         self._texts = config.static
         self._scala = config.behaviour.scala_collections_in_messages
-        self._zookeeper = getattr(config.behaviour, "zookeeper", False)
+        self._zookeeper = config.behaviour.zookeeper
         named = str(self._texts.get(CONTROLLER_NAMES, DEFAULT_CONTROLLER))
         self._controllers = [] if self._zookeeper else _split(named)
         self._protocols = self._protocol_map()

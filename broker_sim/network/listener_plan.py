@@ -13,7 +13,7 @@ from broker_sim.errors import ConfigError
 from broker_sim.network.broker_listeners import BrokerListeners
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from broker_sim.config.broker_config import BrokerConfig
 
@@ -34,15 +34,26 @@ _OF_LISTENERS: Final = frozenset(
 class ListenerPlan:
     """`given` is the cluster's configuration as it was written; on `one_machine` all brokers share the ports."""
 
-    def __init__(self, given: Mapping[str, str], *, one_machine: bool) -> None:
+    def __init__(
+        self,
+        given: Mapping[str, str],
+        *,
+        host: str | Callable[[int], str],
+        ports: Sequence[int] | None,
+        one_machine: bool,
+    ) -> None:
         self._given = given
+        self._host = host
+        self._ports = ports
         self._one_machine = one_machine
         self._bound: dict[tuple[str, int], int] = {}
 
-    def of(self, broker_id: int, config: BrokerConfig, *, host: str, port: int) -> BrokerListeners | None:
-        """A broker's listeners; None when its file has no word of them."""
+    def of(self, broker_id: int, config: BrokerConfig) -> BrokerListeners:
+        """A broker's listeners: PLAINTEXT alone when its file has no word of them."""
+        host = self._host if isinstance(self._host, str) else self._host(broker_id)
+        port = 0 if self._ports is None else self._ports[broker_id - 1]
         if config.static.keys().isdisjoint(_OF_LISTENERS):
-            return None
+            return BrokerListeners.single(host, port)
         if port:
             raise ConfigError(
                 f"the port {port} and the configuration of listeners both say where broker {broker_id} listens"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.own_definitions import PERSIST_TIME_MS, PIPELINED, THREAD_MODEL
 from broker_sim.network.channel import KafkaChannel
 from broker_sim.network.handler_pool import HandlerPool
 from broker_sim.network.processor import Processor
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["CONTROL_PLANE_QUEUE_SIZE", "Plane", "classic_plane", "control_plane"]
+__all__ = ["CONTROL_PLANE_QUEUE_SIZE", "DATA_PLANE", "Plane", "control_plane", "data_plane"]
 
+DATA_PLANE: Final = "data-plane"
+CONTROL_PLANE: Final = "control-plane"
 CONTROL_PLANE_QUEUE_SIZE: Final = 20
 
 
@@ -34,17 +37,27 @@ class Plane:
     channel_type: type[KafkaChannel] = KafkaChannel
 
 
-def classic_plane(broker: Broker, reactor: IReactor) -> Plane:
-    """Kafka's own data plane: one queue for all handlers."""
+def data_plane(broker: Broker, reactor: IReactor) -> Plane:
+    """The plane of clients: Kafka's own, one queue for all handlers, or the one that `thread.model` names."""
     config = broker.config
-    return _plane("data-plane", broker, reactor, handlers=config.num_io_threads, queue_size=config.queued_max_requests)
+    if config[THREAD_MODEL] == PIPELINED:
+        from broker_sim.network.pipelined_plane import pipelined_plane
+
+        return pipelined_plane(broker, reactor)
+    pool = HandlerPool(reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=config.num_io_threads)
+    time_ms = config[PERSIST_TIME_MS]
+    if time_ms:
+        from broker_sim.network.persistence import PersistingHandlerPool
+
+        assert isinstance(time_ms, float)
+        pool = PersistingHandlerPool(
+            reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=pool.size, time_ms=time_ms
+        )
+    return Plane(name=DATA_PLANE, request_channel=RequestChannel(config.queued_max_requests, pool), handler_pool=pool)
 
 
 def control_plane(broker: Broker, reactor: IReactor) -> Plane:
     """The controller's own way in."""
-    return _plane("control-plane", broker, reactor, handlers=1, queue_size=CONTROL_PLANE_QUEUE_SIZE)
-
-
-def _plane(name: str, broker: Broker, reactor: IReactor, *, handlers: int, queue_size: int) -> Plane:
-    pool = HandlerPool(reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=handlers)
-    return Plane(name=name, request_channel=RequestChannel(queue_size, pool), handler_pool=pool)
+    pool = HandlerPool(reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=1)
+    channel = RequestChannel(CONTROL_PLANE_QUEUE_SIZE, pool)
+    return Plane(name=CONTROL_PLANE, request_channel=channel, handler_pool=pool)

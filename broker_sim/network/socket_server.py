@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from broker_sim.network.acceptor import Acceptor
 from broker_sim.network.connection_quotas import ConnectionQuotas, parse_overrides
-from broker_sim.network.plane import classic_plane, control_plane
+from broker_sim.network.plane import control_plane, data_plane
 from broker_sim.network.thread_pools import check_resize
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class SocketServer:
         self._ready: deque[KafkaChannel] = deque()
         self._in_turn = False
         self._wake_up: IDelayedCall | None = None
-        self.data_plane = classic_plane(broker, reactor)
+        self.data_plane = data_plane(broker, reactor)
         self.control_plane = None if listeners.control_plane is None else control_plane(broker, reactor)
         self.handler_pool = self.data_plane.handler_pool
         self.request_channel = self.data_plane.request_channel

@@ -22,6 +22,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 # Commands that a reader is told to type -> the test that runs them.
 RUN_BY = {
     "make demo": "tests/interop/test_demo.py",
+    "python benchmarks/thread_models.py": "tests/broker_sim/network/test_thread_models.py",
     "broker-sim serve --brokers 3 --port 0 --topic orders:6:3 -o min.insync.replicas=2": (
         "tests/interop_python/test_serve.py"
     ),

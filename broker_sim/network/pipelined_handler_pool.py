@@ -1,0 +1,122 @@
+"""Handlers that own their connections. Mirrors AutoMQ's KafkaRequestHandlerPool: a queue each, and a fixed number.
+
+A handler goes on to the next request of its queue, perhaps of the same connection, while what it has appended is made
+durable: `answer` waits for that, the handler does not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from broker_sim.config.java_hash import string_hash
+from broker_sim.errors import ConfigError
+from broker_sim.network.handler_pool import HandlerPool
+from broker_sim.network.persistence import PRODUCE, GroupedPersistence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.apis.kafka_apis import KafkaApis
+    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.network.pipelined_request_channel import PipelinedRequestChannel
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["PipelinedHandlerPool"]
+
+
+class PipelinedHandlerPool(HandlerPool):
+    """`size` handlers for good; a connection's is found by Java's hash of its id."""
+
+    __slots__ = ("_is_busy", "_queues_served", "persistence")
+
+    request_channel: PipelinedRequestChannel
+
+    def __init__(
+        self, *, reactor: IReactor, now_us: Callable[[], int], apis: KafkaApis, size: int, persist_time_ms: float
+    ) -> None:
+        super().__init__(reactor=reactor, now_us=now_us, apis=apis, size=size)
+        self.persistence = GroupedPersistence(reactor, persist_time_ms) if persist_time_ms > 0 else None
+        self._is_busy = [False] * size
+        self._queues_served = [False] * size
+
+    def handler_of(self, context: RequestContext) -> int:
+        """The number of the handler of the request's connection."""
+        return abs(string_hash(context.connection_id)) % self.size
+
+    def is_idle(self, handler: int) -> bool:
+        """Whether a handler waits for a request."""
+        return not self._is_busy[handler]
+
+    def run_on(self, handler: int, context: RequestContext) -> None:
+        """Occupy an idle handler with a request."""
+        self._is_busy[handler] = True
+        self.busy += 1
+        delay_ms = 0.0 if self.service_time is None else self.service_time(context)
+        if delay_ms > 0:
+            self._reactor.callLater(delay_ms / 1000, self._handle, context)
+        else:
+            self._handle(context)
+
+    def resize(self, size: int) -> None:
+        """Refused: connections belong to handlers."""
+        raise ConfigError(
+            f"num.io.threads={size}: the pool of thread.model=pipelined has {self.size} handlers for good"
+        )
+
+    def release(self, context: RequestContext) -> None:
+        """A held handler is free again."""
+        if context.slot_taken:
+            context.slot_taken = False
+            self.held_us += self._now_us() - self._held_since_us.pop(context)
+            handler = self.handler_of(context)
+            self._free(handler)
+            self._serve(handler)
+
+    def stop(self) -> None:
+        """The broker is gone: nothing more is written."""
+        if self.persistence is not None:
+            self.persistence.stop()
+
+    def _handle(self, context: RequestContext) -> None:
+        handler = self.handler_of(context)
+        channel = context.channel
+        assert channel is not None
+        if channel.closed:
+            self._free(handler)
+            self._serve(handler)
+            return
+        result = self._apis.handle(context.request, context)
+        if context.handler_held:
+            context.slot_taken = True
+            self._held_since_us[context] = self._now_us()
+        else:
+            self._free(handler)
+        if self.persistence is not None and context.api_key == PRODUCE:
+            result = _after(self.persistence.persist(), result)
+        channel.processor.answer(context, result)
+        self._serve(handler)
+
+    def _free(self, handler: int) -> None:
+        self._is_busy[handler] = False
+        self.busy -= 1
+
+    def _serve(self, handler: int) -> None:
+        """Let an idle handler take what waits for it; a loop, not a recursion, as in the classic pool."""
+        if self._queues_served[handler]:
+            return
+        self._queues_served[handler] = True
+        try:
+            while not self._is_busy[handler]:
+                context = self.request_channel.next_request_of(handler)
+                if context is None:
+                    return
+                context.dequeued_us = self._now_us()
+                self.run_on(handler, context)
+        finally:
+            self._queues_served[handler] = False
+
+
+def _after(persisted: Deferred[None], result: HandlerResult) -> Deferred[Any]:
+    return persisted.addCallback(lambda _: result)

@@ -1,0 +1,40 @@
+"""The data plane of `thread.model=pipelined`, wired. Imported only where it is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.config.own_definitions import PERSIST_TIME_MS, QUEUED_BYTES
+from broker_sim.network.pipelined_channel import PipelinedChannel
+from broker_sim.network.pipelined_handler_pool import PipelinedHandlerPool
+from broker_sim.network.pipelined_processor import PipelinedProcessor
+from broker_sim.network.pipelined_request_channel import PipelinedRequestChannel
+from broker_sim.network.plane import DATA_PLANE, Plane
+
+if TYPE_CHECKING:
+    from broker_sim.broker import Broker
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["pipelined_plane"]
+
+
+def pipelined_plane(broker: Broker, reactor: IReactor) -> Plane:
+    """AutoMQ's data plane: a queue for each handler."""
+    config = broker.config
+    time_ms, bytes_max = config[PERSIST_TIME_MS], config[QUEUED_BYTES]
+    assert isinstance(time_ms, float)
+    assert isinstance(bytes_max, int)
+    pool = PipelinedHandlerPool(
+        reactor=reactor,
+        now_us=broker.journal.now_us,
+        apis=broker.apis,
+        size=config.num_io_threads,
+        persist_time_ms=time_ms,
+    )
+    return Plane(
+        name=DATA_PLANE,
+        request_channel=PipelinedRequestChannel(config.queued_max_requests, bytes_max, pool),
+        handler_pool=pool,
+        processor_type=PipelinedProcessor,
+        channel_type=PipelinedChannel,
+    )

@@ -1,0 +1,99 @@
+"""A queue for each handler, chosen by the connection. Mirrors AutoMQ's RequestChannel (multiRequestQueue).
+
+Requests of one connection always meet the same handler, so they stay in order without muting. All queues share one
+budget of bytes (`queued.max.requests.size.bytes`); each holds its share of `queued.max.requests`. A Processor blocks
+with the request for which there is no budget or, with the budget in its hands, no room.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from broker_sim.network.request_channel import RequestChannel
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.network.pipelined_handler_pool import PipelinedHandlerPool
+    from broker_sim.network.processor import Processor
+
+__all__ = ["PipelinedRequestChannel"]
+
+
+class PipelinedRequestChannel(RequestChannel):
+    """`limit` is what one queue holds; `available_bytes` what is left of the budget."""
+
+    __slots__ = ("_handlers", "_waiting_for_bytes", "_waiting_for_room", "available_bytes", "bytes_max", "queues")
+
+    def __init__(self, limit: int, bytes_max: int, pool: PipelinedHandlerPool) -> None:
+        super().__init__(max(limit // pool.size, 1), pool)
+        self._handlers = pool
+        self.bytes_max = bytes_max
+        self.available_bytes = bytes_max
+        self.queues: list[deque[RequestContext]] = [deque() for _ in range(pool.size)]
+        self._waiting_for_bytes: deque[tuple[Processor, RequestContext]] = deque()
+        self._waiting_for_room: list[deque[tuple[Processor, RequestContext]]] = [deque() for _ in range(pool.size)]
+
+    def __len__(self) -> int:
+        return sum(len(queue) for queue in self.queues)
+
+    @property
+    def blocked_processors(self) -> int:
+        """How many Processors wait for budget or room."""
+        return len(self._waiting_for_bytes) + sum(len(waiting) for waiting in self._waiting_for_room)
+
+    def send_request(self, context: RequestContext, processor: Processor) -> None:
+        """Hand a request to its connection's handler, or queue it there, or block its Processor with it."""
+        context.channel.request_queued(context)  # type: ignore[union-attr]  # a PipelinedChannel, as its Processor
+        if self._waiting_for_bytes or self.available_bytes < self._cost(context):
+            processor.block()
+            self._waiting_for_bytes.append((processor, context))
+        else:
+            self._put(context, processor)
+
+    def next_request_of(self, handler: int) -> RequestContext | None:
+        """The oldest request of a handler that has become idle; its bytes and its room go to who waits for them."""
+        queue = self.queues[handler]
+        if not queue:
+            return None
+        context = queue.popleft()
+        waiting = self._waiting_for_room[handler]
+        if waiting:
+            processor, admitted = waiting.popleft()
+            queue.append(admitted)
+            processor.resume()
+        self._release(context)
+        return context
+
+    def clear(self) -> None:
+        """Forget everything that waits: the broker is gone."""
+        for queue in self.queues:
+            queue.clear()
+        for waiting in self._waiting_for_room:
+            waiting.clear()
+        self._waiting_for_bytes.clear()
+        self._handlers.stop()
+
+    def _put(self, context: RequestContext, processor: Processor) -> None:
+        handler = self._handlers.handler_of(context)
+        queue = self.queues[handler]
+        if not queue and self._handlers.is_idle(handler):
+            self._handlers.run_on(handler, context)
+            return
+        self.available_bytes -= self._cost(context)
+        if len(queue) < self.limit:
+            queue.append(context)
+            self.peak = max(self.peak, len(self))
+        else:
+            processor.block()
+            self._waiting_for_room[handler].append((processor, context))
+
+    def _release(self, context: RequestContext) -> None:
+        self.available_bytes += self._cost(context)
+        while self._waiting_for_bytes and self.available_bytes >= self._cost(self._waiting_for_bytes[0][1]):
+            processor, waiting = self._waiting_for_bytes.popleft()
+            processor.resume()
+            self._put(waiting, processor)
+
+    def _cost(self, context: RequestContext) -> int:
+        return min(context.size_bytes, self.bytes_max)
