@@ -1,0 +1,134 @@
+"""The replicated log of one voter, and what else its disk keeps. Mirrors KafkaMetadataLog and QuorumStateStore.
+
+Batches are made once, by a leader, and then shared by reference; every batch is on disk when it is in the log. What a
+batch contains is the business of who appended it, but for the control record at the start of every epoch.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from broker_sim.log.leader_epoch_cache import LeaderEpochCache
+from protocol_specs.schemas.quorum_state_data import QuorumStateData, Voter
+
+__all__ = ["OffsetAndEpoch", "RaftBatch", "RaftLog", "RaftRecords", "RaftStorage"]
+
+NO_EPOCH: Final = 0
+"""The epoch of an empty log."""
+
+
+class OffsetAndEpoch(NamedTuple):
+    """The end of a log, or of an epoch in it."""
+
+    offset: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaftBatch:
+    """Records that are committed together or not at all. A control batch holds a LeaderChangeMessage."""
+
+    base_offset: int
+    last_offset: int
+    epoch: int
+    content: Any
+    is_control: bool = False
+
+
+class RaftRecords(list[bytes]):
+    """A fetch's records: the leader's own batches, by reference."""
+
+    def __init__(self, batches: list[RaftBatch]) -> None:
+        super().__init__()
+        self.batches = batches
+
+
+class RaftLog:
+    """Batches from offset 0 on, without gaps."""
+
+    __slots__ = ("_batches", "_ends", "_epochs")
+
+    def __init__(self) -> None:
+        self._batches: list[RaftBatch] = []
+        self._ends: list[int] = []
+        self._epochs = LeaderEpochCache()
+
+    @property
+    def end_offset(self) -> int:
+        """The offset after the last record."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record, 0 in an empty log."""
+        return self._epochs.latest_epoch or NO_EPOCH
+
+    @property
+    def end(self) -> OffsetAndEpoch:
+        """Both, as votes compare them: epoch first."""
+        return OffsetAndEpoch(self.end_offset, self.last_epoch)
+
+    @property
+    def batches(self) -> tuple[RaftBatch, ...]:
+        """All batches, in order."""
+        return tuple(self._batches)
+
+    def append(self, batch: RaftBatch) -> None:
+        """Add the next batch."""
+        assert batch.base_offset == self.end_offset, "a log has no gaps"
+        assert batch.epoch >= self.last_epoch, "epochs never go back in a log"
+        self._epochs.assign(batch.epoch, batch.base_offset)
+        self._batches.append(batch)
+        self._ends.append(batch.last_offset + 1)
+
+    def read(self, offset: int, *, until: int | None = None, limit: int | None = None) -> list[RaftBatch]:
+        """The batches from the one at `offset` on, those that end by `until`, `limit` at most."""
+        first = bisect_right(self._ends, offset)
+        last = len(self._batches) if until is None else bisect_right(self._ends, until)
+        if limit is not None:
+            last = min(last, first + limit)
+        return self._batches[first:last]
+
+    def divergence(self, offset: int, epoch: int) -> OffsetAndEpoch | None:
+        """None for a log that ends as asked within this one, else where its last common epoch ends here."""
+        if offset == 0 and epoch == NO_EPOCH:
+            return None
+        end = self._end_of(epoch)
+        return end if end.epoch != epoch or end.offset < offset else None
+
+    def truncate_to(self, end: OffsetAndEpoch) -> int:
+        """Remove what a leader does not have, whose epoch `end` ends there; answers the new end offset."""
+        if end.epoch == NO_EPOCH:
+            offset = min(end.offset, self.end_offset)
+        else:
+            own = self._end_of(end.epoch)
+            offset = min(own.offset, end.offset) if own.epoch == end.epoch else own.offset
+        first = bisect_right(self._ends, offset)
+        del self._batches[first:]
+        del self._ends[first:]
+        self._epochs.truncate_from_end(self.end_offset)
+        return self.end_offset
+
+    def _end_of(self, epoch: int) -> OffsetAndEpoch:
+        found = self._epochs.end_offset_for(epoch, self.end_offset)
+        return OffsetAndEpoch(found.end_offset, found.epoch) if found.epoch >= 0 else self.end
+
+
+@dataclass(slots=True, kw_only=True)
+class RaftStorage:
+    """What outlives the process: the log, and quorum-state, which says what was voted and who led."""
+
+    voters: tuple[int, ...]
+    log: RaftLog = field(default_factory=RaftLog)
+    quorum_state: QuorumStateData = field(default_factory=lambda: QuorumStateData(leader_epoch=NO_EPOCH))
+
+    def write(self, *, epoch: int, leader_id: int, voted_id: int) -> None:
+        """Keep the election state; ids are -1 when there is none."""
+        self.quorum_state = QuorumStateData(
+            leader_id=leader_id,
+            leader_epoch=epoch,
+            voted_id=voted_id,
+            current_voters=[Voter(voter_id=voter) for voter in self.voters],
+        )
