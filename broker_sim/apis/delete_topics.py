@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from twisted.internet.defer import Deferred
+
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.controller.topics import refused_deletion
 from broker_sim.replication.broker_links import LinkFailure
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
     from broker_sim.apis.request_context import RequestContext
@@ -30,6 +31,12 @@ def handle_delete_topics(
 ) -> DeleteTopicsResponse | Deferred[Message]:
     """Forward; a controller that cannot be reached in time is REQUEST_TIMED_OUT for every topic."""
     broker = context.broker
+    if not broker.config.delete_topic_enable and not broker.config.behaviour.disabled_deletion_has_an_error:
+        # The topics are marked, which nobody acts on, and the deletion is waited for.
+        late: Deferred[Message] = Deferred()
+        refused = refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT)
+        broker.reactor.callLater(max(0, request.timeout_ms) / 1000, late.callback, refused)
+        return late
     if not broker.config.delete_topic_enable:
         if context.api_version < DISABLED_ERROR_SINCE:
             return refused_deletion(request, ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")

@@ -1,6 +1,7 @@
 """What an old Fetch gets of a log in a newer format. Mirrors KafkaApis.maybeConvertFetchedData.
 
-Versions 0 and 1 know messages of magic 0, versions 2 and 3 those of magic 1; all below 10 know nothing of zstd.
+Versions 0 and 1 know messages of magic 0, versions 2 and 3 those of magic 1; all below 10 know nothing of zstd. What
+is stored in an old enough format goes as it is.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import UnsupportedCompressionType
-from protocol_specs.records.down_conversion import down_convert_for_fetch
+from protocol_specs.records.down_conversion import down_convert_for_fetch, down_convert_or_keep
 
 if TYPE_CHECKING:
     from broker_sim.config.release_behaviour import ReleaseBehaviour
@@ -22,6 +23,7 @@ CONVERTED_HIGHEST: Final = 9
 """The last version for which anything has to be looked at."""
 MAGIC_V0_HIGHEST: Final = 1
 MAGIC_V1_HIGHEST: Final = 3
+_ENABLE: Final = "message.downconversion.enable"
 
 
 def convert(
@@ -39,12 +41,13 @@ def convert(
     """
     if behaviour.fetch_gates_zstd_topics and config.compression_type == "zstd":
         _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-    elif version <= MAGIC_V1_HIGHEST and not from_follower and not config.values.get("message.downconversion.enable"):
+    elif version <= MAGIC_V1_HIGHEST and not from_follower and not config.values.get(_ENABLE, True):
         _refuse(data, ErrorCode.UNSUPPORTED_VERSION)
     elif version <= MAGIC_V1_HIGHEST and data.records:
         records = data.records
+        down_convert = down_convert_for_fetch if behaviour.down_converts_while_sending else down_convert_or_keep
         try:
-            data.records = down_convert_for_fetch(
+            data.records = down_convert(
                 b"".join(records) if isinstance(records, list) else records,
                 to_magic=0 if version <= MAGIC_V0_HIGHEST else 1,
                 first_offset=first_offset,

@@ -130,11 +130,12 @@ class KafkaApis:
         versions = broker.release.api_versions
         self.advertised: Mapping[int, VersionRange] = {key: versions[key] for key in API_FILES if key in versions}
         """What ApiVersions lists, by ascending API key."""
-        lowest_produce = broker.config.behaviour.produce_lowest_served
+        behaviour = broker.config.behaviour
+        lowest_produce = behaviour.produce_lowest_served
         self.enabled: Mapping[int, range] = {
             key: range(max(item.lowest, lowest_produce if key == PRODUCE else 0), item.highest + 1)
             for key, item in self.advertised.items()
-        } | UNLISTED
+        } | (UNLISTED if behaviour.telemetry_served_unlisted else {})
         """What a connection may send; 4.x lists more versions of Produce than it takes."""
         self.client_metrics = ClientMetricsManager(config=broker.config, random=broker.random("client metrics"))
         self.quotas = QuotaManagers(broker.config, broker.journal.now_us)

@@ -28,6 +28,7 @@ from protocol_specs.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from protocol_specs.records.message_peek import MAGIC_V0
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
@@ -45,6 +46,8 @@ TIERED_TIMESTAMPS: Final = (-5, -6)
 """Without tiered storage nothing is found for them."""
 EARLIEST_LOCAL_TIMESTAMP: Final = -4
 """Without tiered storage the same as the earliest."""
+_TIMELESS: Final = (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP)
+"""What can be found without a record's timestamp, which messages of magic 0 have not."""
 
 
 def handle(request: ListOffsetsRequest, context: RequestContext) -> HandlerResult:
@@ -100,11 +103,13 @@ def _offset_of(
     if context.broker.config.behaviour.list_offsets_special_timestamps_gated:
         if timestamp < 0 and version < LOWEST_OF_SPECIAL_TIMESTAMP.get(timestamp, version + 1):
             return _refused(index, ErrorCode.UNSUPPORTED_VERSION)
-    elif timestamp < EARLIEST_LOCAL_TIMESTAMP:
-        # 3.7 takes what it has no name for as a time, and every record is newer than a negative one.
+    elif timestamp < context.broker.config.behaviour.list_offsets_lowest_timestamp:
+        # 3.x and older take what they have no name for as a time, and every record is newer than a negative one.
         timestamp = 0
     result = _look_up(topic, partition, request, context, timestamp)
     error_code = result.error_code
+    if not error_code and timestamp not in _TIMELESS and _magic_of(topic, index, context) == MAGIC_V0:
+        return _refused(index, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     if error_code is ErrorCode.OFFSET_NOT_AVAILABLE and version < OFFSET_NOT_AVAILABLE_LOWEST:
         error_code = ErrorCode.LEADER_NOT_AVAILABLE
     if error_code:
@@ -117,6 +122,11 @@ def _offset_of(
         offset=result.offset,
         leader_epoch=result.leader_epoch if version >= EPOCHS_LOWEST else -1,
     )
+
+
+def _magic_of(topic: str, index: int, context: RequestContext) -> int:
+    """The format that the partition's records are stored in, here where it has been looked up."""
+    return context.broker.replica_manager.partitions[TopicPartition(topic, index)].log.config.magic
 
 
 def _look_up(
@@ -182,6 +192,9 @@ def _old_style_offsets(
     log = context.broker.replica_manager.partitions[TopicPartition(topic, index)].log
     now_ms = context.broker.clock.now_ms()
     offsets = [(base_offset, now_ms) for base_offset in log.segment_base_offsets]
+    if not context.broker.config.behaviour.segments_age_by_records:
+        times = [segment.modified_ms for segment in log.segments]
+        offsets = list(zip(log.segment_base_offsets, times, strict=True))
     if log.log_end_offset > offsets[-1][0]:
         offsets.append((latest.offset, now_ms))
     timestamp = partition.timestamp

@@ -220,6 +220,7 @@ class Produce:
             )
             group.append(shaped)
             if result.error_code:
+                shaped.error_code = self.context.broker.config.behaviour.known(result.error_code)
                 leaders = leaders or LeaderEndpoints(self.context)
                 self._explain(shaped, result, leaders)
         responses = [

@@ -101,7 +101,9 @@ def describe_order(kind: str, release: str) -> tuple[str, ...]:
     orders = json.loads(text).get(kind, ())
     number = release_number(release)
     # Before the first release that was asked (KIP-133 came with 0.11) nobody can ask.
-    names = next((order["names"] for order in reversed(orders) if release_number(order["since"]) <= number), [])
+    names: list[str] = next(
+        (order["names"] for order in reversed(orders) if release_number(order["since"]) <= number), []
+    )
     return tuple(name for name in names if name in shown and shown[name].shown)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.errors import ConfigError, nearest
 from protocol_specs import releases
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import UnknownRelease
 
 if TYPE_CHECKING:
@@ -53,14 +54,12 @@ class ReleaseBehaviour:
 
     Up to 3.9 both modes exist: 3.3 is the first whose KRaft was meant for production (KIP-833); 4.0 has no other.
     """
-    followers_truncate_to_high_watermark: bool = _until("0.11")
-    """A new follower cuts its log at its own high watermark (else where the leader's epochs say, KIP-101)."""
 
     # Requests.
     versions_are_checked: bool = _since("0.10")
     """A request of a version that is not served closes the connection (else it is read as the newest known, KIP-35)."""
-    unknown_requests_hang: bool = _since("0.9", "0.10")
-    """A request of an unknown API is never answered, and nor is anything after it (else the connection closes)."""
+    unreadable_requests_are_ignored: bool = _since("0.9", "0.10")
+    """A request of an unknown API, or one that ends too early, is as if it had not come (else: close)."""
     api_versions_names_itself: bool = _since("2.4")
     """An ApiVersions of a version that is not served is told which are (KIP-511; else the list is empty)."""
     telemetry_served_unlisted: bool = _since("3.7")
@@ -75,20 +74,14 @@ class ReleaseBehaviour:
     """The newest compression codec that brokers know: snappy, lz4, zstd (KIP-110)."""
     segments_age_by_records: bool = _since("0.10.1")
     """Segments roll and expire by the timestamps of their records (KIP-33; else by the times of their files)."""
-    record_errors: bool = _since("2.4")
-    """Records that break a rule are INVALID_RECORD (KIP-467; else CORRUPT_MESSAGE)."""
     producer_batches_kept: int = _steps({"0": 1, "1.0": 5})
     """How many batches of a producer a log remembers, to know a retry by them (KAFKA-5494)."""
     unknown_producers_begin_anywhere: bool = _since("2.5")
     """The first batch of a producer that the log does not know may have any sequence (KIP-360; else 0 alone)."""
-    unknown_producers_have_an_error: bool = _since("1.0")
-    """Where that is refused, it is UNKNOWN_PRODUCER_ID (KAFKA-5793; else OUT_OF_ORDER_SEQUENCE_NUMBER)."""
     null_produce_records_hang: bool = _since("4.0")
     """Produce with null records is never answered (else the partition gets -1)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
-    acks_may_be_any_number: bool = _until("0.9")
-    """`acks` above 1 waits for that many replicas (else INVALID_REQUIRED_ACKS)."""
 
     # Offsets and fetches.
     list_offsets_special_timestamps_gated: bool = _since("4.0")
@@ -111,8 +104,8 @@ class ReleaseBehaviour:
     """A topic whose compression.type is zstd answers 76 to Fetch before v10."""
 
     # Topics.
-    disabled_deletion_has_an_error: bool = _since("1.0")
-    """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KAFKA-5517; else it only times out)."""
+    disabled_deletion_has_an_error: bool = _since("2.1")
+    """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KIP-322; else it only times out)."""
     min_insync_replicas_is_dynamic_default: bool = _since("4.0")
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
     share_coordinator: bool = _since("4.1")
@@ -149,6 +142,19 @@ class ReleaseBehaviour:
     """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
     telemetry_excuses_errors: bool = _since("4.0")
     """A client whose push was refused for its subscription or codec may ask for its subscriptions at once."""
+
+    def known(self, error: ErrorCode) -> ErrorCode:
+        """The error, or what the release answers where it has no code for it yet."""
+        older = _BEFORE_THERE_WAS_A_CODE.get(error)
+        return error if older is None or release_number(error.since) <= _numbers(self.release) else older
+
+
+_BEFORE_THERE_WAS_A_CODE: Final = {
+    ErrorCode.INVALID_RECORD: ErrorCode.CORRUPT_MESSAGE,  # KIP-467
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.UNKNOWN_SERVER_ERROR,  # KIP-112
+    ErrorCode.UNKNOWN_PRODUCER_ID: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,  # KAFKA-5793
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE: ErrorCode.UNKNOWN_SERVER_ERROR,  # KIP-110
+}
 
 
 @cache

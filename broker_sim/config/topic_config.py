@@ -19,7 +19,17 @@ if TYPE_CHECKING:
 # In 3.x the older, common bound holds where a newer one is at its default (KIP-937).
 _OLD_TIMESTAMP_BOUND: Final = "message.timestamp.difference.max.ms"
 _TIMESTAMP_BOUNDS: Final = ("message.timestamp.before.max.ms", "message.timestamp.after.max.ms")
-_NOT_ATTRIBUTES: Final = {"overrides", "values", "compact", "delete", "magic", "max_segment_ms", "timestamp_type"}
+_NOT_ATTRIBUTES: Final = {
+    "overrides",
+    "values",
+    "age_timestamp_min",
+    "compact",
+    "delete",
+    "magic",
+    "max_segment_ms",
+    "timestamp_type",
+}
+_NO_TIMESTAMP_IS_SO_LARGE: Final = 1 << 63
 # 4.x refuses a small segment.bytes, and has a name of its own for tests that need one.
 _INTERNAL_SEGMENT_BYTES: Final = "internal.segment.bytes"
 
@@ -53,6 +63,8 @@ class TopicConfig:
     segment_ms: int
     unclean_leader_election_enable: bool
 
+    age_timestamp_min: int
+    """The least timestamp by which segments age: any that a record can have, or none where files' times count."""
     compact: bool
     """Whether `cleanup.policy` has `compact`."""
     delete: bool
@@ -94,6 +106,7 @@ class TopicConfig:
         return cls(
             overrides=dict(overrides),
             values=values,
+            age_timestamp_min=0 if broker.behaviour.segments_age_by_records else _NO_TIMESTAMP_IS_SO_LARGE,
             compact=compact,
             delete="delete" in policies,
             magic=_magic(values.get("message.format.version"), broker),

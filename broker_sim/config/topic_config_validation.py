@@ -68,15 +68,13 @@ def validate_topic_overrides(overrides: Mapping[str, str], release: str) -> None
         if name in definitions:
             definition = definitions[name]
             values[name] = parse_value(definition, overrides[name]) if name in overrides else definition.default
-    if values["remote.storage.enable"]:
+    if values.get("remote.storage.enable"):
         msg = (
             "Tiered Storage functionality is disabled in the broker. "
             "Topic cannot be configured with remote log storage."
         )
         raise ConfigError(msg)
-    minimum, maximum = values["min.compaction.lag.ms"], values["max.compaction.lag.ms"]
-    assert isinstance(minimum, int)
-    assert isinstance(maximum, int)
-    if minimum > maximum:
+    minimum, maximum = values.get("min.compaction.lag.ms"), values.get("max.compaction.lag.ms")
+    if isinstance(minimum, int) and isinstance(maximum, int) and minimum > maximum:
         msg = f"conflict topic config setting min.compaction.lag.ms ({minimum}) > max.compaction.lag.ms ({maximum})"
         raise ConfigError(msg)

@@ -38,6 +38,7 @@ class LogSegment:
         "_roll_jitter_ms",
         "_time_entries",
         "_time_entries_max",
+        "age_timestamp_min",
         "base_offset",
         "batches",
         "created_ms",
@@ -69,6 +70,7 @@ class LogSegment:
 
     def configure(self, config: TopicConfig) -> None:
         """Index from now on as the configuration says."""
+        self.age_timestamp_min = config.age_timestamp_min
         self._index_interval_bytes = config.index_interval_bytes
         self._index_entries_max = config.segment_index_bytes // OFFSET_INDEX_ENTRY_BYTES
         # The time index keeps its last entry for the moment when the segment is closed.
@@ -87,8 +89,8 @@ class LogSegment:
 
     @property
     def largest_timestamp(self) -> int:
-        """The largest timestamp of its records, the time of the last change where they have none."""
-        return self.max_timestamp if self.max_timestamp >= 0 else self.modified_ms
+        """The largest timestamp of its records, the time of the last change where they have none that counts."""
+        return self.max_timestamp if self.max_timestamp >= self.age_timestamp_min else self.modified_ms
 
     @property
     def first_timestamp(self) -> int:
@@ -114,9 +116,9 @@ class LogSegment:
         return self.indexes_full or batch.last_offset - self.base_offset > _LARGEST_RELATIVE_OFFSET
 
     def _waited_ms(self, timestamp: int, now_ms: int) -> int:
-        """By record time when the first batch has one (its age is not what counts then), else by the clock."""
+        """By record time when the first batch has one that counts (not its age then), else by the clock."""
         first = self.batches[0].max_timestamp
-        return timestamp - first if first >= 0 else now_ms - self.created_ms
+        return timestamp - first if first >= self.age_timestamp_min else now_ms - self.created_ms
 
     def append(self, batch: StoredBatch) -> None:
         """Add a batch at the end."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from broker_sim.log.stored_batch import NO_TIMESTAMP
-from protocol_specs.records.record_batch import read_records
+from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,7 @@ def first_at_or_after(
         for batch in segment.batches:
             if batch.max_timestamp < timestamp or batch.last_offset < log_start_offset:
                 continue
-            for record in read_records(batch.data):
+            for record in read_any(batch.data):
                 if record.timestamp >= timestamp and record.offset >= log_start_offset:
                     return TimestampAndOffset(record.timestamp, record.offset, batch.leader_epoch)
         # Kafka searches one segment only, the first whose largest timestamp is not below.
@@ -45,7 +45,7 @@ def first_with_max_timestamp(segments: Sequence[LogSegment]) -> TimestampAndOffs
     batch = _first_batch_with_max_timestamp(segments)
     if batch is None:
         return None
-    for record in read_records(batch.data):
+    for record in read_any(batch.data):
         if record.timestamp == batch.max_timestamp:
             return TimestampAndOffset(record.timestamp, record.offset, batch.leader_epoch)
     return None

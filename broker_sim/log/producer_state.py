@@ -2,7 +2,8 @@
 ProducerAppendInfo.
 
 A batch's producer epoch and sequence are checked when it is appended to the leader; followers only remember.
-The five newest batches of a producer are kept, so that a retry of one of them is answered and not stored twice.
+The five newest batches of a producer are kept (in 0.11 only the last one), so that a retry of one of them is answered
+and not stored twice.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.topic_partition import TopicPartition
 
@@ -49,7 +51,7 @@ class ProducerStateEntry:
             producer_id=self.producer_id,
             producer_epoch=self.producer_epoch,
             last_timestamp=self.last_timestamp,
-            batches=deque(self.batches, BATCHES_TO_RETAIN),
+            batches=deque(self.batches, self.batches.maxlen),
         )
 
     @property
@@ -62,6 +64,8 @@ class ProducerStateManager:
     """The producers of one log, by id, in the order of their first batch; idle ones expire."""
 
     __slots__ = (
+        "_batches_kept",
+        "_begin_anywhere",
         "_expiration_check_interval_ms",
         "_next_expiration_check_ms",
         "_producers",
@@ -76,8 +80,11 @@ class ProducerStateManager:
         expiration_ms: int,
         expiration_check_interval_ms: int,
         now_ms: int,
+        behaviour: ReleaseBehaviour,
     ) -> None:
         self._topic_partition = topic_partition
+        self._begin_anywhere = behaviour.unknown_producers_begin_anywhere
+        self._batches_kept = behaviour.producer_batches_kept
         self._producers: dict[int, ProducerStateEntry] = {}
         self.expiration_ms = expiration_ms
         """How long a producer is remembered; it may change at any time (KIP-854)."""
@@ -112,6 +119,9 @@ class ProducerStateManager:
             )
             raise RecordsRefused(ErrorCode.INVALID_PRODUCER_EPOCH, reason)
         if entry is None or last_epoch == NO_PRODUCER_EPOCH:
+            if base_sequence and not self._begin_anywhere:
+                reason = f"Found no record of producer {producer_id} at offset {offset} in {self._topic_partition}"
+                raise RecordsRefused(ErrorCode.UNKNOWN_PRODUCER_ID, reason)
             # Also a producer that expired or was never issued may start at any sequence.
             return
         if producer_epoch != entry.producer_epoch:
@@ -136,7 +146,11 @@ class ProducerStateManager:
         """Remember a batch that is now in the log."""
         entry = self._producers.get(batch.producer_id)
         if entry is None:
-            entry = ProducerStateEntry(producer_id=batch.producer_id, producer_epoch=batch.producer_epoch)
+            entry = ProducerStateEntry(
+                producer_id=batch.producer_id,
+                producer_epoch=batch.producer_epoch,
+                batches=deque(maxlen=self._batches_kept),
+            )
             self._producers[batch.producer_id] = entry
         elif entry.producer_epoch != batch.producer_epoch:
             entry.batches.clear()

@@ -1,8 +1,7 @@
 """Any produced record set on its way into a log: other formats, other codecs, several batches, and every refusal.
 
 Mirrors UnifiedLog.append up to LogValidator: what protocol_specs says of the bytes becomes what the log stores, one
-batch of magic 2 (since the inter-broker protocol 3.0 `message.format.version` says nothing else), or the answer's
-error.
+batch of magic 2 (messages of magic 0 and 1 are `message_set_assignment`'s), or the answer's error.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.topic_partition import TopicPartition
 
-__all__ = ["DECOMPRESSED_BATCH_LIMIT_BYTES", "assign_offset", "target_codec"]
+__all__ = ["DECOMPRESSED_BATCH_LIMIT_BYTES", "assign_offset", "assigned_bytes", "target_codec"]
 
 DECOMPRESSED_BATCH_LIMIT_BYTES: Final = 256 * 1024 * 1024
 """What one compressed batch may grow to; Kafka has no such limit but its heap. Beyond it: MESSAGE_TOO_LARGE."""
@@ -47,9 +46,33 @@ def assign_offset(
 
     Raises RecordsRefused by Kafka's rules, in their order.
     """
+    data = assigned_bytes(
+        records,
+        topic_partition=topic_partition,
+        config=config,
+        offset=offset,
+        leader_epoch=leader_epoch,
+        now_ms=now_ms,
+        origin=origin,
+    )
+    return None if data is None else _stored(data)
+
+
+def assigned_bytes(
+    records: memoryview,
+    *,
+    topic_partition: TopicPartition,
+    config: TopicConfig,
+    offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    origin: AppendOrigin,
+) -> bytes | None:
+    """The record set in the topic's format; None where it holds no whole batch."""
     from_client = origin is AppendOrigin.CLIENT
     _refuse_shortest_batch(records, from_client=from_client)
     rules = AssignmentRules(
+        to_magic=config.magic,
         now_ms=now_ms,
         timestamp_type=config.timestamp_type,
         timestamp_before_max_ms=config.message_timestamp_before_max_ms,
@@ -80,7 +103,7 @@ def assign_offset(
             f"which exceeds the maximum configured size of {config.max_message_bytes}."
         )
         raise _refused(ErrorCode.MESSAGE_TOO_LARGE, reason)
-    return _stored(data)
+    return data
 
 
 def target_codec(config: TopicConfig) -> CompressionCodec | None:

@@ -31,6 +31,7 @@ from broker_sim.log.producer_state import ProducerStateManager
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_peek import MAGIC_V2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -120,6 +121,7 @@ class ReplicaLog:
             expiration_ms=broker_config.producer_id_expiration_ms,
             expiration_check_interval_ms=check_interval_ms,
             now_ms=now_ms,
+            behaviour=self._behaviour,
         )
         self._segments = [self._new_segment(0, now_ms)]
 
@@ -169,6 +171,8 @@ class ReplicaLog:
         """
         offset = self.log_end_offset
         config = self.config
+        if config.magic != MAGIC_V2:
+            return self._append_messages(records, now_ms=now_ms, origin=origin)
         batch = validate_and_assign_offset(
             records,
             topic_partition=self.topic_partition,
@@ -183,11 +187,7 @@ class ReplicaLog:
         # Kafka notes the epoch before it looks at the producer: a refused batch leaves this trace too.
         self.epochs.assign(leader_epoch, offset)
         if batch.size > config.segment_bytes:
-            reason = (
-                f"Message batch size is {batch.size} bytes in append to partition {self.topic_partition}, "
-                f"which exceeds the maximum configured segment size of {config.segment_bytes}."
-            )
-            raise RecordsRefused(ErrorCode.RECORD_LIST_TOO_LARGE, reason, log_start_offset_known=False)
+            self._expect_room_for(batch)
         segment = self._segment_for(batch, now_ms)
         if batch.producer_id >= 0:
             duplicate = self._check_producer(batch, origin, now_ms)
@@ -195,7 +195,7 @@ class ReplicaLog:
                 return duplicate
             self.producers.update(batch)
         segment.append(batch)
-        if batch.max_timestamp < 0:
+        if batch.max_timestamp < segment.age_timestamp_min:
             segment.modified_ms = now_ms
         self.log_end_offset = batch.last_offset + 1
         return LogAppendInfo(
@@ -208,6 +208,49 @@ class ReplicaLog:
             batch.max_timestamp,
             (batch,),
         )
+
+    def _append_messages(self, records: bytes | memoryview, *, now_ms: int, origin: AppendOrigin) -> LogAppendInfo:
+        """Append to a log of magic 0 or 1: the messages of one record set never part, and know no leader epoch."""
+        from broker_sim.log.message_set_assignment import assign_message_set
+
+        config = self.config
+        appended = assign_message_set(
+            records,
+            topic_partition=self.topic_partition,
+            config=config,
+            behaviour=self._behaviour,
+            offset=self.log_end_offset,
+            now_ms=now_ms,
+            origin=origin,
+        )
+        if appended is None:
+            return LogAppendInfo(-1, -1, -1, self.log_start_offset, 0, False, -1, ())
+        whole, messages = appended
+        self._expect_room_for(whole)
+        segment = self._segment_for(whole, now_ms)
+        for message in messages:
+            segment.append(message)
+        if whole.max_timestamp < segment.age_timestamp_min:
+            segment.modified_ms = now_ms
+        self.log_end_offset = whole.next_offset
+        return LogAppendInfo(
+            whole.base_offset,
+            whole.last_offset,
+            now_ms if config.timestamp_type else -1,
+            self.log_start_offset,
+            whole.records_count,
+            False,
+            whole.max_timestamp,
+            messages,
+        )
+
+    def _expect_room_for(self, batch: StoredBatch) -> None:
+        if batch.size > self.config.segment_bytes:
+            reason = (
+                f"Message batch size is {batch.size} bytes in append to partition {self.topic_partition}, "
+                f"which exceeds the maximum configured segment size of {self.config.segment_bytes}."
+            )
+            raise RecordsRefused(ErrorCode.RECORD_LIST_TOO_LARGE, reason, log_start_offset_known=False)
 
     def _check_producer(self, batch: StoredBatch, origin: AppendOrigin, now_ms: int) -> LogAppendInfo | None:
         producers = self.producers
@@ -236,10 +279,11 @@ class ReplicaLog:
         for batch in batches:
             if batch.base_offset < self.log_end_offset:
                 raise UnexpectedAppendOffset(batch.base_offset, self.log_end_offset)
-            self.epochs.assign(batch.leader_epoch, batch.base_offset)
+            if batch.leader_epoch >= 0:
+                self.epochs.assign(batch.leader_epoch, batch.base_offset)
             segment = self._segment_for(batch, now_ms)
             segment.append(batch)
-            if batch.max_timestamp < 0:
+            if batch.max_timestamp < segment.age_timestamp_min:
                 segment.modified_ms = now_ms
             self.log_end_offset = batch.last_offset + 1
             if batch.producer_id >= 0:

@@ -8,6 +8,7 @@ the reason.
 from __future__ import annotations
 
 import struct
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -18,6 +19,7 @@ from broker_sim.apis.request_context import NoAnswer, RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.metrics.request_metrics import TIMED_ALL, TIMED_ONE_OF
 from broker_sim.network import fault_stage
+from broker_sim.network.old_requests import read_old_header
 from broker_sim.network.routes import Route, route_of
 from protocol_specs.errors import MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
@@ -25,12 +27,15 @@ from protocol_specs.message import Message
 from protocol_specs.registry import api_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.internet.interfaces import IDelayedCall
 
     from broker_sim.apis.request_context import HandlerResult, Response
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.socket_server import SocketServer
+    from protocol_specs.messages.headers import RequestHeader
 
 __all__ = ["Processor"]
 
@@ -64,6 +69,13 @@ class Processor:
         """Connections that a blocked Processor has not registered: nobody reads them."""
         self._broker = server.broker
         self._enabled = server.broker.apis.enabled
+        behaviour = server.broker.config.behaviour
+        self._read_header: Callable[[bytes], tuple[RequestHeader, int]] = decode_request_header
+        if not behaviour.api_versions_names_itself:
+            self._read_header = partial(
+                read_old_header, enabled=self._enabled, versions_are_checked=behaviour.versions_are_checked
+            )
+        self._ignores = behaviour.unreadable_requests_are_ignored
         self._request_channel = acceptor.plane.request_channel
         self._quotas = server.broker.apis.quotas
         self._metrics = server.broker.apis.request_metrics
@@ -141,6 +153,13 @@ class Processor:
             )
             channel.close(reason)
 
+    def refuse_request(self, channel: KafkaChannel, reason: str) -> None:
+        """A request cannot be read: the connection closes. Only 0.9 goes on as if nothing had come."""
+        if self._ignores:
+            _log.warn("broker {broker_id}: ignoring a request: {reason}", broker_id=self._broker.id, reason=reason)
+        else:
+            self.refuse(channel, reason)
+
     def fail(self, channel: KafkaChannel) -> None:
         """Close a connection because an exception of ours came out while it was served."""
         connection_id = channel.info.connection_id
@@ -179,7 +198,7 @@ class Processor:
         try:
             request = route.decode(frame, position + route.tagged)[0]
         except ProtocolError as error:
-            self.refuse(channel, str(error))
+            self.refuse_request(channel, str(error))
             return
         context = self._context(channel, frame, route, correlation_id, client_id, request)
         if broker.journal.full:
@@ -195,15 +214,15 @@ class Processor:
     def _receive_unusual(self, channel: KafkaChannel, frame: bytes) -> None:
         """Any frame: one that is refused, the first of its API and version, a header with tags."""
         try:
-            header, position = decode_request_header(frame)
+            header, position = self._read_header(frame)
         except ProtocolError as error:
-            self.refuse(channel, str(error))
+            self.refuse_request(channel, str(error))
             return
         api_key = header.request_api_key
         version = header.request_api_version
         enabled = self._enabled.get(api_key)
         if enabled is None or (version not in enabled and api_key != API_VERSIONS):
-            self.refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
+            self.refuse_request(channel, f"request api key {api_key} with version {version} which is not enabled")
             return
         route = route_of(api_key, version)
         if version in enabled:
@@ -250,7 +269,7 @@ class Processor:
             try:
                 context.request = route_of(context.api_key, version).decode(frame, position)[0]
             except ProtocolError as error:
-                self.refuse(channel, str(error))
+                self.refuse_request(channel, str(error))
                 return
         else:
             # Only ApiVersions comes here: it is answered in the oldest layout, which every client reads.

@@ -1,0 +1,41 @@
+"""Request headers as brokers before 2.4 read them. Mirrors RequestHeader before KIP-482, and RequestChannel.Request of
+0.8 and 0.9.
+
+No header has tags yet, whatever version is named in it. Before 0.10 nobody looks at that version either: a request of
+one that came later is read, and answered, as the newest that the broker knows.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from protocol_specs.framing import decode_request_header
+from protocol_specs.messages.headers import RequestHeader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from protocol_specs.message import Buffer
+
+__all__ = ["read_old_header"]
+
+CONTROLLED_SHUTDOWN: Final = 7
+_WITH_CLIENT_ID: Final = 1
+_KEY_AND_VERSION: Final = struct.Struct(">hh")
+
+
+def read_old_header(
+    frame: Buffer, enabled: Mapping[int, range], *, versions_are_checked: bool
+) -> tuple[RequestHeader, int]:
+    """The header and the position of the body; without a look at versions the header names one that is served.
+
+    Raises MessageDecodeError.
+    """
+    if len(frame) >= _KEY_AND_VERSION.size and _KEY_AND_VERSION.unpack_from(frame) == (CONTROLLED_SHUTDOWN, 0):
+        return decode_request_header(frame)
+    header, position = RequestHeader.decode_from(_WITH_CLIENT_ID, frame, 0)
+    served = enabled.get(header.request_api_key)
+    if served is not None and not versions_are_checked:
+        header.request_api_version = min(max(header.request_api_version, served[0]), served[-1])
+    return header, position

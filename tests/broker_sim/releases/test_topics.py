@@ -1,0 +1,60 @@
+"""What older releases made of topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.threaded_cluster import ThreadedCluster
+    from tests.broker_sim.releases.conftest import RawClient
+
+    Start = Callable[..., ThreadedCluster]
+    Connect = Callable[[ThreadedCluster], RawClient]
+
+
+@pytest.mark.parametrize(
+    ("release", "version", "error"),
+    [
+        ("0.10.2", 0, ErrorCode.REQUEST_TIMED_OUT),
+        ("2.0", 2, ErrorCode.REQUEST_TIMED_OUT),
+        ("2.1", 2, ErrorCode.INVALID_REQUEST),
+        ("2.1", 3, ErrorCode.TOPIC_DELETION_DISABLED),
+        ("4.3", 3, ErrorCode.TOPIC_DELETION_DISABLED),
+    ],
+)
+def test_a_deletion_that_is_switched_off_has_an_error_since_2_1(
+    start: Start, connect: Connect, release: str, version: int, error: ErrorCode
+) -> None:
+    cluster = start(release, "orders:1:1", delete_topic_enable="false")
+    client = connect(cluster)
+    request = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=50)
+    assert client.ask(request, version, DeleteTopicsResponse).responses[0].error_code == error
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
+    assert client.ask(asked, 0, MetadataResponse).topics[0].error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("release", ["0.8.0", "0.9", "1.1", "3.7", "4.3"])
+def test_an_empty_list_asks_metadata_v0_for_all_topics(start: Start, connect: Connect, release: str) -> None:
+    answer = connect(start(release, "a:1:1", "b:1:1")).ask(MetadataRequest(topics=[]), 0, MetadataResponse)
+    assert sorted(topic.name or "" for topic in answer.topics) == ["a", "b"]
+
+
+@pytest.mark.parametrize("release", ["0.8.0", "0.10.2", "2.8", "3.7"])
+def test_asking_for_an_unknown_topic_creates_it(start: Start, connect: Connect, release: str) -> None:
+    client = connect(start(release))
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
+    first = client.ask(asked, 0, MetadataResponse).topics[0]
+    assert first.error_code != ErrorCode.NONE
+    for _ in range(1000):
+        answer = client.ask(asked, 0, MetadataResponse).topics[0]
+        if answer.error_code == ErrorCode.NONE:
+            break
+    assert [partition.leader_id for partition in answer.partitions] == [1]
