@@ -30,7 +30,6 @@ from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.inter_broker_apis import answer_inter_broker
 from broker_sim.replication.replica_manager import ReplicaManager
 from broker_sim.replication.replica_storage import ReplicaStorage
-from protocol_specs import releases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -52,6 +51,9 @@ INCARNATION_BITS: Final = 62
 class Broker:
     """Without `listen` it has no sockets, only its links."""
 
+    active_controller_id: int | None = None
+    """The broker that is the controller, as far as is known here; None with KRaft, where no broker is."""
+
     def __init__(
         self,
         *,
@@ -70,7 +72,7 @@ class Broker:
         self.id = broker_id
         self.config = config
         self._static_config = config
-        self.release = releases.get(config.release)
+        self.release = config.release_table
         self.reactor = reactor
         self.links = links
         self.journal = journal

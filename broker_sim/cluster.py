@@ -87,24 +87,11 @@ class Cluster:
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self.links = BrokerLinks(reactor=reactor, journal=self.journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
-        self.controller = Controller(
-            reactor=reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
-        )
-        ConfigControl(self.controller)
-        TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
-        PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
-        ClusterControl(
-            self.controller,
-            config=self.config,
-            broker_ids=range(1, brokers + 1),
-            random=streams.stream("log directories"),
-        )
-        ClientQuotaControl(self.controller)
-        self.links.attach(CONTROLLER_ID, self.controller)
+        make_broker = self._set_up_controller(brokers)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
-            self.brokers[broker_id] = Broker(
+            self.brokers[broker_id] = make_broker(
                 broker_id=broker_id,
                 config=broker_config,
                 reactor=reactor if broker_reactor is None else broker_reactor(broker_id),
@@ -125,6 +112,37 @@ class Cluster:
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
         self.started_us = self._now_us()
+
+    def _set_up_controller(self, brokers: int) -> Callable[..., Broker]:
+        """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
+        self.controller: Controller
+        if self.config.behaviour.zookeeper:
+            from broker_sim.zookeeper.wiring import set_up_zookeeper
+
+            self.controller, make_broker = set_up_zookeeper(
+                reactor=self.reactor,
+                links=self.links,
+                journal=self.journal,
+                config=self.config,
+                cluster_id=self.cluster_id,
+            )
+            return make_broker
+        streams = self._streams
+        self.controller = Controller(
+            reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
+        )
+        ConfigControl(self.controller)
+        TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
+        PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
+        ClusterControl(
+            self.controller,
+            config=self.config,
+            broker_ids=range(1, brokers + 1),
+            random=streams.stream("log directories"),
+        )
+        ClientQuotaControl(self.controller)
+        self.links.attach(CONTROLLER_ID, self.controller)
+        return Broker
 
     def _now_us(self) -> int:
         return round(self.reactor.seconds() * 1e6)

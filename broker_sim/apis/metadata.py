@@ -78,6 +78,9 @@ def cluster_operations(*, asked: bool) -> int:
 
 def controller_id(context: RequestContext) -> int:
     """A broker to send admin requests to. In KRaft mode Kafka names any alive broker: the answering one if it can."""
+    active = context.broker.active_controller_id
+    if active is not None:
+        return active
     alive = [node.id for node in context.broker.metadata_cache.image.alive_brokers()]
     if context.broker.id in alive:
         return context.broker.id

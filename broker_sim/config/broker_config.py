@@ -9,6 +9,7 @@ from twisted.logger import Logger
 
 from broker_sim.config.config_names import base_name, replaced_by
 from broker_sim.config.definitions import ConfigValue, broker_definitions, oldest_definition
+from broker_sim.config.metadata_mode import in_mode, table_of
 from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.values import parse_value
@@ -16,6 +17,8 @@ from broker_sim.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from protocol_specs.releases import Release
 
 _log = Logger()
 _NOT_ATTRIBUTES: Final = {"behaviour", "dynamic_defaults", "dynamic_own", "overrides", "static", "values"}
@@ -75,7 +78,7 @@ class BrokerConfig:
     @classmethod
     def parse(cls, overrides: Mapping[str, str], *, release: str = DEFAULT_RELEASE) -> Self:
         """Check every override; ConfigError names an unknown option and its nearest, or the bad value."""
-        behaviour = behaviour_of(release)
+        behaviour = in_mode(behaviour_of(release), overrides)
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
         for name, text in overrides.items():
@@ -151,6 +154,11 @@ class BrokerConfig:
     def release(self) -> str:
         """The full name of the emulated release."""
         return self.behaviour.release
+
+    @property
+    def release_table(self) -> Release:
+        """The APIs and features of the release in the mode that it runs in."""
+        return table_of(self.behaviour)
 
 
 def _without_listener(name: str) -> str:
@@ -260,6 +268,12 @@ _ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + 
     "transaction.state.log.replication.factor",
     "unclean.leader.election.interval.ms",
     "advertised.listeners",
+    "controller.socket.timeout.ms",
+    "controlled.shutdown.max.retries",
+    "controlled.shutdown.retry.backoff.ms",
+    "leader.imbalance.per.broker.percentage",
+    "zookeeper.connect",
+    "zookeeper.session.timeout.ms",
     "control.plane.listener.name",
     "controller.listener.names",
     "inter.broker.listener.name",

@@ -54,7 +54,14 @@ class ProducerIdManager:
     """One broker's ids; what is left of a block dies with the broker."""
 
     def __init__(
-        self, *, reactor: IReactor, links: BrokerLinks, broker_id: int, broker_epoch: Callable[[], int]
+        self,
+        *,
+        self._target_id = target_id
+        reactor: IReactor,
+        links: BrokerLinks,
+        broker_id: int,
+        broker_epoch: Callable[[], int],
+        target_id: int = CONTROLLER_ID,
     ) -> None:
         self._reactor = reactor
         self._links = links
@@ -92,7 +99,7 @@ class ProducerIdManager:
             return
         self._asked = True
         request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
-        answer: Deferred[AllocateProducerIdsResponse] = self._links.send(self._broker_id, CONTROLLER_ID, request)
+        answer: Deferred[AllocateProducerIdsResponse] = self._links.send(self._broker_id, self._target_id, request)
         answer.addCallbacks(self._allocated, self._failed)
 
     def _allocated(self, response: AllocateProducerIdsResponse) -> None:

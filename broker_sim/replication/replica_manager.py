@@ -32,7 +32,6 @@ from broker_sim.replication.requests import (
     PartitionFetch,
     PartitionFetchResult,
 )
-from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchRequest
 
@@ -88,7 +87,7 @@ class ReplicaManager:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.config = config
-        self.fetch_version = releases.get(config.release).api_versions[FetchRequest.API_KEY].highest
+        self.fetch_version = config.release_table.api_versions[FetchRequest.API_KEY].highest
         self.reactor = reactor
         self.journal = journal
         self.links = links

@@ -17,6 +17,8 @@ from protocol_specs.messages.fetch import FetchResponse
 from sim_runtime.repeating_call import RepeatingCall
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from twisted.internet.defer import Deferred
 
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
@@ -65,7 +67,7 @@ class ReplicaRoles:
                 if topic.configs:
                     self._manager.replication_quotas.topic_changed(name, {})
                 for index in range(len(topic.partitions)):
-                    self._drop(TopicPartition(name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                    self.drop(TopicPartition(name, index), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for name, topic in new.topics.items():
             known = old.topics.get(name)
             if known is not topic:
@@ -83,28 +85,34 @@ class ReplicaRoles:
                 continue
             topic_partition = TopicPartition(new.name, index)
             if manager.broker_id not in registration.replicas:
-                self._drop(topic_partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                self.drop(topic_partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 continue
             partition = manager.partitions.get(topic_partition)
-            if partition is None:
-                log = self._storage.get_or_create(topic_partition, new.topic_id, new.configs, manager.now_ms())
-                partition = Partition(topic_partition, new.topic_id, log, manager)
-                manager.partitions[topic_partition] = partition
-            self._take_role(partition, registration)
+            partition = partition or self.host(topic_partition, new.topic_id, new.configs)
+            self.take_role(partition, registration, fetch_from=registration.leader)
 
-    def _take_role(self, partition: Partition, registration: PartitionRegistration) -> None:
+    def host(self, topic_partition: TopicPartition, topic_id: bytes, configs: Mapping[str, str]) -> Partition:
+        """Host a partition, with the log that is there or a new one; it has no role yet."""
+        manager = self._manager
+        log = self._storage.get_or_create(topic_partition, topic_id, configs, manager.now_ms())
+        partition = manager.partitions[topic_partition] = Partition(topic_partition, topic_id, log, manager)
+        return partition
+
+    def take_role(self, partition: Partition, registration: PartitionRegistration, *, fetch_from: int) -> None:
+        """Lead, or follow: from `fetch_from`, which is nobody while the leader is not known to be there."""
         if registration.leader == self._manager.broker_id:
             partition.make_leader(registration)
-            self._stop_fetching(partition.topic_partition)
+            self.stop_fetching(partition.topic_partition)
             return
         if not partition.make_follower(registration):
             return
-        self._stop_fetching(partition.topic_partition)
-        if registration.leader != NO_LEADER:
-            self._fetcher(registration.leader).add(partition)
+        self.stop_fetching(partition.topic_partition)
+        if fetch_from != NO_LEADER:
+            self._fetcher(fetch_from).add(partition)
 
-    def _drop(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
-        self._stop_fetching(topic_partition)
+    def drop(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
+        """Host the partition no more; its log is gone, and who waits for it gets `error`."""
+        self.stop_fetching(topic_partition)
         partition = self._manager.partitions.pop(topic_partition, None)
         if partition is not None:
             partition.leader_id = NO_LEADER
@@ -119,7 +127,8 @@ class ReplicaRoles:
             fetcher = self.fetchers[leader_id] = ReplicaFetcher(host=self._manager, leader_id=leader_id)
         return fetcher
 
-    def _stop_fetching(self, topic_partition: TopicPartition) -> None:
+    def stop_fetching(self, topic_partition: TopicPartition) -> None:
+        """Replicate the partition from nobody."""
         for fetcher in self.fetchers.values():
             fetcher.remove(topic_partition)
 

@@ -1,0 +1,400 @@
+"""What clients ask a broker of the ZooKeeper era about topics, partitions, elections and configurations.
+
+Mirrors ZkAdminManager with the waiting of DelayedCreatePartitions, DelayedDeleteTopics and DelayedElectLeader: the
+broker writes into ZooKeeper what is wanted, and answers when its own metadata shows it, or when the time is up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred, succeed
+
+from broker_sim.config.config_entries import created_topic_entries
+from broker_sim.controller.manual_assignment import Refused
+from broker_sim.controller.partition_reassignments import refused_reassignments
+from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.leader_and_isr import NO_LEADER
+from broker_sim.zookeeper.messages import ZooKeeperError
+from broker_sim.zookeeper.topic_assignment import added_partitions, new_topic
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.alter_client_quotas import AlterClientQuotasRequest
+from protocol_specs.messages.alter_configs import AlterConfigsRequest
+from protocol_specs.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from protocol_specs.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopicResult,
+)
+from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from protocol_specs.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from protocol_specs.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from protocol_specs.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from protocol_specs.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from protocol_specs.messages.update_features import (
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.controller.metadata_image import MetadataImage, TopicImage
+    from broker_sim.zookeeper.broker import ZooKeeperBroker
+    from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
+
+NOT_CONTROLLER_ID: Final = -1
+BY_CONTROLLER_SINCE: Final = 7
+"""CreateTopics v7 is of 2.8, where a broker lets the controller create topics that somebody asked for."""
+_ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, AlterClientQuotasRequest)
+
+
+class _Waiting:
+    """One answer that waits for the broker's metadata. `undone` names what is still missing."""
+
+    __slots__ = ("deferred", "timer", "undone")
+
+    def __init__(self, undone: Callable[[], list[Any]]) -> None:
+        self.undone = undone
+        self.deferred: Deferred[list[Any]] = Deferred()
+        self.timer: IDelayedCall | None = None
+
+
+class ZkAdminManager:
+    """Answers for one broker; everything but configurations and quotas is only asked of the controller."""
+
+    def __init__(self, broker: ZooKeeperBroker, client: ZooKeeperClient) -> None:
+        self._broker = broker
+        self._client = client
+        self._waiting: list[_Waiting] = []
+        self._random = broker.random("topic assignments")
+
+    def any_broker_answers(self, request: Any) -> bool:
+        """Whether a request is answered by whoever gets it."""
+        return isinstance(request, _ANY_BROKER)
+
+    def answer(self, request: Any) -> Deferred[Any]:
+        """Answer what the controller answers; fails with LinkFailure when this broker's session has ended."""
+        handlers: Mapping[type[Any], Callable[[Any], Awaitable[Any]]] = {
+            CreateTopicsRequest: self._create_topics,
+            DeleteTopicsRequest: self._delete_topics,
+            CreatePartitionsRequest: self._create_partitions,
+            ElectLeadersRequest: self._elect_leaders,
+            AlterPartitionReassignmentsRequest: self._alter_reassignments,
+            ListPartitionReassignmentsRequest: self._list_reassignments,
+            UpdateFeaturesRequest: self._update_features,
+        }
+        return self._run(handlers[type(request)](request))
+
+    def change_in_zookeeper(self, request: Any) -> Deferred[Any]:
+        """Change configurations or quotas: checked and written at once, other brokers hear of it by their watches."""
+
+        def change(zookeeper: Any, session: Any) -> Any:
+            return zookeeper.forwarded[type(request)](request, session.broker_id)
+
+        return self._run(self._client.request("ZooKeeperSetConfigs", change))
+
+    def create_by_itself(self, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
+        """Create topics that somebody has asked for: any broker may, from 2.8 on it asks the controller to."""
+        broker = self._broker
+        served = broker.release.api_versions.get(CreateTopicsRequest.API_KEY)
+        by_controller = served is not None and served.highest >= BY_CONTROLLER_SINCE
+        controller_id = broker.active_controller_id
+        if by_controller and not broker.controller.is_active and controller_id != NOT_CONTROLLER_ID:
+            return broker.links.send(broker.id, controller_id, request, version=BY_CONTROLLER_SINCE)
+        return self.answer(request)
+
+    def _run(self, work: Awaitable[Any]) -> Deferred[Any]:
+        async def run() -> Any:
+            try:
+                return await work
+            except ZooKeeperError as error:
+                msg = f"broker {self._broker.id} has lost ZooKeeper"
+                raise LinkFailure(msg) from error
+
+        return Deferred.fromCoroutine(run())
+
+    # Waiting for the metadata --------------------------------------------------------------------------------
+
+    def metadata_changed(self) -> None:
+        """The broker knows something else: whoever waits looks again."""
+        for waiting in list(self._waiting):
+            if not waiting.undone():
+                self._end(waiting)
+
+    def _until(self, undone: Callable[[], list[Any]], timeout_ms: int) -> Deferred[list[Any]]:
+        """Fires with nothing once all is done, or with what is not when the time is up."""
+        if timeout_ms <= 0 or not undone():
+            return succeed(undone())
+        waiting = _Waiting(undone)
+        self._waiting.append(waiting)
+        waiting.timer = self._broker.reactor.callLater(timeout_ms / 1000, self._end, waiting)
+        return waiting.deferred
+
+    def _end(self, waiting: _Waiting) -> None:
+        self._waiting.remove(waiting)
+        if waiting.timer is not None and waiting.timer.active():
+            waiting.timer.cancel()
+        waiting.deferred.callback(waiting.undone())
+
+    def stop(self) -> None:
+        """The broker is gone: nobody is answered."""
+        for waiting in self._waiting:
+            if waiting.timer is not None and waiting.timer.active():
+                waiting.timer.cancel()
+        self._waiting.clear()
+
+    @property
+    def _image(self) -> MetadataImage:
+        return self._broker.metadata_cache.image
+
+    def _without_leaders(self, counts: Mapping[str, int]) -> list[str]:
+        """The topics of which this broker does not know a leader for each of so many partitions."""
+        return [
+            name
+            for name, count in counts.items()
+            if (topic := self._image.topics.get(name)) is None
+            or len(topic.partitions) < count
+            or any(each.leader == NO_LEADER for each in topic.partitions)
+        ]
+
+    # Topics --------------------------------------------------------------------------------------------------
+
+    async def _create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+        config = self._broker.config
+        image, deletions = await self._client.request(
+            "ZooKeeperGetTopics", lambda zookeeper, _: (zookeeper.image, zookeeper.deletions())
+        )
+        counts = Counter(topic.name for topic in request.topics)
+        results: dict[str, CreatableTopicResult] = {}
+        created: dict[str, TopicImage] = {}
+        for topic in request.topics:
+            name = topic.name
+            if counts[name] > 1:
+                message = "Found multiple entries for this topic."
+                results[name] = _failed(name, ErrorCode.INVALID_REQUEST, message)
+            else:
+                try:
+                    made = new_topic(topic, image=image, deletions=deletions, config=config, random=self._random)
+                except Refused as refused:
+                    results[name] = _failed(name, refused.error_code, refused.message)
+                else:
+                    created[name] = made
+                    results[name] = _created(made, created_topic_entries(made.configs, config))
+        if not request.validate_only and created:
+            topics = list(created.values())
+            await self._client.request("ZooKeeperCreateTopics", lambda zookeeper, _: _written(zookeeper, topics))
+            sizes = {name: len(topic.partitions) for name, topic in created.items()}
+            for name in await self._until(lambda: self._without_leaders(sizes), request.timeout_ms):
+                results[name] = _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
+            if request.timeout_ms <= 0:
+                for name in created:
+                    results[name] = _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
+        return CreateTopicsResponse(topics=list(results.values()))
+
+    async def _delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+        image = self._image
+        results: list[DeletableTopicResult] = []
+        doomed: dict[str, DeletableTopicResult] = {}
+        for given, topic_id in _named(request):
+            name = given
+            if topic_id != ZERO_UUID:
+                by_id = image.topics_by_id.get(topic_id)
+                if by_id is None:
+                    results.append(
+                        DeletableTopicResult(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+                    )
+                    continue
+                name = by_id.name
+            result = DeletableTopicResult(name=name, topic_id=topic_id, error_code=ErrorCode.NONE)
+            known = image.topics.get(name or "")
+            if known is None:
+                result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                result.error_message = "This server does not host this topic-partition."
+            else:
+                result.topic_id = known.topic_id
+                doomed[known.name] = result
+            results.append(result)
+        if doomed:
+            names = list(doomed)
+            await self._client.request("ZooKeeperDeleteTopics", lambda zookeeper, _: zookeeper.wish_deletion(names))
+            left = await self._until(lambda: [each for each in names if each in self._image.topics], request.timeout_ms)
+            for name in names if request.timeout_ms <= 0 else left:
+                doomed[name].error_code = ErrorCode.REQUEST_TIMED_OUT
+        return DeleteTopicsResponse(responses=results)
+
+    async def _create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+        image = await self._client.request("ZooKeeperGetTopics", lambda zookeeper, _: zookeeper.image)
+        counts = Counter(topic.name for topic in request.topics)
+        results: dict[str, CreatePartitionsTopicResult] = {}
+        grown: dict[str, TopicImage] = {}
+        for wanted in request.topics:
+            name = wanted.name
+            result = results[name] = CreatePartitionsTopicResult(name=name, error_code=ErrorCode.NONE)
+            if counts[name] > 1:
+                result.error_code, result.error_message = ErrorCode.INVALID_REQUEST, "Duplicate topic in request."
+                continue
+            try:
+                added = added_partitions(wanted, image=image, random=self._random)
+            except Refused as refused:
+                result.error_code, result.error_message = refused.error_code, refused.message
+            else:
+                topic = image.topics[name]
+                grown[name] = replace(topic, partitions=(*topic.partitions, *added))
+        if grown and not request.validate_only:
+            topics = list(grown.values())
+            await self._client.request("ZooKeeperSetTopics", lambda zookeeper, _: _written(zookeeper, topics))
+            sizes = {name: len(topic.partitions) for name, topic in grown.items()}
+            left = await self._until(lambda: self._without_leaders(sizes), request.timeout_ms)
+            for name in list(grown) if request.timeout_ms <= 0 else left:
+                results[name].error_code = ErrorCode.REQUEST_TIMED_OUT
+        return CreatePartitionsResponse(results=list(results.values()))
+
+    # Leaders and replicas ------------------------------------------------------------------------------------
+
+    async def _elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
+        asked = request.topic_partitions
+        partitions = (
+            None
+            if asked is None
+            else [TopicPartition(topic.topic, index) for topic in asked for index in topic.partitions]
+        )
+        errors, elected = await self._broker.controller.requests.elect_leaders(partitions, request.election_type)
+        if asked is None:
+            errors = {each: error for each, error in errors.items() if error[0] is not ErrorCode.ELECTION_NOT_NEEDED}
+
+        def unseen() -> list[TopicPartition]:
+            return [
+                each
+                for each, leader in elected.items()
+                if (known := self._image.partition(*each)) is None or known.leader != leader
+            ]
+
+        for each in await self._until(unseen, request.timeout_ms):
+            errors[each] = (ErrorCode.REQUEST_TIMED_OUT, None)
+        topics: dict[str, list[PartitionResult]] = {}
+        for each in {**errors, **elected} if partitions is None else dict.fromkeys(partitions):
+            code, message = errors.get(each, (ErrorCode.NONE, None))
+            topics.setdefault(each.topic, []).append(
+                PartitionResult(partition_id=each.partition, error_code=code, error_message=message)
+            )
+        return ElectLeadersResponse(
+            replica_election_results=[
+                ReplicaElectionResult(topic=name, partition_result=results) for name, results in topics.items()
+            ]
+        )
+
+    async def _alter_reassignments(
+        self, request: AlterPartitionReassignmentsRequest
+    ) -> AlterPartitionReassignmentsResponse:
+        wanted: dict[TopicPartition, Sequence[int] | None] = {
+            TopicPartition(topic.name, each.partition_index): each.replicas
+            for topic in request.topics
+            for each in topic.partitions
+        }
+        results = await self._broker.controller.requests.alter_reassignments(wanted)
+        if results is None:
+            return refused_reassignments(request, ErrorCode.NOT_CONTROLLER)
+        topics: dict[str, list[ReassignablePartitionResponse]] = {}
+        for (name, index), (code, message) in results.items():
+            topics.setdefault(name, []).append(
+                ReassignablePartitionResponse(partition_index=index, error_code=code, error_message=message)
+            )
+        return AlterPartitionReassignmentsResponse(
+            error_code=ErrorCode.NONE,
+            error_message="",
+            responses=[ReassignableTopicResponse(name=name, partitions=each) for name, each in topics.items()],
+        )
+
+    async def _list_reassignments(
+        self, request: ListPartitionReassignmentsRequest
+    ) -> ListPartitionReassignmentsResponse:
+        going_on = await self._broker.controller.requests.list_reassignments()
+        if going_on is None:
+            return ListPartitionReassignmentsResponse(error_code=ErrorCode.NOT_CONTROLLER, error_message=None)
+        wanted = (
+            None
+            if request.topics is None
+            else {
+                TopicPartition(topic.name, index): None for topic in request.topics for index in topic.partition_indexes
+            }
+        )
+        topics: dict[str, list[OngoingPartitionReassignment]] = {}
+        for each, assignment in going_on:
+            if wanted is None or each in wanted:
+                topics.setdefault(each.topic, []).append(
+                    OngoingPartitionReassignment(
+                        partition_index=each.partition,
+                        replicas=list(assignment.replicas),
+                        adding_replicas=list(assignment.adding),
+                        removing_replicas=list(assignment.removing),
+                    )
+                )
+        return ListPartitionReassignmentsResponse(
+            error_code=ErrorCode.NONE,
+            error_message="",
+            topics=[OngoingTopicReassignment(name=name, partitions=each) for name, each in topics.items()],
+        )
+
+    async def _update_features(self, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+        """Refuse every feature: brokers of the ZooKeeper era support none. Mirrors processFeatureUpdates."""
+        message = "Could not apply finalized feature update because the provided feature is not supported."
+        return UpdateFeaturesResponse(
+            error_code=ErrorCode.NONE,
+            error_message="",
+            results=[
+                UpdatableFeatureResult(
+                    feature=each.feature, error_code=ErrorCode.INVALID_REQUEST, error_message=message
+                )
+                for each in request.feature_updates
+            ],
+        )
+
+
+def _written(zookeeper: Any, topics: Sequence[TopicImage]) -> None:
+    zookeeper.change("topics", lambda image: image.with_topics(topics))
+
+
+def _named(request: DeleteTopicsRequest) -> list[tuple[str | None, bytes]]:
+    """What is to be deleted, each once."""
+    names: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
+    names += [(topic.name, topic.topic_id) for topic in request.topics]
+    return list(dict.fromkeys(names))
+
+
+def _created(topic: TopicImage, configs: Any) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        num_partitions=len(topic.partitions),
+        replication_factor=len(topic.partitions[0].replicas),
+        configs=configs,
+    )
+
+
+def _failed(name: str, error_code: ErrorCode, message: str | None) -> CreatableTopicResult:
+    return CreatableTopicResult(name=name, error_code=error_code, error_message=message)

@@ -1,0 +1,314 @@
+"""One broker of the ZooKeeper era. Mirrors KafkaServer.
+
+It registers in ZooKeeper, hears from whoever is controller what it leads and what the cluster looks like, and may be
+the controller itself. Configurations it reads in ZooKeeper, told by a watch when they change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred, succeed
+
+from broker_sim.broker import Broker
+from broker_sim.broker_lifecycle import BrokerState
+from broker_sim.controller.producer_ids import ProducerIdManager
+from broker_sim.errors import BrokerSimError
+from broker_sim.network.connection_quotas import apply_ip_rates
+from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.admin import ZkAdminManager
+from broker_sim.zookeeper.control_requests import ControlRequests
+from broker_sim.zookeeper.era import ZooKeeperEra
+from broker_sim.zookeeper.isr_changes import AlterIsrManager, ZkIsrManager
+from broker_sim.zookeeper.kafka_controller import KafkaController
+from broker_sim.zookeeper.lifecycle import ZooKeeperLifecycle
+from broker_sim.zookeeper.messages import NO_CONTROLLER, ZOOKEEPER_ID, Path, WatchFired, ZooKeeperError
+from broker_sim.zookeeper.metadata_updates import updated
+from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.alter_partition import AlterPartitionRequest
+from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
+from protocol_specs.messages.create_topics import CreateTopicsRequest
+from protocol_specs.messages.leader_and_isr import LeaderAndIsrRequest
+from protocol_specs.messages.stop_replica import StopReplicaRequest
+from protocol_specs.messages.update_metadata import UpdateMetadataRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.partition import Partition
+    from broker_sim.replication.replica_roles import ReplicaRoles
+    from broker_sim.zookeeper.ensemble import ZooKeeper
+
+
+class ZooKeeperBroker(Broker):
+    """`ensemble` is only looked at, to say whether this broker is up to date; it acts by what it is told alone."""
+
+    active_controller_id: int = NO_CONTROLLER
+    controller: KafkaController
+    control: ControlRequests
+    admin: ZkAdminManager
+
+    def __init__(self, *, ensemble: ZooKeeper, **parts: Any) -> None:
+        self.ensemble = ensemble
+        super().__init__(**parts)
+
+    def _boot_parts(self) -> None:
+        super()._boot_parts()
+        self._era = era = ZooKeeperEra.of(self.release)
+        self._zookeeper_image: MetadataImage | None = None
+        self._agreed: tuple[object, object] | None = None
+        self.client = client = ZooKeeperClient(
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            session_timeout_ms=self.ensemble.session_timeout_ms,
+            fired=self._watch_fired,
+            expired=self._session_expired,
+        )
+        self.controller = KafkaController(
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            era=era,
+            config=lambda: self.config,
+            client=client,
+        )
+        self.control = ControlRequests(self)
+        self.active_controller_id = NO_CONTROLLER
+        self.lifecycle = ZooKeeperLifecycle(
+            host=self,
+            incarnation=self.lifecycle.incarnation,
+            random=self.random("registration"),
+            client=client,
+            controlled_shutdown_version=era.controlled_shutdown_version,
+        )
+        self.replica_manager.alter_partition = self._isr_manager(era, client)
+        self.producer_ids = ProducerIdManager(
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            broker_epoch=self._epoch,
+            target_id=ZOOKEEPER_ID,
+        )
+        self.admin = ZkAdminManager(self, client)
+
+    def _isr_manager(self, era: ZooKeeperEra, client: ZooKeeperClient) -> AlterPartitionManager:
+        if era.alter_partition_version is None:
+            return ZkIsrManager(
+                reactor=self.reactor,
+                links=self.links,
+                broker_id=self.id,
+                client=client,
+                controller_epoch=lambda: self.control.controller_epoch,
+            )
+        return AlterIsrManager(
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            broker_epoch=self._epoch,
+            controller_id=lambda: self.active_controller_id,
+            version=era.alter_partition_version,
+        )
+
+    # State ---------------------------------------------------------------------------------------------------
+
+    @property
+    def metadata_version(self) -> int:
+        """The version of ZooKeeper's tree when what this broker knows of topics and brokers agrees with it, else -1."""
+        truth, known = self.ensemble.image, self.metadata_cache.image
+        if self._agreed != (truth, known):
+            if not _agree(truth, known):
+                return -1
+            self._agreed = (truth, known)
+        return truth.version
+
+    @property
+    def roles(self) -> ReplicaRoles:
+        """What it leads and follows."""
+        return self.replica_manager.roles
+
+    def partition(self, topic_partition: TopicPartition) -> Partition | None:
+        """A hosted partition."""
+        return self.replica_manager.partitions.get(topic_partition)
+
+    def topic_configs(self, topic: str) -> Mapping[str, str]:
+        """A topic's configurations, as far as they are known here."""
+        found = None if self._zookeeper_image is None else self._zookeeper_image.topics.get(topic)
+        return {} if found is None else found.configs
+
+    def is_alive(self, broker_id: int) -> bool:
+        """Whether the last UpdateMetadata had that broker."""
+        return broker_id in self.metadata_cache.image.brokers
+
+    # Life ----------------------------------------------------------------------------------------------------
+
+    def adopt(self, image: MetadataImage) -> None:
+        """Run at once, as registered in `image`: how a cluster starts as a whole."""
+        self._begin()
+        self.links.attach(self.id, self)
+        self.lifecycle.adopt(image.brokers[self.id].epoch)
+        self.client.adopt(self.id)
+        info = self.ensemble.adopted_controller()
+        self.active_controller_id = info.controller_id
+        self.control.controller_epoch = info.epoch
+        self.controller.adopt(info, self.ensemble.adopted_snapshot(self.id))
+        self._zookeeper_image = image
+        self._publish(image)
+
+    def start(self) -> Deferred[None]:
+        """Start the process again; fires when the controller has told it of the cluster."""
+        if self.alive:
+            msg = f"broker {self.id} runs already"
+            raise BrokerSimError(msg)
+        self._boot_parts()
+        self._begin()
+        running: Deferred[None] = Deferred()
+        self._running = running
+        self.lifecycle.start()
+        return running
+
+    def registered(self, broker_epoch: int) -> None:  # noqa: ARG002 - followers of that era fetch without it
+        """The broker id is in ZooKeeper: open the doors, and take part in the election of the controller."""
+        self.links.attach(self.id, self)
+        if self.socket_server is None:
+            self.listen()
+        Deferred.fromCoroutine(self._read_configs())
+        self.controller.start()
+
+    def _end(self, *, abort: bool) -> None:
+        if not abort:
+            self.client.close()
+        self.client.stop()
+        self.controller.stop()
+        self.admin.stop()
+        super()._end(abort=abort)
+
+    # ZooKeeper -----------------------------------------------------------------------------------------------
+
+    def _watch_fired(self, paths: list[Path]) -> None:
+        if Path.CONFIG_CHANGES in paths:
+            Deferred.fromCoroutine(self._read_configs())
+        self.controller.watch_fired(paths)
+
+    def _session_expired(self) -> None:
+        self.controller.session_expired()
+        lifecycle = self.lifecycle
+        assert isinstance(lifecycle, ZooKeeperLifecycle)
+        if lifecycle.state is not BrokerState.NOT_RUNNING:
+            Deferred.fromCoroutine(lifecycle.register())
+
+    async def _read_configs(self) -> None:
+        try:
+            image: MetadataImage = await self.client.request(
+                "ZooKeeperGetConfigs", lambda zookeeper, _: zookeeper.image
+            )
+        except ZooKeeperError:
+            return  # they are read again in the next session
+        self._zookeeper_image = image
+        known = self.metadata_cache.image
+        changed = [
+            replace(topic, configs=image.topics[name].configs)
+            for name, topic in known.topics.items()
+            if name in image.topics and image.topics[name].configs != topic.configs
+        ]
+        for topic in changed:
+            for index in range(len(topic.partitions)):
+                self.storage.change_config(TopicPartition(topic.name, index), topic.configs)
+        self._know(
+            replace(
+                known.with_topics(changed),
+                configs=image.configs,
+                client_quotas=image.client_quotas,
+                finalized_features=image.finalized_features,
+            )
+        )
+        if self.controller.is_active:
+            self.controller.configs_changed()
+
+    # What the controller says --------------------------------------------------------------------------------
+
+    def metadata_updated(self, request: UpdateMetadataRequest) -> None:
+        """The controller tells of the cluster."""
+        configs = {} if self._zookeeper_image is None else self._zookeeper_image.topics
+        self.active_controller_id = request.controller_id
+        self._know(updated(self.metadata_cache.image, request, {name: each.configs for name, each in configs.items()}))
+        running, self._running = self._running, None
+        if running is not None:
+            running.callback(None)
+
+    def _know(self, image: MetadataImage) -> None:
+        """Have this image, without any change of what is led or followed here."""
+        old, self.metadata_cache.image = self.metadata_cache.image, image
+        self.dynamic_config.apply(image)
+        if image.client_quotas is not old.client_quotas:
+            self.apis.quotas.apply(image.client_quotas)
+            if self.socket_server is not None:
+                apply_ip_rates(self.socket_server.connection_quotas, image.client_quotas)
+        self.admin.metadata_changed()
+        self._image_applied()
+
+    def control_request(self, request: Any, version: int) -> Any:
+        """Answer what the controller, or another broker, asks of this one; a Deferred where that takes a while."""
+        if isinstance(request, LeaderAndIsrRequest):
+            return self.control.leader_and_isr(request, version)
+        if isinstance(request, UpdateMetadataRequest):
+            return self.control.update_metadata(request)
+        if isinstance(request, StopReplicaRequest):
+            return self.control.stop_replica(request)
+        if isinstance(request, ControlledShutdownRequest):
+            return self.controller.requests.controlled_shutdown(request)
+        if isinstance(request, AlterPartitionRequest):
+            return self.controller.requests.alter_partition(request, version)
+        return None
+
+    # What others ask -----------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer another broker, or take what ZooKeeper tells."""
+        if isinstance(request, WatchFired):
+            self.client.watch_fired(request)
+            return request
+        if isinstance(request, CreateTopicsRequest):
+            return self.admin.answer(request)
+        answer = self.control_request(request, self._version_of(request))
+        return super().handle_link_request(request, source) if answer is None else answer
+
+    def _version_of(self, request: Any) -> int:
+        versions = self.release.api_versions
+        return versions[request.API_KEY].highest if request.API_KEY in versions else 0
+
+    def forward_to_controller(
+        self,
+        request: Any,
+        *,
+        timeout_ms: int,  # noqa: ARG002 - the requests have times of their own
+        context: RequestContext | None = None,
+    ) -> Deferred[Any]:
+        """Answer a client here: nothing is forwarded. What only the controller may do is NOT_CONTROLLER elsewhere."""
+        if self.admin.any_broker_answers(request):
+            return self.admin.change_in_zookeeper(request)
+        if context is None:
+            return self.admin.create_by_itself(request)
+        if not self.controller.is_active:
+            return succeed(self.apis.error_response(request, context, ErrorCode.NOT_CONTROLLER))
+        return self.admin.answer(request)
+
+
+def _agree(truth: MetadataImage, known: MetadataImage) -> bool:
+    """Whether somebody knows all brokers, topics and leaders as they are."""
+    if truth.brokers.keys() != known.brokers.keys() or truth.topics.keys() != known.topics.keys():
+        return False
+    for name, topic in truth.topics.items():
+        other = known.topics[name]
+        if _leaders(topic.partitions) != _leaders(other.partitions):
+            return False
+    return True
+
+
+def _leaders(partitions: Sequence[Any]) -> list[tuple[int, int]]:
+    return [(each.leader, each.leader_epoch) for each in partitions]

@@ -1,0 +1,423 @@
+"""ZooKeeper as a Kafka cluster sees it: one consistent store with sessions and watches, at a node of its own.
+
+What lies in the znodes is kept as the cluster's metadata image: broker ids (ephemeral), topics with their assignments
+and partition states, configurations. Mirrors the tree of ZkData. It is the `cluster.controller` of such clusters,
+because it is where metadata is committed; who decides is the broker that is KafkaController. What is changed here by
+`change` is what an operator's tool writes into ZooKeeper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred, succeed
+
+from broker_sim.control.events import BrokerRegistered, ControllerElected, ZooKeeperSessionExpired
+from broker_sim.controller.controller import Controller
+from broker_sim.controller.controller_messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration
+from broker_sim.errors import BrokerSimError
+from broker_sim.topic_partition import TopicPartition
+from broker_sim.zookeeper.era import ZooKeeperEra, id_of_name
+from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
+from broker_sim.zookeeper.messages import (
+    NO_CONTROLLER,
+    Code,
+    ControllerInfo,
+    Path,
+    Snapshot,
+    ZooKeeperAnswer,
+    ZooKeeperError,
+    ZooKeeperRequest,
+)
+from broker_sim.zookeeper.sessions import Session, Sessions
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.control.journal import Journal
+    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.controller.reassignment import Assignment
+    from broker_sim.replication.broker_links import BrokerLinks
+    from sim_runtime.interfaces import IReactor
+
+NO_STATE: Final = -1
+"""The version of a partition state that nobody has written yet."""
+FIRST_CONTROLLER_EPOCH: Final = 1
+
+
+class ZooKeeper(Controller):
+    """`image` is what is in the store now; `controller_id` is who holds /controller, -1 for nobody."""
+
+    def __init__(
+        self, *, reactor: IReactor, links: BrokerLinks, journal: Journal, config: BrokerConfig, cluster_id: str
+    ) -> None:
+        super().__init__(reactor=reactor, journal=journal, config=config, cluster_id=cluster_id)
+        super().stop()  # the periodic work of a KRaft controller is the KafkaController's here
+        self._era = ZooKeeperEra.of(config.release_table)
+        timeout_ms = config["zookeeper.session.timeout.ms"]
+        assert isinstance(timeout_ms, int)
+        self.session_timeout_ms = timeout_ms
+        self.sessions = Sessions(reactor=reactor, links=links, timeout_ms=timeout_ms, expired=self._session_ended)
+        self.controller_id = NO_CONTROLLER
+        self.controller_epoch = 0
+        self.controller_epoch_version = 0
+        self._controller_session: Session | None = None
+        self._registered: dict[int, Session] = {}
+        self._decided_in: dict[TopicPartition, int] = {}
+        self._deletions: dict[str, None] = {}
+        self._isr_changes: dict[TopicPartition, None] = {}
+        self._reassignments: dict[TopicPartition, tuple[int, ...]] = {}
+        self._preferred_elections: dict[TopicPartition, None] = {}
+        self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
+
+    def stop(self) -> None:
+        """End all timers."""
+        super().stop()
+        self.sessions.stop()
+        self._waiters.clear()
+
+    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+        """Commit a whole cluster at once: its brokers registered, the first of them controller, topics with leaders."""
+        version = self.image.version + 1
+        image = self.image.with_topics([self._identified(topic) for topic in topics])
+        for broker in brokers:
+            image = image.with_broker(replace(broker, epoch=version, fenced=False))
+            session = self.sessions.open(broker.id, broker.id)
+            session.broker_epoch = version
+            self._registered[broker.id] = session
+            if self.controller_id == NO_CONTROLLER:
+                self._make_controller(session)
+        self._decided_in = dict.fromkeys(
+            (TopicPartition(topic.name, index) for topic in topics for index in range(len(topic.partitions))),
+            FIRST_CONTROLLER_EPOCH,
+        )
+        self._commit(image)
+
+    def adopted_controller(self) -> ControllerInfo:
+        """Who is controller of a cluster that starts as a whole."""
+        return self._controller_info(elected=False)
+
+    def adopted_snapshot(self, broker_id: int) -> Snapshot | None:
+        """What the controller of a cluster that starts as a whole has read; None for the other brokers."""
+        session = self._controller_session
+        assert session is not None, "a cluster that starts as a whole has a controller"
+        return self.watch_as_controller(session) if session.broker_id == broker_id else None
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer a broker's process."""
+        if isinstance(request, AllocateProducerIdsRequest):
+            if request.broker_id not in self.image.brokers:
+                return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+            first, size = self.allocate_producer_ids(request.broker_id)
+            return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
+        if not isinstance(request, ZooKeeperRequest):
+            msg = f"ZooKeeper has no answer for {type(request).__name__} from broker {source}"
+            raise BrokerSimError(msg)
+        session = self.sessions.heard(request.session_id) if request.session_id else self.sessions.open(source)
+        if session is None:
+            return ZooKeeperAnswer(code=Code.SESSION_EXPIRED)
+        try:
+            return ZooKeeperAnswer(value=request.operation(self, session))
+        except ZooKeeperError as error:
+            return ZooKeeperAnswer(code=error.code)
+
+    def register_broker(self, session: Session, broker: BrokerRegistration) -> int:
+        """Make the ephemeral node of a broker id; its czxid is the broker's epoch."""
+        holder = self._registered.get(broker.id)
+        if holder is session:
+            return session.broker_epoch
+        if holder is not None:
+            raise ZooKeeperError(Code.NODE_EXISTS)
+        self._registered[broker.id] = session
+        epoch = session.broker_epoch = self.image.version + 1
+        self._commit(self.image.with_broker(replace(broker, epoch=epoch, fenced=False)))
+        now_us = self._journal.now_us()
+        self._journal.append(BrokerRegistered(time_us=now_us, broker_id=broker.id, broker_epoch=epoch))
+        self.sessions.fire(Path.BROKER_IDS)
+        return epoch
+
+    def elect_controller(self, session: Session) -> ControllerInfo:
+        """Make the ephemeral /controller if there is none; whoever comes first has it, in a new epoch."""
+        elected = self._controller_session is None
+        if elected:
+            self._make_controller(session)
+            self.sessions.fire(Path.CONTROLLER)
+        return self._controller_info(elected=elected)
+
+    def controller_info(self, _: Session) -> ControllerInfo:
+        """Who is controller."""
+        return self._controller_info(elected=False)
+
+    def resign(self, session: Session) -> None:
+        """Give up /controller."""
+        if self._controller_session is session:
+            self._lose_controller()
+
+    def watch_as_controller(self, session: Session) -> Snapshot:
+        """Watch what a controller watches, and read everything."""
+        session.watch(Path)
+        self._isr_changes.clear()
+        return self.snapshot()
+
+    def snapshot(self) -> Snapshot:
+        """All that a controller reads at its failover."""
+        every = (
+            TopicPartition(topic.name, index)
+            for topic in self.image.topics.values()
+            for index in range(len(topic.partitions))
+        )
+        states = {each: state for each in every if (state := self.state_of(each)) is not None}
+        return Snapshot(
+            image=self.image,
+            states=states,
+            deletions=tuple(self._deletions),
+            reassignments=dict(self._reassignments),
+            preferred_elections=tuple(self._preferred_elections),
+        )
+
+    def state_of(self, topic_partition: TopicPartition) -> LeaderAndIsr | None:
+        """A partition's state, None while it has none."""
+        partition = self.image.partition(*topic_partition)
+        if partition is None or partition.partition_epoch == NO_STATE:
+            return None
+        return LeaderAndIsr(
+            leader=partition.leader,
+            leader_epoch=partition.leader_epoch,
+            isr=partition.isr,
+            zk_version=partition.partition_epoch,
+            controller_epoch=self._decided_in[topic_partition],
+        )
+
+    def states_of(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LeaderAndIsr]:
+        """The states of those that have one."""
+        return {each: state for each in partitions if (state := self.state_of(each)) is not None}
+
+    def write_states(
+        self,
+        states: Mapping[TopicPartition, LeaderAndIsr],
+        *,
+        epoch_version: int | None,
+        unclean: Iterable[TopicPartition] = (),
+    ) -> dict[TopicPartition, LeaderAndIsr]:
+        """Write each state whose version is the one before; answers those that were written, with their versions.
+
+        A state of version -1 is new. `epoch_version` is that of a controller, whose writes fail once it was succeeded.
+        """
+        self._check_controller(epoch_version)
+        written: dict[TopicPartition, LeaderAndIsr] = {}
+        changes: dict[TopicPartition, PartitionRegistration] = {}
+        for topic_partition, state in states.items():
+            partition = self.image.partition(*topic_partition)
+            if partition is None:
+                continue
+            current = self.state_of(topic_partition)
+            if current is not None and current.says_the_same(state):
+                written[topic_partition] = current  # the answer to the same write was lost
+            elif state.zk_version == partition.partition_epoch:
+                written[topic_partition] = replace(state, zk_version=state.zk_version + 1)
+                self._decided_in[topic_partition] = state.controller_epoch
+                changes[topic_partition] = replace(
+                    partition,
+                    leader=state.leader,
+                    leader_epoch=state.leader_epoch,
+                    isr=state.isr,
+                    partition_epoch=state.zk_version + 1,
+                )
+        if changes:
+            self._commit(self.image.with_partitions(changes), unclean)
+            if any(each in self._reassignments or self._is_reassigning(each) for each in changes):
+                self.sessions.fire(Path.REASSIGN_PARTITIONS)
+        return written
+
+    def write_assignments(self, assignments: Mapping[TopicPartition, Assignment], *, epoch_version: int | None) -> None:
+        """Write which replicas existing partitions have."""
+        self._check_controller(epoch_version)
+        changes = {}
+        for topic_partition, assignment in assignments.items():
+            partition = self.image.partition(*topic_partition)
+            if partition is not None:
+                changes[topic_partition] = replace(
+                    partition,
+                    replicas=assignment.replicas,
+                    adding_replicas=assignment.adding,
+                    removing_replicas=assignment.removing,
+                )
+        if changes:
+            self._commit(self.image.with_partitions(changes))
+
+    def remove_topic(self, name: str, *, epoch_version: int | None) -> None:
+        """Remove a topic that was deleted everywhere, and the wish to delete it."""
+        self._check_controller(epoch_version)
+        topic = self.image.topics.get(name)
+        self._deletions.pop(name, None)
+        if topic is not None:
+            for index in range(len(topic.partitions)):
+                self._decided_in.pop(TopicPartition(name, index), None)
+            self._commit(self.image.without_topics([name]))
+            self.sessions.fire(Path.TOPICS)
+
+    def note_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
+        """A leader says which ISRs it has written. Mirrors propagateIsrChanges."""
+        self._isr_changes.update(dict.fromkeys(partitions))
+        self.sessions.fire(Path.ISR_CHANGE_NOTIFICATION)
+
+    def take_isr_changes(self) -> dict[TopicPartition, LeaderAndIsr]:
+        """What leaders have said, with the states as they are now; it is removed."""
+        changed, self._isr_changes = self._isr_changes, {}
+        return self.states_of(changed)
+
+    # The admin nodes -----------------------------------------------------------------------------------------
+
+    def wish_deletion(self, names: Iterable[str]) -> None:
+        """Make /admin/delete_topics/<name>: the controller sees to the rest."""
+        self._deletions.update(dict.fromkeys(names))
+        self.sessions.fire(Path.DELETE_TOPICS)
+
+    def forget_deletions(self, names: Iterable[str], *, epoch_version: int | None) -> None:
+        """Take wishes back that cannot be met."""
+        self._check_controller(epoch_version)
+        for name in names:
+            self._deletions.pop(name, None)
+
+    def deletions(self) -> tuple[str, ...]:
+        """The topics that shall be deleted."""
+        return tuple(self._deletions)
+
+    def wish_reassignment(self, reassignments: Mapping[TopicPartition, Sequence[int]]) -> None:
+        """Write /admin/reassign_partitions, as kafka-reassign-partitions did before 2.4 (KIP-455)."""
+        self._reassignments.update({key: tuple(replicas) for key, replicas in reassignments.items()})
+        self.sessions.fire(Path.REASSIGN_PARTITIONS)
+
+    def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
+        """The reassignments that a tool has written, and that have not ended."""
+        return dict(self._reassignments)
+
+    def forget_reassignments(self, partitions: Iterable[TopicPartition], *, epoch_version: int | None) -> None:
+        """Take them out: they have ended, or cannot be."""
+        self._check_controller(epoch_version)
+        for topic_partition in partitions:
+            self._reassignments.pop(topic_partition, None)
+
+    def wish_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
+        """Write /admin/preferred_replica_election, as kafka-preferred-replica-election did before 2.4."""
+        self._preferred_elections.update(dict.fromkeys(partitions))
+        self.sessions.fire(Path.PREFERRED_REPLICA_ELECTION)
+
+    def take_preferred_elections(self) -> tuple[TopicPartition, ...]:
+        """The elections that a tool has asked for; they are removed."""
+        wanted, self._preferred_elections = self._preferred_elections, {}
+        return tuple(wanted)
+
+    # Changes from outside ------------------------------------------------------------------------------------
+
+    def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
+        """What a tool writes, given as the image that it wants; fires when the controller has done its part.
+
+        A topic that is new gets its replicas alone: the controller elects. One that is missing is marked for deletion.
+        """
+        try:
+            wanted = change(self.image)
+        except KeyError as missing:
+            msg = f"{reason}: the metadata has no {missing}"
+            raise BrokerSimError(msg) from missing
+        old = self.image.topics
+        gone = [name for name in old if name not in wanted.topics]
+        if gone and not self.config.delete_topic_enable:
+            msg = f"{reason}: delete.topic.enable is false, so that no controller deletes what is marked for it"
+            raise BrokerSimError(msg)
+        created = [self._identified(_without_states(topic)) for name, topic in wanted.topics.items() if name not in old]
+        grown = [
+            _without_states(topic, len(old[name].partitions))
+            for name, topic in wanted.topics.items()
+            if name in old and len(topic.partitions) > len(old[name].partitions)
+        ]
+        kept = [topic for name, topic in wanted.topics.items() if name in old and topic not in grown]
+        image = replace(wanted, topics=self.image.topics, topics_by_id=self.image.topics_by_id)
+        configs_change = image != self.image or any(old[topic.name].configs != topic.configs for topic in kept)
+        self._commit(image.with_topics([*kept, *grown, *created]))
+        if configs_change:
+            self.sessions.fire(Path.CONFIG_CHANGES)
+        if created:
+            self.sessions.fire(Path.TOPICS)
+        if grown:
+            self.sessions.fire(Path.TOPIC_PARTITIONS)
+        if gone:
+            self.wish_deletion(gone)
+        awaited = [topic.name for topic in (*created, *grown)]
+
+        def done() -> bool:
+            topics = self.image.topics
+            return not any(name in topics for name in gone) and all(
+                name not in topics or all(each.partition_epoch != NO_STATE for each in topics[name].partitions)
+                for name in awaited
+            )
+
+        if done():
+            return succeed(self.image)
+        waiting: Deferred[MetadataImage] = Deferred()
+        self._waiters.append((done, waiting))
+        return waiting
+
+    # Details -------------------------------------------------------------------------------------------------
+
+    def _identified(self, topic: TopicImage) -> TopicImage:
+        return topic if self._era.topic_ids else replace(topic, topic_id=id_of_name(topic.name))
+
+    def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
+        super()._commit(image, unclean)
+        ready = [entry for entry in self._waiters if entry[0]()]
+        self._waiters = [entry for entry in self._waiters if entry not in ready]
+        for _, waiting in ready:
+            self._reactor.callLater(0, waiting.callback, self.image)
+
+    def _check_controller(self, epoch_version: int | None) -> None:
+        if epoch_version is not None and epoch_version != self.controller_epoch_version:
+            raise ZooKeeperError(Code.CONTROLLER_MOVED)
+
+    def _controller_info(self, *, elected: bool) -> ControllerInfo:
+        return ControllerInfo(
+            controller_id=self.controller_id,
+            epoch=self.controller_epoch,
+            epoch_version=self.controller_epoch_version,
+            elected=elected,
+        )
+
+    def _make_controller(self, session: Session) -> None:
+        self._controller_session = session
+        self.controller_id = session.broker_id
+        self.controller_epoch += 1
+        self.controller_epoch_version += 1
+        self._journal.append(
+            ControllerElected(
+                time_us=self._journal.now_us(), broker_id=session.broker_id, controller_epoch=self.controller_epoch
+            )
+        )
+
+    def _lose_controller(self) -> None:
+        self._controller_session = None
+        self.controller_id = NO_CONTROLLER
+        self.sessions.fire(Path.CONTROLLER)
+
+    def _session_ended(self, session: Session) -> None:
+        self._journal.append(ZooKeeperSessionExpired(time_us=self._journal.now_us(), broker_id=session.broker_id))
+        if self._registered.get(session.broker_id) is session:
+            del self._registered[session.broker_id]
+            self._commit(self.image.without_broker(session.broker_id))
+            self.sessions.fire(Path.BROKER_IDS)
+        if self._controller_session is session:
+            self._lose_controller()
+
+
+def _without_states(topic: TopicImage, first: int = 0) -> TopicImage:
+    """The topic as a tool writes it: its partitions from `first` on have replicas, and nothing else."""
+    bare = [
+        replace(each, isr=(), leader=NO_LEADER, leader_epoch=-1, partition_epoch=NO_STATE)
+        for each in topic.partitions[first:]
+    ]
+    return replace(topic, partitions=(*topic.partitions[:first], *bare))

@@ -1,0 +1,58 @@
+"""What the releases of the ZooKeeper era do differently between brokers, read off the versions that they speak.
+
+Mirrors what Kafka decides by inter.broker.protocol.version, which is here always the release's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from protocol_specs.releases import Release
+
+FETCH: Final = 1
+LEADER_AND_ISR: Final = 4
+STOP_REPLICA: Final = 5
+UPDATE_METADATA: Final = 6
+CONTROLLED_SHUTDOWN: Final = 7
+ALTER_PARTITION: Final = 56
+
+UUID_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooKeeperEra:
+    """The versions that the controller sends, and what comes with them."""
+
+    leader_and_isr_version: int
+    stop_replica_version: int
+    update_metadata_version: int
+    controlled_shutdown_version: int
+    alter_partition_version: int | None
+    """None: a leader writes its ISR to ZooKeeper itself, as before 2.7."""
+    writes_are_fenced: bool
+    """A controller that has been succeeded cannot write to ZooKeeper any more (from 2.1 on)."""
+    topic_ids: bool
+    """Topics have ids (KIP-516, from 2.8 on); without them a topic is what its name says."""
+
+    @classmethod
+    def of(cls, release: Release) -> Self:
+        """What a release in ZooKeeper mode does."""
+        versions = {key: item.highest for key, item in release.api_versions.items()}
+        leader_and_isr = versions[LEADER_AND_ISR]
+        return cls(
+            leader_and_isr_version=leader_and_isr,
+            stop_replica_version=versions[STOP_REPLICA],
+            update_metadata_version=versions[UPDATE_METADATA],
+            controlled_shutdown_version=versions[CONTROLLED_SHUTDOWN],
+            alter_partition_version=versions.get(ALTER_PARTITION),
+            writes_are_fenced=versions[FETCH] >= 10,
+            topic_ids=leader_and_isr >= 5,
+        )
+
+
+def id_of_name(topic: str) -> bytes:
+    """What stands for a topic's id where topics have none: a topic that is made anew under its name is the same."""
+    return hashlib.sha256(topic.encode()).digest()[:UUID_BYTES]

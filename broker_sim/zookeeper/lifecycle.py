@@ -1,0 +1,132 @@
+"""A broker's process in the ZooKeeper era: a session, a registration, and a controlled shutdown at the end.
+
+Mirrors KafkaServer. A broker id that is still registered by an earlier process keeps the new one out until that one's
+session has ended; Kafka exits then, and whoever supervises it starts it again.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
+from broker_sim.controller.metadata_image import BrokerRegistration
+from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.zookeeper.messages import Code, ControllerInfo, ZooKeeperError
+from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    import random
+
+    from broker_sim.broker_lifecycle import LifecycleHost
+    from broker_sim.zookeeper.ensemble import ZooKeeper
+    from broker_sim.zookeeper.sessions import Session
+    from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
+    from protocol_specs.messages.controlled_shutdown import ControlledShutdownResponse
+
+BROKER_EPOCHS_SINCE: Final = 2
+RESTART_MS: Final = 500
+"""How soon a broker that could not register is started again."""
+
+
+class ZooKeeperLifecycle(BrokerLifecycle):
+    """`registered` is told to the host; the rest of a start is the controller's, with its first requests."""
+
+    def __init__(
+        self,
+        *,
+        host: LifecycleHost,
+        incarnation: bytes,
+        random: random.Random,
+        client: ZooKeeperClient,
+        controlled_shutdown_version: int,
+    ) -> None:
+        super().__init__(host=host, incarnation=incarnation, previous_epoch=NO_EPOCH, random=random)
+        self._client = client
+        self._version = controlled_shutdown_version
+
+    def start(self) -> None:
+        """Connect and register."""
+        self.state = BrokerState.STARTING
+        Deferred.fromCoroutine(self.register())
+
+    def adopt(self, epoch: int) -> None:
+        """Be what a cluster that was started as a whole has made of this broker."""
+        self.epoch = epoch
+        self.state = BrokerState.RUNNING
+
+    async def register(self) -> None:
+        """Begin a session and register in it, as often as it takes."""
+        host = self._host
+        while self.state is not BrokerState.NOT_RUNNING:
+            await self._client.connect()
+            broker = BrokerRegistration(
+                id=host.id,
+                host=host.host,
+                port=host.port,
+                listeners=host.registered_listeners,
+                rack=host.rack,
+                fenced=False,
+                epoch=NO_EPOCH,
+            )
+            register = partial(_register, broker=broker)
+            try:
+                self.epoch = await self._client.request("ZooKeeperRegisterBroker", register)
+            except ZooKeeperError as error:
+                if error.code is Code.SESSION_EXPIRED:
+                    return  # the client tells of it, and a new session begins there
+                await sleep(host.reactor, RESTART_MS)
+                continue
+            if self.state in (BrokerState.STARTING, BrokerState.RUNNING):
+                self.state = BrokerState.RUNNING
+                host.registered(self.epoch)
+            return
+
+    def begin_controlled_shutdown(self) -> Deferred[None]:
+        """Let the controller move the leaderships; fires when it has, or when it was asked often enough."""
+        if self._shutdown is None:
+            self._shutdown = Deferred()
+            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            Deferred.fromCoroutine(self._controlled_shutdown())
+        return self._shutdown
+
+    async def _controlled_shutdown(self) -> None:
+        config = self._host.config
+        retries = config["controlled.shutdown.max.retries"]
+        backoff_ms = config["controlled.shutdown.retry.backoff.ms"]
+        assert isinstance(retries, int)
+        assert isinstance(backoff_ms, int)
+        for attempt in range(max(1, retries)):
+            if attempt:
+                await sleep(self._host.reactor, backoff_ms)
+            if self.state is not BrokerState.PENDING_CONTROLLED_SHUTDOWN:
+                return  # it died on the way
+            if await self._ask_for_shutdown():
+                break
+        self._shut_down()
+
+    async def _ask_for_shutdown(self) -> bool:
+        """Whether the controller has nothing against it any more."""
+        host = self._host
+        try:
+            info: ControllerInfo = await self._client.request(
+                "ZooKeeperGetController", lambda zookeeper, session: zookeeper.controller_info(session)
+            )
+            if info.controller_id < 0:
+                return False
+            request = ControlledShutdownRequest(
+                broker_id=host.id, broker_epoch=self.epoch if self._version >= BROKER_EPOCHS_SINCE else NO_EPOCH
+            )
+            response: ControlledShutdownResponse = await host.links.send(
+                host.id, info.controller_id, request, version=self._version
+            )
+        except (LinkFailure, ZooKeeperError):
+            return False
+        return not response.error_code and not response.remaining_partitions
+
+
+def _register(zookeeper: ZooKeeper, session: Session, *, broker: BrokerRegistration) -> int:
+    return zookeeper.register_broker(session, broker)

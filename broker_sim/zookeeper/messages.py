@@ -1,0 +1,110 @@
+"""What brokers and ZooKeeper say to each other over their links. Mirrors the requests of KafkaZkClient.
+
+ZooKeeper's own protocol is not modelled: a request carries what it does at the store, under the name of what it is for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.topic_partition import TopicPartition
+    from broker_sim.zookeeper.ensemble import ZooKeeper
+    from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
+    from broker_sim.zookeeper.sessions import Session
+
+    Operation = Callable[[ZooKeeper, Session], Any]
+
+ZOOKEEPER_ID: Final = 2181
+"""The node id of the ensemble, as links know it."""
+
+NO_CONTROLLER: Final = -1
+
+
+class Path(Enum):
+    """The znodes that somebody watches."""
+
+    BROKER_IDS = "/brokers/ids"
+    TOPICS = "/brokers/topics"
+    TOPIC_PARTITIONS = "/brokers/topics/*"
+    CONTROLLER = "/controller"
+    CONFIG_CHANGES = "/config/changes"
+    DELETE_TOPICS = "/admin/delete_topics"
+    REASSIGN_PARTITIONS = "/admin/reassign_partitions"
+    PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+    ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
+
+
+EVERYBODY_WATCHES: Final = (Path.CONTROLLER, Path.CONFIG_CHANGES)
+
+
+class Code(Enum):
+    """What became of a request."""
+
+    OK = auto()
+    NODE_EXISTS = auto()
+    SESSION_EXPIRED = auto()
+    CONTROLLER_MOVED = auto()
+    """The controller epoch's znode has another version than the request names."""
+
+
+class ZooKeeperError(Exception):
+    """A request failed at the store; the session lives on, unless that is what failed."""
+
+    def __init__(self, code: Code) -> None:
+        super().__init__(code.name)
+        self.code = code
+
+
+@dataclass(slots=True, kw_only=True)
+class ZooKeeperRequest:
+    """One request of a session; `operation` is applied at the store, in the order of arrival."""
+
+    API_KEY: ClassVar[int] = -1
+    NAME: str
+    session_id: int
+    operation: Operation
+
+
+@dataclass(slots=True, kw_only=True)
+class ZooKeeperAnswer:
+    """What came of it; `value` counts with code OK alone."""
+
+    code: Code = Code.OK
+    value: Any = None
+
+
+@dataclass(slots=True, kw_only=True)
+class WatchFired:
+    """A session's watches have fired: what lies under these paths has changed."""
+
+    NAME: ClassVar[str] = "ZooKeeperWatch"
+    API_KEY: ClassVar[int] = -1
+    session_id: int
+    paths: list[Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerInfo:
+    """Who is controller, since which epoch; `elected` when this very request has made it so."""
+
+    controller_id: int
+    epoch: int
+    epoch_version: int
+    elected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """All that a new controller reads."""
+
+    image: MetadataImage
+    states: Mapping[TopicPartition, LeaderAndIsr]
+    deletions: tuple[str, ...]
+    reassignments: Mapping[TopicPartition, tuple[int, ...]]
+    preferred_elections: tuple[TopicPartition, ...]

@@ -1,0 +1,156 @@
+"""A broker's connection to ZooKeeper: one session, requests that are repeated until the connection is back, watches.
+
+Mirrors ZooKeeperClient and KafkaZkClient's retryRequestsUntilConnected. A request that was begun in a session ends with
+it: SessionExpired.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.zookeeper.messages import ZOOKEEPER_ID, Code, ZooKeeperAnswer, ZooKeeperError, ZooKeeperRequest
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.zookeeper.messages import Operation, Path, WatchFired
+    from sim_runtime.interfaces import IReactor
+
+NO_SESSION: Final = 0
+RETRY_BACKOFF_MS: Final = 100
+
+
+class ZooKeeperClient:
+    """`fired` is called with the paths of watches, `expired` when a session is found to have ended."""
+
+    def __init__(
+        self,
+        *,
+        reactor: IReactor,
+        links: BrokerLinks,
+        broker_id: int,
+        session_timeout_ms: int,
+        fired: Callable[[list[Path]], None],
+        expired: Callable[[], None],
+    ) -> None:
+        self._reactor = reactor
+        self._links = links
+        self._broker_id = broker_id
+        self._ping_ms = max(1, session_timeout_ms // 3)
+        self._fired = fired
+        self._expired = expired
+        self.session_id = NO_SESSION
+        self._timer: IDelayedCall | None = None
+        self._stopped = False
+
+    def adopt(self, session_id: int) -> None:
+        """Go on with a session that is there already: how a cluster starts as a whole."""
+        self.session_id = session_id
+        self._schedule_ping()
+
+    async def connect(self) -> None:
+        """Begin a session; answers when ZooKeeper has given it."""
+        while self.session_id == NO_SESSION:
+            answer = await self._send("ZooKeeperConnect", NO_SESSION, lambda _, session: session.id)
+            if answer is not None:
+                self.session_id = answer.value
+                self._schedule_ping()
+                return
+            await sleep(self._reactor, RETRY_BACKOFF_MS)
+
+    async def request(self, name: str, operation: Operation) -> Any:
+        """Let ZooKeeper do something and answer what it says; ZooKeeperError when it says no, or the session ended."""
+        session_id = self.session_id
+        while session_id == self.session_id and session_id != NO_SESSION:
+            answer = await self._send(name, session_id, operation)
+            if answer is None:
+                await sleep(self._reactor, RETRY_BACKOFF_MS)
+            elif answer.code is Code.OK:
+                return answer.value
+            else:
+                if answer.code is Code.SESSION_EXPIRED:
+                    self._session_is_gone(session_id)
+                raise ZooKeeperError(answer.code)
+        raise ZooKeeperError(Code.SESSION_EXPIRED)
+
+    def close(self) -> None:
+        """Give the session back, without waiting for an answer."""
+        if self.session_id != NO_SESSION and not self._stopped:
+            request = ZooKeeperRequest(
+                NAME="ZooKeeperClose",
+                session_id=self.session_id,
+                operation=lambda zookeeper, session: zookeeper.sessions.close(session),
+            )
+            self._links.send(self._broker_id, ZOOKEEPER_ID, request).addErrback(_swallow)
+
+    def stop(self) -> None:
+        """The process is gone; what waits for an answer never gets one."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def watch_fired(self, event: WatchFired) -> None:
+        """ZooKeeper tells of changes; what is meant for an earlier session is not looked at."""
+        if event.session_id == self.session_id and not self._stopped:
+            self._fired(event.paths)
+
+    async def _send(self, name: str, session_id: int, operation: Operation) -> ZooKeeperAnswer | None:
+        """The answer, None when the connection was lost; a process that is gone meanwhile never hears of it."""
+        request = ZooKeeperRequest(NAME=name, session_id=session_id, operation=operation)
+        answer: ZooKeeperAnswer | None
+        try:
+            answer = await self._links.send(self._broker_id, ZOOKEEPER_ID, request, timeout_ms=self._ping_ms)
+        except LinkFailure:
+            answer = None
+        if self._stopped:
+            await Deferred()
+        return answer
+
+    # The session ---------------------------------------------------------------------------------------------
+
+    def _schedule_ping(self) -> None:
+        if self._timer is None and not self._stopped:
+            self._timer = self._reactor.callLater(self._ping_ms / 1000, self._ping)
+
+    def _ping(self) -> None:
+        self._timer = None
+        Deferred.fromCoroutine(self._ping_once(self.session_id))
+
+    async def _ping_once(self, session_id: int) -> None:
+        answer = await self._send("ZooKeeperPing", session_id, lambda _zookeeper, _session: None)
+        if session_id != self.session_id:
+            return
+        if answer is not None and answer.code is Code.SESSION_EXPIRED:
+            self._session_is_gone(session_id)
+        elif answer is None:
+            await sleep(self._reactor, RETRY_BACKOFF_MS)
+            if session_id == self.session_id and not self._stopped and self._timer is None:
+                self._ping()
+        else:
+            self._schedule_ping()
+
+    def _session_is_gone(self, session_id: int) -> None:
+        if session_id == self.session_id:
+            self.session_id = NO_SESSION
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            # Not from within: whoever asked is told first that the session is gone.
+            self._reactor.callLater(0, self._tell_expired)
+
+    def _tell_expired(self) -> None:
+        if not self._stopped:
+            self._expired()
+
+
+def _swallow(failure: Failure) -> None:
+    failure.trap(LinkFailure)
