@@ -56,13 +56,13 @@ class ProducerIdManager:
     def __init__(
         self,
         *,
-        self._target_id = target_id
         reactor: IReactor,
         links: BrokerLinks,
         broker_id: int,
         broker_epoch: Callable[[], int],
         target_id: int = CONTROLLER_ID,
     ) -> None:
+        self._target_id = target_id
         self._reactor = reactor
         self._links = links
         self._broker_id = broker_id
