@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.controller.metadata_image import DEFAULT_LISTENER
 from broker_sim.zookeeper.leader_and_isr import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from broker_sim.zookeeper.controller_context import ControllerContext
     from broker_sim.zookeeper.era import ZooKeeperEra
 
+PLAINTEXT: Final = 0
+"""The number of the security protocol."""
 NO_BROKER_EPOCH: Final = -1
 LEADER_AND_ISR_BY_TOPIC: Final = 2
 UPDATE_METADATA_BY_TOPIC: Final = 5
@@ -296,10 +299,9 @@ class ControllerBrokerRequestBatch:
 def _live_broker(broker: BrokerRegistration, version: int) -> UpdateMetadataBroker:
     if version == 0:
         return UpdateMetadataBroker(id=broker.id, v0_host=broker.host, v0_port=broker.port)
+    listeners = broker.listeners or {DEFAULT_LISTENER: (broker.host, broker.port)}
     endpoints = [
-        UpdateMetadataEndpoint(
-            port=each.port, host=each.host, listener=each.name, security_protocol=each.security_protocol
-        )
-        for each in broker.endpoints
+        UpdateMetadataEndpoint(port=port, host=host, listener=name, security_protocol=PLAINTEXT)
+        for name, (host, port) in listeners.items()
     ]
     return UpdateMetadataBroker(id=broker.id, endpoints=endpoints, rack=broker.rack)
