@@ -54,12 +54,13 @@ class Normaliser:
         """From now on write `<id of NAME>` for this id."""
         self._topics[to_text(topic_id)] = f"<id of {name}>"
 
-    def normalise(self, value: Any, key: str = "") -> Any:
-        """The value with what changes from run to run replaced."""
+    def normalise(self, value: Any, key: str = "", *, ordered: bool = False) -> Any:
+        """The value with what changes from run to run replaced; `ordered` leaves lists in the order of the wire."""
         if isinstance(value, dict):
-            return {name: self.normalise(item, name) for name, item in value.items()}
+            return {name: self.normalise(item, name, ordered=ordered) for name, item in value.items()}
         if isinstance(value, list):
-            return _sorted([self.normalise(item, key) for item in value])
+            items = [self.normalise(item, key, ordered=ordered) for item in value]
+            return items if ordered else _sorted(items)
         if key in _NAMED and value:
             return _NAMED[key]
         if key == "topicId":
