@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
-    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.apis.request_context import ConnectionInfo, RequestContext
     from broker_sim.config.broker_config import BrokerConfig
     from protocol_specs.messages.push_telemetry import PushTelemetryRequest
 
@@ -45,6 +45,8 @@ class ClientInstance:
     subscription_id: int
     subscription_version: int
     expires_ms: int
+    connection: ConnectionInfo | None = None
+    """The connection that it was made on, where the instance goes with it."""
     last_get_ms: int = LONG_AGO_MS
     last_push_ms: int = LONG_AGO_MS
     terminating: bool = False
@@ -72,6 +74,7 @@ class ClientMetricsManager:
         "_configs",
         "_decompresses",
         "_excuses",
+        "_forgets",
         "_instances",
         "_random",
         "_subscriptions",
@@ -85,6 +88,7 @@ class ClientMetricsManager:
         self.max_bytes = max_bytes
         self._decompresses = config.behaviour.telemetry_is_decompressed
         self._excuses = config.behaviour.telemetry_excuses_errors
+        self._forgets = config.behaviour.telemetry_ends_with_connection
         self._random = random
         self._instances: OrderedDict[bytes, ClientInstance] = OrderedDict()
         self._configs: Mapping[str, Mapping[str, str]] = {}
@@ -99,23 +103,33 @@ class ClientMetricsManager:
             self._version += 1
 
     def subscribe(
-        self, instance_id: bytes, attributes: Mapping[str, str | None], now_ms: int
+        self,
+        instance_id: bytes,
+        attributes: Mapping[str, str | None],
+        now_ms: int,
+        connection: ConnectionInfo | None = None,
     ) -> tuple[bytes, ClientInstance] | ErrorCode:
         """Answer the instance that asks for its subscriptions, a new one for the reserved id."""
         if instance_id == ZERO_UUID:
             instance_id = self._random.randbytes(UUID_BYTES)
-        instance = self._instance(instance_id, attributes, now_ms)
+        instance = self._instance(instance_id, attributes, now_ms, connection)
         excused = self._excuses and instance.last_error in EXCUSES
         if not instance.may_get(now_ms) and not excused:
             return ErrorCode.THROTTLING_QUOTA_EXCEEDED
         instance.last_error = ErrorCode.NONE
         return instance_id, instance
 
-    def push(self, request: PushTelemetryRequest, attributes: Mapping[str, str | None], now_ms: int) -> ErrorCode:
+    def push(
+        self,
+        request: PushTelemetryRequest,
+        attributes: Mapping[str, str | None],
+        now_ms: int,
+        connection: ConnectionInfo | None = None,
+    ) -> ErrorCode:
         """Take a client's metrics; nobody receives them, but what is wrong with them is found."""
         if request.client_instance_id in RESERVED_IDS:
             return ErrorCode.INVALID_REQUEST
-        instance = self._instance(request.client_instance_id, attributes, now_ms)
+        instance = self._instance(request.client_instance_id, attributes, now_ms, connection)
         instance.last_error = self._fault(instance, request, now_ms)
         instance.terminating = request.terminating
         return instance.last_error
@@ -136,10 +150,17 @@ class ClientMetricsManager:
             return ErrorCode.INVALID_RECORD
         return ErrorCode.NONE
 
-    def _instance(self, instance_id: bytes, attributes: Mapping[str, str | None], now_ms: int) -> ClientInstance:
+    def _instance(
+        self,
+        instance_id: bytes,
+        attributes: Mapping[str, str | None],
+        now_ms: int,
+        connection: ConnectionInfo | None,
+    ) -> ClientInstance:
         instance = self._instances.get(instance_id)
-        if instance is None or instance.expires_ms <= now_ms:
+        if instance is None or instance.expires_ms <= now_ms or self._is_gone(instance):
             instance = self._instances[instance_id] = self._subscribed(instance_id, attributes)
+            instance.connection = connection
         elif instance.subscription_version < self._version:
             instance = self._instances[instance_id] = self._subscribed(instance_id, instance.attributes)
         instance.expires_ms = now_ms + max(CACHE_EXPIRY_MS, 3 * instance.interval_ms)
@@ -147,6 +168,9 @@ class ClientMetricsManager:
         if len(self._instances) > CACHE_MAX_SIZE:
             self._instances.popitem(last=False)
         return instance
+
+    def _is_gone(self, instance: ClientInstance) -> bool:
+        return self._forgets and instance.connection is not None and instance.connection.closed
 
     def _subscribed(self, instance_id: bytes, attributes: Mapping[str, str | None]) -> ClientInstance:
         named = {**attributes, "client_instance_id": to_text(instance_id)}

@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.apis.fetch_conversion import CONVERTED_HIGHEST, convert
 from broker_sim.apis.fetch_limits import has_negative_limit, read_with_negative_limits
-from broker_sim.apis.fetch_sessions import SessionKey, session_key
+from broker_sim.apis.fetch_sessions import InvalidSession, SessionKey, session_key
 from broker_sim.apis.fetch_throttling import throttled_answer
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
@@ -48,8 +48,6 @@ FUTURE_LOCAL_REPLICA_ID: Final = -3
 READ_UNCOMMITTED: Final = 0
 READ_COMMITTED: Final = 1
 
-_NO_TOPIC: Final = (ZERO_UUID, "")
-
 
 class Fetch:
     """One request on its way: its session, what is asked of the ReplicaManager, what is refused already."""
@@ -73,14 +71,17 @@ class Fetch:
         image = self.context.broker.metadata_cache.image
         by_id = self.version >= TOPIC_IDS_LOWEST
         faulty = self.context.injected_errors
+        missing: dict[SessionKey, PartitionData] = {}
         for key, wanted in self.session.partitions.items():
             topic = image.topics_by_id.get(key.topic_id) if by_id else image.topics.get(key.topic)
             if topic is None and by_id:
-                self.refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+                # A follower's partitions are refused in their order; for others Kafka looks for the ids first.
+                refused = missing if self.replica_id >= 0 else self.refused
+                refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)
             elif topic is None or not 0 <= key.partition < len(topic.partitions):
-                self.refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                missing[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             elif faulty is not None and (topic.name, key.partition) in faulty:
-                self.refused[key] = refused_partition(key.partition, faulty[topic.name, key.partition])
+                missing[key] = refused_partition(key.partition, faulty[topic.name, key.partition])
             else:
                 self.keys.append(key)
                 self.interesting.append(
@@ -95,20 +96,22 @@ class Fetch:
                     )
                 )
 
+        self.refused |= missing
+
     def read(self) -> list[Result] | Deferred[list[Result]] | None:
         """Ask the ReplicaManager; None for an isolation level that does not exist."""
         if not self.interesting:
             return []
         request = self.request
-        is_consumer = self.replica_id < 0 and self.replica_id != FUTURE_LOCAL_REPLICA_ID
+        is_consumer = self._is_consumer
+        if request.isolation_level not in (READ_UNCOMMITTED, READ_COMMITTED):
+            return None
         if not is_consumer:
             isolation = FetchIsolation.LOG_END
         elif request.isolation_level == READ_COMMITTED:
             isolation = FetchIsolation.TXN_COMMITTED
-        elif request.isolation_level == READ_UNCOMMITTED:
-            isolation = FetchIsolation.HIGH_WATERMARK
         else:
-            return None
+            isolation = FetchIsolation.HIGH_WATERMARK
         max_bytes = min(request.max_bytes, self.context.broker.config.fetch_max_bytes)
         if is_consumer and self.context.broker.apis.quotas.active:
             max_bytes = self.context.broker.apis.quotas.fetch_max_bytes(self.context, max_bytes)
@@ -129,6 +132,14 @@ class Fetch:
             return read_with_negative_limits(replica_manager, params, self.interesting)
         return replica_manager.fetch(params=params, partitions=self.interesting)
 
+    @property
+    def _tells_aborted(self) -> bool:
+        return self.request.isolation_level == READ_COMMITTED and self._is_consumer
+
+    @property
+    def _is_consumer(self) -> bool:
+        return self.replica_id < 0 and self.replica_id != FUTURE_LOCAL_REPLICA_ID
+
     def answer(self, results: list[Result]) -> Message | NoAnswer:
         """Shape the response and tell the session what it says."""
         leaders = LeaderEndpoints(self.context)
@@ -143,10 +154,13 @@ class Fetch:
             throttled = throttled_answer(self.context, self.session, updates)
             if throttled is not None:
                 return throttled
-        error_code, session_id, named = self.session.session_answer(
-            updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.clock.now_ms()
-        )
-        if any((key.topic_id, key.topic) == _NO_TOPIC for key in list(named)[:-1]):
+        try:
+            error_code, session_id, named = self.session.session_answer(
+                updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.clock.now_ms()
+            )
+        except InvalidSession:
+            return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
+        if self.version >= TOPIC_IDS_LOWEST and any(key.topic_id == ZERO_UUID for key in list(named)[:-1]):
             # Kafka compares the name of each topic with the one before; an unknown zero id has none to compare with.
             return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
         if self.version <= CONVERTED_HIGHEST:
@@ -224,14 +238,17 @@ class Fetch:
             records=[batch.data for batch in batches] if batches else b"",
         )
         shaped.error_code = error_code
-        if self.request.isolation_level == READ_COMMITTED and _was_read(result):
+        if self._tells_aborted and _was_read(result):
             shaped.aborted_transactions = []
         return shaped
 
 
 def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     """Read what the session fetches; answer when there is enough, or when the request's wait is over."""
-    fetch = Fetch(request, context)
+    try:
+        fetch = Fetch(request, context)
+    except InvalidSession:
+        return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
     fetch.sort()
     results = fetch.read()
     if results is None:

@@ -12,16 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from random import Random
 
     from protocol_specs.messages.fetch import FetchPartition, PartitionData
 
-__all__ = ["FetchContext", "FetchSession", "FetchSessionCache", "SessionKey"]
+__all__ = ["FetchContext", "FetchSession", "FetchSessionCache", "InvalidSession", "SessionKey"]
 
 INVALID_SESSION_ID: Final = 0
 INITIAL_EPOCH: Final = 0
@@ -129,18 +130,51 @@ class FetchContext:
         return ErrorCode.NONE, self.session.id, _changed(self.session, updates)
 
 
-class FetchSessionCache:
-    """A broker's sessions. Mirrors FetchSessionCache with one shard."""
+class InvalidSession(BrokerSimError):
+    """A request that Kafka's session cache fails on: the whole request gets UNKNOWN_SERVER_ERROR."""
 
-    def __init__(self, *, slots: int, random: Random, eviction_ms: int = EVICTION_MS) -> None:
-        self.slots = slots
+
+class FetchSessionCache:
+    """A broker's sessions. Mirrors FetchSessionCache.
+
+    With several `shards` each has its share of the slots and its range of session ids, and new sessions take turns.
+    """
+
+    def __init__(
+        self,
+        *,
+        slots: int,
+        random: Random,
+        eviction_ms: int = EVICTION_MS,
+        shards: int = 1,
+        zero_ids_fail: bool = False,
+    ) -> None:
+        self.slots = slots // shards
         self.eviction_ms = eviction_ms
         self.evictions = 0
         self._random = random
-        self._sessions: dict[int, FetchSession] = {}
+        self._zero_ids_fail = zero_ids_fail
+        self._ids_of_a_shard = (MAX_EPOCH if shards > 1 else MAX_EPOCH + 1) // shards
+        self._shards: list[dict[int, FetchSession]] = [{} for _ in range(shards)]
+        self._next_shard = 0
 
     def __len__(self) -> int:
-        return len(self._sessions)
+        return sum(map(len, self._shards))
+
+    def _shard_of(self, session_id: int) -> dict[int, FetchSession]:
+        number = int(session_id / self._ids_of_a_shard)
+        if len(self._shards) == 1:
+            number = 0
+        elif not 0 <= number < len(self._shards):
+            msg = f"session id {session_id} is in no shard of the cache"
+            raise InvalidSession(msg)
+        return self._shards[number]
+
+    def _refuse_zero_ids(self, version: int, keys: Iterable[SessionKey]) -> None:
+        """Where the hash of a cached partition needs its topic's name when there is no id."""
+        if self._zero_ids_fail and version >= TOPIC_IDS_LOWEST and any(key.topic_id == ZERO_UUID for key in keys):
+            msg = "a session cannot hold a partition without a topic id"
+            raise InvalidSession(msg)
 
     def context_of(
         self,
@@ -153,18 +187,23 @@ class FetchSessionCache:
         from_follower: bool,
         now_ms: int,
     ) -> FetchContext:
-        """Find, change or close the session that a request names. Mirrors FetchManager.newContext."""
+        """Find, change or close the session that a request names. Mirrors FetchManager.newContext.
+
+        Raises InvalidSession.
+        """
         if epoch in {INITIAL_EPOCH, FINAL_EPOCH}:
             if session_id != INVALID_SESSION_ID:
-                self._sessions.pop(session_id, None)
+                self._shard_of(session_id).pop(session_id, None)
             return FetchContext(self, partitions, opens=epoch == INITIAL_EPOCH, privileged=from_follower)
-        session = self._sessions.get(session_id)
+        sessions = self._shard_of(session_id)
+        session = sessions.get(session_id)
         if session is None:
             return FetchContext(self, {}, error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         if session.epoch != epoch:
             return FetchContext(self, {}, error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH)
         if session.uses_topic_ids != (version >= TOPIC_IDS_LOWEST):
             return FetchContext(self, {}, error_code=ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR)
+        self._refuse_zero_ids(version, (*partitions, *forgotten))
         for key, request in partitions.items():
             cached = session.partitions.get(key)
             if cached is None:
@@ -174,7 +213,7 @@ class FetchSessionCache:
         for key in forgotten:
             session.partitions.pop(key, None)
         if not session.partitions:
-            del self._sessions[session_id]
+            del sessions[session_id]
             return FetchContext(self, partitions)
         session.last_used_ms = now_ms
         session.epoch = 1 if session.epoch == MAX_EPOCH else session.epoch + 1
@@ -184,13 +223,20 @@ class FetchSessionCache:
     def open(
         self, partitions: dict[SessionKey, CachedPartition], *, privileged: bool, uses_topic_ids: bool, now_ms: int
     ) -> int:
-        """The id of a new session, 0 when the cache has no room for it."""
-        if len(self._sessions) >= self.slots and not self._evict(len(partitions), privileged=privileged, now_ms=now_ms):
+        """The id of a new session, 0 when the cache has no room for it. Raises InvalidSession."""
+        number = self._next_shard
+        self._next_shard = (number + 1) % len(self._shards)
+        sessions = self._shards[number]
+        if len(sessions) >= self.slots and not self._evict(
+            sessions, len(partitions), privileged=privileged, now_ms=now_ms
+        ):
             return INVALID_SESSION_ID
+        self._refuse_zero_ids(TOPIC_IDS_LOWEST if uses_topic_ids else 0, partitions)
         session_id = INVALID_SESSION_ID
-        while session_id == INVALID_SESSION_ID or session_id in self._sessions:
-            session_id = self._random.randrange(1, 2**31)
-        self._sessions[session_id] = FetchSession(
+        while session_id == INVALID_SESSION_ID or session_id in sessions:
+            ids = self._ids_of_a_shard
+            session_id = self._random.randrange(max(1, number * ids), (number + 1) * ids)
+        sessions[session_id] = FetchSession(
             id=session_id,
             privileged=privileged,
             uses_topic_ids=uses_topic_ids,
@@ -201,26 +247,28 @@ class FetchSessionCache:
         )
         return session_id
 
-    def _evict(self, size: int, *, privileged: bool, now_ms: int) -> bool:
-        if not self._sessions:
+    def _evict(self, sessions: dict[int, FetchSession], size: int, *, privileged: bool, now_ms: int) -> bool:
+        if not sessions:
             return False
-        stale = min(self._sessions.values(), key=lambda session: (session.last_used_ms, session.id))
+        stale = min(sessions.values(), key=lambda session: (session.last_used_ms, session.id))
         victim: FetchSession | None = stale
         if now_ms - stale.last_used_ms <= self.eviction_ms:
-            victim = self._least_valuable(privileged=privileged, now_ms=now_ms)
+            victim = self._least_valuable(sessions, privileged=privileged, now_ms=now_ms)
             if victim is not None and (privileged, size, 0) < _value_of(victim):
                 victim = None
         if victim is None:
             return False
-        del self._sessions[victim.id]
+        del sessions[victim.id]
         self.evictions += 1
         return True
 
-    def _least_valuable(self, *, privileged: bool, now_ms: int) -> FetchSession | None:
+    def _least_valuable(
+        self, sessions: dict[int, FetchSession], *, privileged: bool, now_ms: int
+    ) -> FetchSession | None:
         """A follower may evict any consumer's session; everybody else only sessions that are not new."""
         candidates = [
             session
-            for session in self._sessions.values()
+            for session in sessions.values()
             if now_ms - session.created_ms > self.eviction_ms or (privileged and not session.privileged)
         ]
         return min(candidates, key=_value_of, default=None)

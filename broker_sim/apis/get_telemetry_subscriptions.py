@@ -26,7 +26,9 @@ def handle_get_telemetry_subscriptions(
 ) -> GetTelemetrySubscriptionsResponse:
     """Answer the client's id, a new one when it has none, and what it shall push."""
     manager = client_metrics_of(context)
-    found = manager.subscribe(request.client_instance_id, attributes_of(context), context.broker.now_ms())
+    found = manager.subscribe(
+        request.client_instance_id, attributes_of(context), context.broker.now_ms(), context.connection
+    )
     if isinstance(found, ErrorCode):
         return GetTelemetrySubscriptionsResponse(error_code=found)
     instance_id, instance = found

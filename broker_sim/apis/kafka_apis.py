@@ -149,6 +149,8 @@ class KafkaApis:
         self.fetch_sessions = FetchSessionCache(
             slots=broker.config.max_incremental_fetch_session_cache_slots,
             random=broker.random("fetch sessions"),
+            shards=broker.config.behaviour.fetch_session_shards,
+            zero_ids_fail=broker.config.behaviour.fetch_session_zero_ids_fail,
         )
 
     def handle(self, request: Any, context: RequestContext) -> HandlerResult:

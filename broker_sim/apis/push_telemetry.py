@@ -20,7 +20,9 @@ PUSH_TELEMETRY: Final = 72
 
 def handle_push_telemetry(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
     """Take the metrics, or say what is wrong with them."""
-    error_code = client_metrics_of(context).push(request, attributes_of(context), context.broker.now_ms())
+    error_code = client_metrics_of(context).push(
+        request, attributes_of(context), context.broker.now_ms(), context.connection
+    )
     return PushTelemetryResponse(error_code=error_code)
 
 

@@ -68,6 +68,7 @@ class ConnectionInfo:
     listener_name: str = DEFAULT_LISTENER
     client_software_name: str = "unknown"
     client_software_version: str = "unknown"
+    closed: bool = False
 
 
 class RequestContext:

@@ -102,6 +102,10 @@ class ReleaseBehaviour:
     """A Fetch that fails as a whole has null records in its partitions (else empty ones)."""
     fetch_gates_zstd_topics: bool = _since("2.1", "4.0")
     """A topic whose compression.type is zstd answers 76 to Fetch before v10."""
+    fetch_session_shards: int = _steps({"0": 1, "3.8": 8})
+    """Into how many parts the cache of fetch sessions is divided, each with its own ids and slots (KAFKA-9401)."""
+    fetch_session_zero_ids_fail: bool = _until("4.1")
+    """A fetch session that is to hold a partition without a topic id fails the whole request."""
 
     # Topics.
     disabled_deletion_has_an_error: bool = _since("2.1")
@@ -142,6 +146,8 @@ class ReleaseBehaviour:
     """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
     telemetry_excuses_errors: bool = _since("4.0")
     """A client whose push was refused for its subscription or codec may ask for its subscriptions at once."""
+    telemetry_ends_with_connection: bool = _since("4.0")
+    """A client instance is forgotten when the connection is closed that it first asked on."""
 
     def known(self, error: ErrorCode) -> ErrorCode:
         """The error, or what the release answers where it has no code for it yet."""

@@ -126,6 +126,7 @@ class Processor:
                 self.acceptor.connection_closed(channel)
             return
         del self.channels[channel]
+        channel.info.closed = True
         self.waiting.pop(channel, None)
         journal = self._broker.journal
         if journal.full:
