@@ -89,8 +89,6 @@ class _Resource:
         return self.describer.client_metrics(image.config_of(ResourceType.CLIENT_METRICS, self.name), self.keys)
 
     def group(self) -> Sequence[DescribeConfigsResourceResult]:
-        if not self.broker.config.behaviour.describes_groups:
-            raise _Refused(_MALFORMED)
         if not self.name:
             raise _Refused("Group name must not be empty")
         image = self.broker.metadata_cache.image
@@ -115,8 +113,11 @@ _DESCRIBE: Final[dict[int, Callable[[_Resource], Sequence[DescribeConfigsResourc
 
 
 def handle_describe_configs(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
-    """Answer resource by resource."""
+    """Answer resource by resource; a type that nobody knows fails them all."""
     broker = context.broker
+    known = _DESCRIBE if broker.config.behaviour.describes_groups else _DESCRIBE.keys() - {ResourceType.GROUP}
+    if any(resource.resource_type not in known for resource in request.resources):
+        return error_response(request, context, ErrorCode.INVALID_REQUEST, _MALFORMED)
     describer = ConfigDescriber(
         broker.config,
         identity_of(broker),
@@ -140,16 +141,12 @@ def identity_of(broker: Broker) -> dict[str, str]:
 
 
 def _result(resource: DescribeConfigsResource, broker: Broker, describer: ConfigDescriber) -> DescribeConfigsResult:
-    describe = _DESCRIBE.get(resource.resource_type)
     error_code, message = ErrorCode.NONE, ""
     configs: Sequence[DescribeConfigsResourceResult] = ()
-    if describe is None:
-        error_code, message = ErrorCode.INVALID_REQUEST, _MALFORMED
-    else:
-        try:
-            configs = describe(_Resource(resource, broker, describer))
-        except _Refused as refused:
-            error_code, message = refused.error_code, refused.message
+    try:
+        configs = _DESCRIBE[resource.resource_type](_Resource(resource, broker, describer))
+    except _Refused as refused:
+        error_code, message = refused.error_code, refused.message
     return DescribeConfigsResult(
         error_code=error_code,
         error_message=message,
@@ -163,12 +160,16 @@ def error_response(
     request: DescribeConfigsRequest,
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
+    message: str = "",
 ) -> DescribeConfigsResponse:
     """The whole request fails: every resource has the error."""
     return DescribeConfigsResponse(
         results=[
             DescribeConfigsResult(
-                error_code=error_code, resource_type=resource.resource_type, resource_name=resource.resource_name
+                error_code=error_code,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
             )
             for resource in request.resources
         ]

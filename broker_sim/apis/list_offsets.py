@@ -55,9 +55,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> HandlerResul
     behaviour = context.broker.config.behaviour
     if context.api_version == 0:
         return _handle_old_style(request, context)
-    known_isolation = 0 <= request.isolation_level < len(ISOLATIONS)
-    is_client = request.replica_id == CONSUMER_REPLICA_ID
-    if not known_isolation and (is_client or behaviour.list_offsets_isolation_always_checked):
+    if not _knows_isolation(request) and behaviour.list_offsets_isolation_always_checked:
         return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
     counts: dict[TopicPartition, int] = {}
     for topic in request.topics:
@@ -100,6 +98,8 @@ def _offset_of(
     index = partition.partition_index
     version = context.api_version
     timestamp = partition.timestamp
+    if request.replica_id == CONSUMER_REPLICA_ID and not _knows_isolation(request):
+        return _refused(index, ErrorCode.UNKNOWN_SERVER_ERROR)
     if context.broker.config.behaviour.list_offsets_special_timestamps_gated:
         if timestamp < 0 and version < LOWEST_OF_SPECIAL_TIMESTAMP.get(timestamp, version + 1):
             return _refused(index, ErrorCode.UNSUPPORTED_VERSION)
@@ -127,6 +127,10 @@ def _offset_of(
 def _magic_of(topic: str, index: int, context: RequestContext) -> int:
     """The format that the partition's records are stored in, here where it has been looked up."""
     return context.broker.replica_manager.partitions[TopicPartition(topic, index)].log.config.magic
+
+
+def _knows_isolation(request: ListOffsetsRequest) -> bool:
+    return 0 <= request.isolation_level < len(ISOLATIONS)
 
 
 def _look_up(

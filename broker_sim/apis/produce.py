@@ -78,7 +78,8 @@ class Produce:
         """What the log gets; of two record sets for one partition the last."""
         self.refused: list[PartitionAppend] = []
         """Partitions that are answered without an append, in Kafka's order: these win over results."""
-        self.unknown_ids: list[tuple[bytes, int]] = []
+        self.unknown_ids: dict[bytes, dict[int, None]] = {}
+        """Topic id -> partitions."""
         self.topic_ids: dict[str, bytes] = {}
         self.stumbles = False
         """Whether some record set fails the whole request."""
@@ -97,7 +98,8 @@ class Produce:
             else:
                 topic_image = image.topics_by_id.get(topic.topic_id)
                 if topic_image is None:
-                    self.unknown_ids.extend((topic.topic_id, partition.index) for partition in topic.partition_data)
+                    indexes = dict.fromkeys(partition.index for partition in topic.partition_data)
+                    self.unknown_ids.setdefault(topic.topic_id, {}).update(indexes)
                     self.unusual = True
                     continue
                 name = topic_image.name
@@ -229,11 +231,17 @@ class Produce:
             )
             for topic, partitions in groups.items()
         ]
-        for topic_id, index in self.unknown_ids:
-            refused = PartitionProduceResponse(index=index, error_code=ErrorCode.UNKNOWN_TOPIC_ID, base_offset=-1)
-            if not (responses and responses[-1].topic_id == topic_id):
-                responses.append(TopicProduceResponse(topic_id=topic_id))
-            responses[-1].partition_responses.append(refused)
+        error = ErrorCode.UNKNOWN_TOPIC_ID
+        responses += [
+            TopicProduceResponse(
+                topic_id=topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(index=index, error_code=error, base_offset=-1) for index in indexes
+                ],
+            )
+            for topic_id, indexes in self.unknown_ids.items()
+            if indexes
+        ]
         response = ProduceResponse(responses=responses)
         if leaders is not None and leaders.nodes:
             response.node_endpoints = [
@@ -245,7 +253,10 @@ class Produce:
     def _explain(self, shaped: PartitionProduceResponse, result: PartitionAppend, leaders: LeaderEndpoints) -> None:
         """What comes with an error: its text, the records that caused it, or who leads instead."""
         shaped.error_message = result.error_message
-        if self.entries.get(result.topic_partition, b"") is None:
+        if (
+            result.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+            and self.entries.get(result.topic_partition, b"") is None
+        ):
             hosted = self.context.broker.replica_manager.partitions.get(result.topic_partition)
             shaped.log_start_offset = -1 if hosted is None else hosted.log.log_start_offset
         shaped.record_errors = [
@@ -258,7 +269,11 @@ class Produce:
 
     def _close_on_error(self, results: list[PartitionAppend]) -> NoAnswer:
         errors = [f"{result.topic_partition}: {result.error_code.name}" for result in results if result.error_code]
-        errors.extend(f"topic id {to_text(topic_id)}-{index}: UNKNOWN_TOPIC_ID" for topic_id, index in self.unknown_ids)
+        errors.extend(
+            f"topic id {to_text(topic_id)}-{index}: UNKNOWN_TOPIC_ID"
+            for topic_id, indexes in self.unknown_ids.items()
+            for index in indexes
+        )
         if errors:
             return self.context.disconnect(f"error in a Produce with acks=0: {', '.join(errors)}")
         return NO_RESPONSE

@@ -62,9 +62,9 @@ def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
             raise ConfigValueError(name, text, "Expected value to be either true or false")
         return trimmed.lower() == "true"
     if kind in _INTEGER_BITS:
-        return _integer(definition, trimmed)
+        return _integer(definition, text)
     if kind is ConfigType.DOUBLE:
-        return _double(name, trimmed)
+        return _double(name, text)
     if kind is ConfigType.LIST:
         return [item.strip() for item in trimmed.split(",")] if trimmed else []
     if kind is ConfigType.PASSWORD:
@@ -87,9 +87,10 @@ def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
 
 def _integer(definition: ConfigDefinition, text: str) -> int:
     bits = _INTEGER_BITS[definition.type]
-    digits = text[1:] if text[:1] in {"-", "+"} else text
+    trimmed = text.strip(_TRIMMED)
+    digits = trimmed[1:] if trimmed[:1] in {"-", "+"} else trimmed
     if digits.isdecimal():  # of any script, as Character.digit reads them
-        value = int(text)
+        value = int(trimmed)
         if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             return value
     raise ConfigValueError(definition.name, text, f"Not a number of type {definition.type.name}")
@@ -97,12 +98,13 @@ def _integer(definition: ConfigDefinition, text: str) -> int:
 
 def _double(name: str, text: str) -> float:
     """As Double.parseDouble: a suffix f or d, hexadecimal with an exponent, NaN and Infinity; no underscores."""
-    if _JAVA_DECIMAL.fullmatch(text):
-        return float(text.rstrip("fFdD"))
-    if _JAVA_HEXADECIMAL.fullmatch(text):
-        return float.fromhex(text.rstrip("fFdD") if text[-1] in "fFdD" else text)
-    if _JAVA_NOT_FINITE.fullmatch(text):
-        return float(text)
+    trimmed = text.strip(_TRIMMED)
+    if _JAVA_DECIMAL.fullmatch(trimmed):
+        return float(trimmed.rstrip("fFdD"))
+    if _JAVA_HEXADECIMAL.fullmatch(trimmed):
+        return float.fromhex(trimmed.rstrip("fFdD") if trimmed[-1] in "fFdD" else trimmed)
+    if _JAVA_NOT_FINITE.fullmatch(trimmed):
+        return float(trimmed)
     raise ConfigValueError(name, text, "Not a number of type DOUBLE")
 
 

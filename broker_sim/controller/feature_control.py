@@ -28,6 +28,8 @@ KRAFT_VERSION: Final = "kraft.version"
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 FIRST_WITH_FEATURES: Final = 4
 """metadata.version of 3.3-IV0: earlier ones have no feature records."""
+DEPENDED_ON: Final = (7, "3.3-IV3")
+"""What 4.x wants metadata.version to be, at least, beside any level of another feature."""
 METADATA_CHANGES: Final = (5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30)
 """The levels of metadata.version that brought new metadata: nothing goes back below one of them."""
 
@@ -50,7 +52,8 @@ class FeatureControl:
         kinds = {update.feature: update.upgrade_type for update in request.feature_updates}
         finalized = self._controller.image.finalized_features
         faults = {
-            name: self._fault(name, wanted[name], kinds[name], finalized.get(name, 0)) for name in hash_order(wanted)
+            name: self._fault(name, wanted[name], kinds[name], finalized.get(name, 0), wanted.get(METADATA_VERSION))
+            for name in hash_order(wanted)
         }
         if self._all_or_nothing:
             fault = next((text for text in faults.values() if text is not None), None)
@@ -74,8 +77,14 @@ class FeatureControl:
         if changed != finalized:
             self._controller.change("UpdateFeatures", lambda image: image.with_finalized_features(changed))
 
-    def _fault(self, name: str, level: int, kind: int, current: int) -> str | None:
+    def _fault(self, name: str, level: int, kind: int, current: int, metadata: int | None) -> str | None:
         reason = self._reason(name, level, kind, current)
+        if reason is None and self._all_or_nothing and name not in (METADATA_VERSION, KRAFT_VERSION) and level >= 1:
+            least, called = DEPENDED_ON
+            if metadata is not None and metadata < least:
+                reason = (
+                    f"{name} could not be set to {level} because it depends on {METADATA_VERSION}={least} ({called})"
+                )
         if reason is not None:
             return f"Invalid update version {level} for feature {name}. {reason}"
         return self._metadata_fault(level, kind, current) if name == METADATA_VERSION else None
