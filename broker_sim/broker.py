@@ -20,6 +20,7 @@ from broker_sim.controller.metadata_image import MetadataImage
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_manager import LogManager
+from broker_sim.log_dir_failures import LogDirFailures
 from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
 from broker_sim.network.connection_quotas import apply_ip_rates
@@ -67,6 +68,7 @@ class Broker:
         cluster_id: str,
         listeners: BrokerListeners,
         listen: bool = True,
+        make_storage: Callable[[Broker], ReplicaStorage] | None = None,
         image_applied: Callable[[], None] = lambda: None,
     ) -> None:
         self.id = broker_id
@@ -79,7 +81,9 @@ class Broker:
         self.faults = faults
         self.clock = BrokerClock(reactor)
         self._streams = streams
-        self.storage = ReplicaStorage(config, random=self.random("segment rolls"))
+        self.storage = (
+            ReplicaStorage(config, random=self.random("segment rolls")) if make_storage is None else make_storage(self)
+        )
         self.cluster_id = cluster_id
         self.listeners = listeners
         self.rack = config.broker_rack
@@ -133,6 +137,7 @@ class Broker:
             log_start_moved=self.replica_manager.log_start_moved,
         )
         self.storage.compacted_log_appeared = self._log_manager.wake_cleaner
+        self.log_dir_failures = LogDirFailures(self)
         self.producer_ids = ProducerIdManager(
             reactor=self.reactor, links=self.links, broker_id=self.id, broker_epoch=self._epoch
         )
@@ -177,6 +182,12 @@ class Broker:
     def registered_listeners(self) -> Mapping[str, tuple[str, int]]:
         """What each listener is advertised as; empty for PLAINTEXT alone."""
         return {} if self.listeners.is_default else self.listeners.endpoints
+
+    @property
+    def online_log_dirs(self) -> tuple[bytes, ...]:
+        """The ids of the log directories that have not failed."""
+        directories = self.storage.directories
+        return tuple(self.storage.directory_id(name) for name in directories.names if name not in directories.offline)
 
     @property
     def metadata_version(self) -> int:
@@ -228,6 +239,7 @@ class Broker:
         return running
 
     def _begin(self) -> None:
+        self.storage.open(self.now_ms())
         self.replica_manager.roles.start()
         self._log_manager.start()
         self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
@@ -251,9 +263,15 @@ class Broker:
         self._end(abort=False)
         self.journal.append(BrokerStopped(time_us=self.journal.now_us(), broker_id=self.id))
 
+    def lose_power(self) -> None:
+        """Die, and the machine with it: what the disk has not made durable is lost, all or in part."""
+        self.kill()
+        self.storage.lose_power(self.random("loss of power"))
+
     def close(self) -> None:
         """End the process because the cluster ends: nothing is reported."""
         if self.alive:
+            self.storage.close(self.now_ms(), clean_epoch=self.broker_epoch)
             self._end(abort=True)
 
     def _end(self, *, abort: bool) -> None:
@@ -261,6 +279,8 @@ class Broker:
         self._loader.stop()
         self._log_manager.stop()
         self.replica_manager.stop()
+        self.log_dir_failures.stop()
+        self.storage.close(self.now_ms(), clean_epoch=None if abort else self.broker_epoch)
         self.producer_ids.stop()
         server, self.socket_server = self.socket_server, None
         if server is not None:

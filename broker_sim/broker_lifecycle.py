@@ -74,6 +74,10 @@ class LifecycleHost(Protocol):
         """What each listener is advertised as; empty for PLAINTEXT alone."""
 
     @property
+    def online_log_dirs(self) -> tuple[bytes, ...]:
+        """The ids of the log directories that have not failed."""
+
+    @property
     def metadata_version(self) -> int:
         """The version of the image that is applied."""
 
@@ -85,6 +89,9 @@ class LifecycleHost(Protocol):
 
     def unfenced(self) -> None:
         """The controller lets the broker serve, for the first time in this run."""
+
+    def kill(self) -> None:
+        """The process ends at once."""
 
 
 class BrokerLifecycle:
@@ -104,6 +111,8 @@ class BrokerLifecycle:
         self._shutdown: Deferred[None] | None = None
         self._shutdown_deadline: IDelayedCall | None = None
         self._shutdown_answered = False
+        self._offline_log_dirs: tuple[bytes, ...] = ()
+        self._log_dir_deadline: IDelayedCall | None = None
 
     def start(self) -> None:
         """Register, and go on from there."""
@@ -130,13 +139,21 @@ class BrokerLifecycle:
     def stop(self) -> None:
         """The process ends."""
         self.state = BrokerState.NOT_RUNNING
-        for timer in (self._timer, self._shutdown_deadline):
+        for timer in (self._timer, self._shutdown_deadline, self._log_dir_deadline):
             if timer is not None and timer.active():
                 timer.cancel()
-        self._timer = self._shutdown_deadline = None
+        self._timer = self._shutdown_deadline = self._log_dir_deadline = None
         shutdown, self._shutdown = self._shutdown, None
         if shutdown is not None:
             shutdown.callback(None)  # whoever awaits the shutdown sees that the process is gone
+
+    def propagate_directory_failure(self, directory_id: bytes, timeout_ms: int | None) -> None:
+        """Tell the controller that a log directory is offline; a broker that cannot within `timeout_ms` shuts down."""
+        self._offline_log_dirs += (directory_id,)
+        if timeout_ms is not None and self._log_dir_deadline is None:
+            self._log_dir_deadline = self._host.reactor.callLater(timeout_ms / 1000, self._host.kill)
+        if self.epoch != NO_EPOCH:
+            self._schedule_now()
 
     # Communication -------------------------------------------------------------------------------------------
 
@@ -167,6 +184,7 @@ class BrokerLifecycle:
                 listeners=host.registered_listeners,
                 rack=host.rack,
                 previous_broker_epoch=self._previous_epoch,
+                log_dirs=host.online_log_dirs,
             )
             registered: Deferred[BrokerRegistrationResponse] = self._send(registration)
             registered.addCallbacks(self._registered, self._failed)
@@ -177,9 +195,10 @@ class BrokerLifecycle:
             current_metadata_version=host.metadata_version,
             want_fence=self.state is BrokerState.STARTING,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
+            offline_log_dirs=self._offline_log_dirs,
         )
         answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat)
-        answered.addCallbacks(self._heartbeat_answered, self._failed)
+        answered.addCallbacks(self._heartbeat_answered, self._failed, callbackArgs=(self._offline_log_dirs,))
 
     def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest) -> Deferred[Any]:
         host = self._host
@@ -211,7 +230,7 @@ class BrokerLifecycle:
         self._host.registered(self.epoch)
         self._schedule(0)
 
-    def _heartbeat_answered(self, response: BrokerHeartbeatResponse) -> None:
+    def _heartbeat_answered(self, response: BrokerHeartbeatResponse, told_offline: tuple[bytes, ...]) -> None:
         self._in_flight = False
         if self.state is BrokerState.NOT_RUNNING:
             return
@@ -219,6 +238,9 @@ class BrokerLifecycle:
             self._again_after_failure()
             return
         self._failures = 0
+        if self._log_dir_deadline is not None and told_offline == self._offline_log_dirs:
+            self._log_dir_deadline.cancel()
+            self._log_dir_deadline = None
         interval_ms = self._host.config.broker_heartbeat_interval_ms
         if self.state is BrokerState.STARTING:
             if response.is_caught_up:

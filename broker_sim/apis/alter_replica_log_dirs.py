@@ -79,7 +79,9 @@ def _move(topic_partition: TopicPartition, path: str, broker: Broker) -> ErrorCo
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if path not in directories.names:
         return ErrorCode.LOG_DIR_NOT_FOUND
-    directories.move(topic_partition, path)
+    if path in directories.offline or topic_partition in broker.replica_manager.offline:
+        return ErrorCode.KAFKA_STORAGE_ERROR
+    broker.storage.move(topic_partition, path)
     partition = broker.replica_manager.get_partition(topic_partition)
     if partition is ErrorCode.NOT_LEADER_OR_FOLLOWER:
         return ErrorCode.REPLICA_NOT_AVAILABLE

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.log.log_directories import DIRECTORY_BYTES
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsResponse,
@@ -41,6 +41,8 @@ def handle_describe_log_dirs(request: DescribeLogDirsRequest, context: RequestCo
 
 def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | None) -> DescribeLogDirsResult:
     directories = broker.storage.directories
+    if name in directories.offline:
+        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=name, topics=[])
     topics: dict[str, DescribeLogDirsTopic] = {}
     used_bytes = 0
     for topic_partition, log in broker.storage.logs.items():
@@ -62,11 +64,12 @@ def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | N
                 is_future_key=False,
             )
         )
+    space = broker.storage.space(name, used_bytes)
     return DescribeLogDirsResult(
         log_dir=name,
         topics=list(topics.values()),
-        total_bytes=DIRECTORY_BYTES,
-        usable_bytes=max(DIRECTORY_BYTES - used_bytes, 0),
+        total_bytes=space.total_bytes,
+        usable_bytes=space.usable_bytes,
         is_cordoned=name in directories.cordoned,
     )
 

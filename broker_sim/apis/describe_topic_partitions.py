@@ -115,7 +115,9 @@ def _partition(
     index: int, partition: PartitionRegistration, nodes: Mapping[int, BrokerRegistration]
 ) -> DescribeTopicPartitionsResponsePartition:
     offline = [
-        broker_id for broker_id in partition.replicas if (broker := nodes.get(broker_id)) is None or broker.fenced
+        broker_id
+        for broker_id in partition.replicas
+        if (broker := nodes.get(broker_id)) is None or broker.fenced or broker_id in partition.lost_replicas
     ]
     return DescribeTopicPartitionsResponsePartition(
         error_code=ErrorCode.NONE,

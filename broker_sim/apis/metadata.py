@@ -184,7 +184,11 @@ class _Describer:
             leader_epoch=partition.leader_epoch,
             replica_nodes=replicas,
             isr_nodes=isr,
-            offline_replicas=[broker_id for broker_id in partition.replicas if broker_id not in alive],
+            offline_replicas=[
+                broker_id
+                for broker_id in partition.replicas
+                if broker_id not in alive or broker_id in partition.lost_replicas
+            ],
         )
 
 

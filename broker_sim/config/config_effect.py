@@ -12,6 +12,9 @@ from broker_sim.config.topic_config import TopicConfig
 # Those that TopicConfig keeps under another name than their own.
 _OTHERWISE_READ: Final = {
     "cleanup.policy",
+    "file.delete.delay.ms",
+    "flush.messages",
+    "flush.ms",
     "follower.replication.throttled.replicas",
     "internal.segment.bytes",
     "leader.replication.throttled.replicas",

@@ -226,6 +226,14 @@ class BrokerKilled(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class LogDirFailed(Event):
+    """A log directory of a broker is offline, and the replicas in it (`topic-partition`) with it."""
+
+    log_dir: str
+    partitions: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
 class BrokerRegistered(Event):
     """The controller has given a broker a new epoch."""
 

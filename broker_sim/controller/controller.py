@@ -30,6 +30,7 @@ from broker_sim.controller.controller_messages import (
     MetadataLogRequest,
     MetadataLogResponse,
 )
+from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
 from broker_sim.controller.image_events import note_changes
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
@@ -68,6 +69,7 @@ class Controller:
             {name: level.highest for name, level in levels.items()}
         )
         self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
+        self.directories = DirectoryControl(self)
         self._shrinks_safely = config.behaviour.reassignment_shrinks_safely
         self._producer_ids = ProducerIdControl()
         self.mutation_quotas = ControllerMutationQuotas(
@@ -287,7 +289,7 @@ class Controller:
             )
         )
         self._sessions.register(request.broker_id, epoch)
-        self._commit(image, unclean)
+        self._commit(self.directories.found_again(image, request.broker_id, request.log_dirs), unclean)
         time_us = self._journal.now_us()
         self._journal.append(BrokerRegistered(time_us=time_us, broker_id=request.broker_id, broker_epoch=epoch))
         return BrokerRegistrationResponse(broker_epoch=epoch)
@@ -297,6 +299,9 @@ class Controller:
         if self._is_stale(broker_id, request.broker_epoch):
             return BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
         broker = self.image.brokers[broker_id]
+        if request.offline_log_dirs:
+            self.directories.went_offline(broker_id, request.offline_log_dirs)
+            broker = self.image.brokers[broker_id]
         state = self._sessions.next_state(
             broker,
             request,
@@ -345,6 +350,15 @@ class Controller:
         image, unclean = self._without(self.image, broker.id)
         self._commit(image.with_broker(replace(broker, in_controlled_shutdown=True)), unclean)
         self._sessions.begin_controlled_shutdown(broker.id, self.image.version)
+
+    def take_replicas(self, lost: Mapping[TopicPartition, PartitionRegistration], broker_id: int) -> None:
+        """Commit partitions that have lost a broker's replica, which leaves ISR and leadership."""
+        image = self.image.with_partitions(lost)
+        targets = {
+            each: tuple(replica for replica in registration.isr if replica != broker_id)
+            for each, registration in lost.items()
+        }
+        self._commit(*self._elect(image, targets))
 
     def _leads_something(self, broker_id: int) -> bool:
         return any(registration.leader == broker_id for _, registration in _partitions(self.image))
@@ -433,9 +447,10 @@ class Controller:
         if election is None:
             election = Election.UNCLEAN if config.unclean_leader_election_enable else Election.ONLINE
         replicas = topic.partitions[topic_partition.partition].replicas
+        lost = topic.partitions[topic_partition.partition].lost_replicas
         return ElectionRules(
             election=election,
-            is_acceptable=lambda replica: replica != removed and image.is_active(replica),
+            is_acceptable=lambda replica: replica != removed and image.is_active(replica) and replica not in lost,
             min_isr=min(config.min_insync_replicas, len(replicas)),
             elr_enabled=self._elr_enabled,
             shrinks_safely=self._shrinks_safely,

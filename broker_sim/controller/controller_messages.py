@@ -72,6 +72,8 @@ class BrokerRegistrationRequest:
     port: int
     rack: str | None
     previous_broker_epoch: int
+    log_dirs: tuple[bytes, ...] = ()
+    """The ids of the log directories that are online."""
     listeners: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
 
@@ -94,6 +96,8 @@ class BrokerHeartbeatRequest:
     current_metadata_version: int
     want_fence: bool
     want_shut_down: bool
+    offline_log_dirs: tuple[bytes, ...] = ()
+    """The ids of the log directories that have failed in this run of the broker (KIP-858)."""
 
 
 @dataclass(slots=True, kw_only=True)

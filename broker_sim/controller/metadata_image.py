@@ -38,6 +38,8 @@ class PartitionRegistration:
     last_known_elr: tuple[int, ...] = ()
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()
+    lost_replicas: tuple[int, ...] = ()
+    """Those whose log directory has failed; nothing is known of what it holds (KIP-858)."""
 
     @property
     def has_leader(self) -> bool:

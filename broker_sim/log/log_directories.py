@@ -91,7 +91,12 @@ class LogDirectories:
             self._counts[directory] -= 1
 
 
+def directory_path(text: str) -> str:
+    """The absolute path that a configuration means."""
+    return posixpath.normpath(posixpath.join("/", text.strip()))
+
+
 def _names(value: ConfigValue) -> tuple[str, ...]:
     """The absolute paths in a list, which older releases have as one text."""
     items = value if isinstance(value, list) else str(value).split(",")
-    return tuple(dict.fromkeys(posixpath.normpath(posixpath.join("/", item.strip())) for item in items))
+    return tuple(dict.fromkeys(directory_path(item) for item in items))

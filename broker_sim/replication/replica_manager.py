@@ -98,6 +98,8 @@ class ReplicaManager:
         self.now_ms = clock.now_ms
         self.replication_quotas = ReplicationQuotas(config, broker_id=broker_id, now_ms=clock.now_ms)
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.offline: dict[TopicPartition, None] = {}
+        """Hosted in a log directory that has failed. Mirrors HostedPartition.Offline."""
         self.topic_stats = BrokerTopicStats()
         self._metadata_cache = metadata_cache
         self._expirations = ExpirationQueue(reactor)
@@ -139,6 +141,8 @@ class ReplicaManager:
         return self._lack_of(topic_partition)
 
     def _lack_of(self, topic_partition: TopicPartition) -> ErrorCode:
+        if topic_partition in self.offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if self.image.partition(*topic_partition) is not None:
             # Another broker hosts it, or this one will soon: the client's metadata is stale, or ours.
             return ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.controller.metadata_image import NO_LEADER
+from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.replication.partition import Partition
 from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
 from broker_sim.replication.replica_fetcher import ReplicaFetcher
@@ -88,7 +89,11 @@ class ReplicaRoles:
                 self.drop(topic_partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
                 continue
             partition = manager.partitions.get(topic_partition)
-            partition = partition or self.host(topic_partition, new.topic_id, new.configs)
+            try:
+                partition = partition or self.host(topic_partition, new.topic_id, new.configs)
+            except LogDirectoryOffline:
+                manager.offline[topic_partition] = None
+                continue
             self.take_role(partition, registration, fetch_from=registration.leader)
 
     def host(self, topic_partition: TopicPartition, topic_id: bytes, configs: Mapping[str, str]) -> Partition:
@@ -110,8 +115,17 @@ class ReplicaRoles:
         if fetch_from != NO_LEADER:
             self._fetcher(fetch_from).add(partition)
 
+    def take_offline(self, topic_partition: TopicPartition) -> None:
+        """The partition's log directory has failed. Mirrors markPartitionOffline."""
+        self.stop_fetching(topic_partition)
+        partition = self._manager.partitions.pop(topic_partition)
+        self._manager.offline[topic_partition] = None
+        partition.leader_id = NO_LEADER
+        partition.role_changed(ErrorCode.KAFKA_STORAGE_ERROR)
+
     def drop(self, topic_partition: TopicPartition, error: ErrorCode) -> None:
         """Host the partition no more; its log is gone, and who waits for it gets `error`."""
+        self._manager.offline.pop(topic_partition, None)
         self.stop_fetching(topic_partition)
         partition = self._manager.partitions.pop(topic_partition, None)
         if partition is not None:

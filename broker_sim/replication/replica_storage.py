@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError
-from broker_sim.log.log_directories import LogDirectories, LogDirectoryOffline
+from broker_sim.log.log_directories import DIRECTORY_BYTES, LogDirectories, LogDirectoryOffline
 from broker_sim.log.replica_log import ReplicaLog
+from sim_runtime.disk import DiskSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
 
     ConfigListener = Callable[[TopicPartition, TopicConfig, TopicConfig], None]
+
+
+UUID_BYTES: Final = 16
 
 
 class ReplicaStorage:
@@ -32,6 +37,8 @@ class ReplicaStorage:
         self.directories = LogDirectories(config)
         self.directory_failed: Callable[[str], None] = _nobody_knows
         """Called with the name of a directory when it goes offline."""
+        self.log_placed: Callable[[TopicPartition, bytes, bytes], None] = _nobody_asks
+        """Called with partition, topic id and directory id when a log is taken into use."""
         self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
         self.compacted_log_appeared: Callable[[], None] = _nobody
@@ -60,6 +67,25 @@ class ReplicaStorage:
         if name not in self.directories.offline:
             self.directories.offline[name] = None
             self.directory_failed(name)
+
+    def directory_id(self, name: str) -> bytes:
+        """The id of a directory (KIP-858); in memory it comes from the name."""
+        return hashlib.blake2b(name.encode(), digest_size=UUID_BYTES).digest()
+
+    def space(self, name: str, used_bytes: int) -> DiskSpace:  # noqa: ARG002 - disks differ, memory does not
+        """The room in a directory; in memory every one seems to have a disk of its own."""
+        return DiskSpace(DIRECTORY_BYTES, max(DIRECTORY_BYTES - used_bytes, 0))
+
+    def move(self, topic_partition: TopicPartition, directory: str) -> None:
+        """Move a log to another directory, or note where it is to be when it comes; in memory at once."""
+        self.directories.move(topic_partition, directory)
+        found = self._logs.get(topic_partition)
+        if found is not None:
+            self._tell_where(topic_partition, found[0])
+
+    def fill_directory(self, name: str, left_bytes: int) -> None:  # noqa: ARG002 - only a virtual disk can be filled
+        """The directory has room for so many more bytes."""
+        raise BrokerSimError(f"{name} cannot be filled: give the cluster a data_dir on a VirtualDisk")
 
     def mend_directory(self, name: str) -> None:
         """The next start of the broker finds the directory sound."""
@@ -128,13 +154,20 @@ class ReplicaStorage:
             if self.directories.is_offline(topic_partition):
                 raise LogDirectoryOffline(topic_partition)
             found[1].set_config(config)
+            self._tell_where(topic_partition, topic_id)
             return found[1]
         if found is not None:
             self.delete(topic_partition)
         directory = self.directories.place(topic_partition)
         log = self._new_log(topic_partition, topic_id, config, directory, now_ms)
         self._logs[topic_partition] = (topic_id, log)
+        self._tell_where(topic_partition, topic_id)
         return log
+
+    def _tell_where(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
+        directory = self.directories.of(topic_partition)
+        assert directory is not None, "every log is in a directory"
+        self.log_placed(topic_partition, topic_id, self.directory_id(directory))
 
     def _new_log(
         self,
@@ -164,4 +197,8 @@ def _nobody() -> None:
 
 
 def _nobody_knows(_: str) -> None:
+    """Nobody is interested."""
+
+
+def _nobody_asks(_: TopicPartition, __: bytes, ___: bytes) -> None:
     """Nobody is interested."""

@@ -109,7 +109,7 @@ class FileReplicaLog(ReplicaLog):
         random: Random | None,
         directory: LogDirectory,
         path: str,
-        remove_later: Callable[[str], None],
+        remove_later: Callable[[str, int], None],
         restoring: bool = False,
     ) -> None:
         """Make an empty log, or (`restoring`) one that is about to be told what its files hold. Raises OSError."""
@@ -159,6 +159,16 @@ class FileReplicaLog(ReplicaLog):
         """The topic's configuration is known: what is written from now on follows it."""
         self.config = config
         self._segments[-1].configure(config)
+
+    @property
+    def file_delete_delay_ms(self) -> int:
+        """How long what is deleted stays on the disk."""
+        delay_ms = self.config.values["file.delete.delay.ms"]
+        assert isinstance(delay_ms, int)
+        return delay_ms
+
+    def _later(self, path: str) -> None:
+        self._remove_later(path, self.file_delete_delay_ms)
 
     def _files(self) -> list[FileLogSegment]:
         return cast("list[FileLogSegment]", self._segments)
@@ -274,7 +284,7 @@ class FileReplicaLog(ReplicaLog):
     def _delete_files(self, segments: Iterable[FileLogSegment]) -> None:
         for segment in segments:
             segment.change_suffix("", DELETED_SUFFIX)
-            segment.remove_later(DELETED_SUFFIX, self._remove_later)
+            segment.remove_later(DELETED_SUFFIX, self._later)
             snapshot = segment_file(self.path, segment.base_offset, SNAPSHOT_SUFFIX)
             if segment.base_offset != self._segments[0].base_offset and self._disk.is_file(snapshot):
                 self._disk.remove(snapshot)
@@ -303,7 +313,7 @@ class FileReplicaLog(ReplicaLog):
             super().replace_segments(cleaned, old)
             for segment in sources:
                 segment.change_suffix("", DELETED_SUFFIX)
-                segment.remove_later(DELETED_SUFFIX, self._remove_later)
+                segment.remove_later(DELETED_SUFFIX, self._later)
                 if segment is not sources[0]:
                     snapshot = segment_file(self.path, segment.base_offset, SNAPSHOT_SUFFIX)
                     if self._disk.is_file(snapshot):
@@ -330,7 +340,7 @@ class FileReplicaLog(ReplicaLog):
         try:
             for segment in self._files():
                 segment.change_suffix("", DELETED_SUFFIX)
-                segment.remove_later(DELETED_SUFFIX, self._remove_later)
+                segment.remove_later(DELETED_SUFFIX, self._later)
             self._forget_snapshots_beyond(-1)
             info = super().truncate_fully_and_start_at(offset)
             self.recovery_point = min(self.recovery_point, offset)

@@ -26,6 +26,7 @@ from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.replication.replica_storage import ReplicaStorage
 from broker_sim.topic_partition import TopicPartition
 from sim_runtime.repeating_call import RepeatingCall
+from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.log.replica_log import ReplicaLog
-    from sim_runtime.disk import Disk
+    from sim_runtime.disk import Disk, DiskSpace
     from sim_runtime.interfaces import IReactor
 
 _log = Logger()
@@ -75,15 +76,27 @@ class FileStorage(ReplicaStorage):
         self._tasks: list[RepeatingCall] = []
         self._failures: list[IDelayedCall] = []
 
-    @property
-    def directory_ids(self) -> dict[str, bytes]:
-        """The id of each directory that is online."""
-        return {name: each.directory_id for name, each in self._on_disk.items() if not each.offline}
+    def directory_id(self, name: str) -> bytes:
+        """The id of a directory, as its `meta.properties` has it."""
+        return self._on_disk[name].directory_id
+
+    def space(self, name: str, used_bytes: int) -> DiskSpace:
+        """The room on its disk."""
+        try:
+            return self.disk.space(name)
+        except OSError as error:
+            self._on_disk[name].failed(error)
+            return super().space(name, used_bytes)
 
     # Life ----------------------------------------------------------------------------------------------------
 
     def open(self, now_ms: int) -> None:
-        """Lock and read every directory; one that cannot be read is offline. Raises ForeignDirectory, CorruptFile."""
+        """Lock and read every directory; one that cannot be read is offline. Raises ForeignDirectory, CorruptFile.
+
+        Does nothing when it has been done in this run.
+        """
+        if self._tasks:
+            return
         self._logs.clear()
         known = {name: self.directories.replicas_in(name) for name in self.directories.names}
         self.directories.offline.clear()
@@ -157,7 +170,12 @@ class FileStorage(ReplicaStorage):
             self.directories.put(topic_partition, directory.path)
 
     def close(self, now_ms: int, *, clean_epoch: int | None) -> None:
-        """Flush and say so, or (None) leave everything as it is: the page cache outlives the process."""
+        """Flush and say so, or (None) leave everything as it is: the page cache outlives the process.
+
+        Does nothing to a storage that is closed.
+        """
+        if not self._tasks:
+            return
         for task in self._tasks:
             task.stop()
         self._tasks.clear()
@@ -254,6 +272,19 @@ class FileStorage(ReplicaStorage):
             directory.offline = True
         super().fail_directory(name)
 
+    def fill_directory(self, name: str, left_bytes: int) -> None:
+        """The directory has room for so many more bytes; what does not fit fails it."""
+        if not isinstance(self.disk, VirtualDisk):
+            super().fill_directory(name, left_bytes)
+            return
+        self.disk.fill(name, left_bytes=left_bytes)
+
+    def mend_directory(self, name: str) -> None:
+        """The next start of the broker finds the directory sound."""
+        super().mend_directory(name)
+        if isinstance(self.disk, VirtualDisk):
+            self.disk.mend(name)
+
     def _went_offline(self, directory: LogDirectory) -> None:
         # As LogDirFailureHandler, a thread of its own: who has met the error is in the middle of something.
         self._failures.append(self._reactor.callLater(0, self._tell, directory.path))
@@ -322,11 +353,10 @@ class FileStorage(ReplicaStorage):
         except OSError as error:
             log.directory.failed(error)
             return
-        self._remove_later(path)
+        self._remove_later(path, log.file_delete_delay_ms)
 
-    def _remove_later(self, path: str) -> None:
-        delay_ms = self._broker_config["log.segment.delete.delay.ms"]
-        assert isinstance(delay_ms, int)
+    def _remove_later(self, path: str, delay_ms: int) -> None:
+        """Remove a file or a directory when its `file.delete.delay.ms` are over, or at an orderly stop."""
 
         def due() -> None:
             del self._removals[call]

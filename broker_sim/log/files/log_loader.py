@@ -71,7 +71,7 @@ def load_log(
     broker_config: BrokerConfig,
     now_ms: int,
     random: Random | None,
-    remove_later: Callable[[str], None],
+    remove_later: Callable[[str, int], None],
 ) -> FileReplicaLog:
     """The log. Raises CorruptFile, OSError."""
     log = FileReplicaLog(

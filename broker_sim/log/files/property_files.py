@@ -48,14 +48,15 @@ def read_meta_properties(disk: Disk, path: str) -> MetaProperties | None:
     for line in disk.read(path).decode("utf-8", "replace").splitlines():
         if line.strip() and not line.startswith("#"):
             name, _, value = line.partition("=")
-            values[name.strip()] = value.strip()
-    missing = [name for name in ("node.id", "cluster.id") if name not in values]
-    if missing or not values["node.id"].lstrip("-").isdecimal():
-        raise CorruptFile(path, 0, f"{missing[0]} is missing" if missing else "node.id is not a number")
-    directory_id = values.get("directory.id")
+            values[name.strip().replace(".", "_")] = value.strip()
+    missing = [name for name in ("node_id", "cluster_id") if name not in values]
+    if missing or not values["node_id"].lstrip("-").isdecimal():
+        problem = f"{missing[0]} is missing" if missing else "node_id is not a number"
+        raise CorruptFile(path, 0, problem.replace("_", "."))
+    directory_id = values.get("directory_id")
     return MetaProperties(
-        cluster_id=values["cluster.id"],
-        node_id=int(values["node.id"]),
+        cluster_id=values["cluster_id"],
+        node_id=int(values["node_id"]),
         directory_id=None if directory_id is None else _uuid(path, 0, directory_id),
     )
 
