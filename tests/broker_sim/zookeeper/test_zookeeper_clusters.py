@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_sim.cluster import TopicSpec
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.control.events import ControllerElected, ZooKeeperSessionExpired
+from broker_sim.errors import BrokerSimError, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RELEASES = ("0.8.2", "0.10.2", "1.1", "2.3", "2.8", "3.7.2")
+TOPIC = TopicSpec(name="u", partitions=2, replication_factor=3)
+
+
+@pytest.mark.parametrize(
+    ("release", "named", "zookeeper"),
+    [
+        ("3.2", False, True),
+        ("3.3", False, False),
+        ("3.3", True, True),
+        ("3.7.2", False, False),
+        ("3.7.2", True, True),
+        ("3.9", True, True),
+        ("4.3.1", False, False),
+    ],
+)
+def test_releases_before_3_3_and_those_that_name_a_zookeeper_have_one(
+    release: str, named: bool, zookeeper: bool
+) -> None:
+    config = BrokerConfig.parse({"zookeeper.connect": "zookeeper:2181"} if named else {}, release=release)
+    assert config.behaviour.zookeeper is zookeeper
+    assert (4 in config.release_table.api_versions) is zookeeper, "LeaderAndIsr"
+
+
+@pytest.mark.parametrize("release", ["4.0", "4.3.1"])
+def test_a_release_without_zookeeper_says_so(release: str) -> None:
+    with pytest.raises(ConfigError, match=r"zookeeper\.connect: release 4\..* has no ZooKeeper mode"):
+        BrokerConfig.parse({"zookeeper.connect": "zookeeper:2181"}, release=release)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_cluster_starts_with_its_first_broker_as_controller(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release)
+    assert cluster.cluster.pending() == []
+    assert cluster.zookeeper.controller_id == 1
+    assert [cluster.broker(each).active_controller_id for each in (1, 2, 3)] == [1, 1, 1]
+    assert [cluster.broker(each).controller.is_active for each in (1, 2, 3)] == [True, False, False]
+    assert cluster.requests("LeaderAndIsr") == [], "it began at rest"
+    answers = cluster.send(1, 1, acks=-1)
+    cluster.run(ms=100)
+    assert [(answer.error_code, answer.base_offset) for answer in answers] == [(0, 0)]
+    assert [cluster.end(each) for each in (1, 2, 3)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_controller_makes_topics_by_pushing_them_in_its_versions(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release)
+    created = cluster.cluster.create_topic(TOPIC)
+    cluster.run(ms=10)
+    assert created.called
+    assert cluster.cluster.pending() == []
+    versions = cluster.broker(1).release.api_versions
+    for broker_id in (1, 2, 3):
+        (roles,) = cluster.requests("LeaderAndIsr", broker=broker_id)
+        (knowledge,) = cluster.requests("UpdateMetadata", broker=broker_id)
+        assert (roles.client_id, knowledge.client_id) == ("broker-1", "broker-1")
+        assert (roles.api_version, knowledge.api_version) == (versions[4].highest, versions[6].highest)
+        assert roles.request_id < knowledge.request_id, "first who leads, then who knows"
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_dead_controller_is_succeeded_when_its_session_expires(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release)
+    cluster.cluster.kill(1)
+    cluster.run(ms=cluster.zookeeper.session_timeout_ms - 100)
+    assert (cluster.zookeeper.controller_id, cluster.replicas.leader()) == (1, 1)
+    cluster.run(ms=2_000)
+    assert (cluster.zookeeper.controller_id, cluster.zookeeper.controller_epoch) == (2, 2)
+    assert (cluster.replicas.leader(), cluster.replicas.isr()) == (2, (2, 3))
+    assert [cluster.known_leader(each, "t", 0)[0] for each in (2, 3)] == [2, 2]
+    (expired,) = cluster.cluster.journal.events_of(ZooKeeperSessionExpired)
+    (elected,) = cluster.cluster.journal.events_of(ControllerElected)[1:]
+    assert (expired.broker_id, elected.broker_id) == (1, 2)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_broker_that_comes_back_joins_the_isr_and_knows_everything(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release)
+    cluster.cluster.kill(3)
+    back = cluster.cluster.restart(3)
+    cluster.run(ms=1_000)
+    assert not back.called, "its earlier session still holds the broker id"
+    cluster.run_out_session()
+    assert back.called
+    cluster.replicas.settle()
+    assert set(cluster.replicas.isr()) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_controlled_shutdown_moves_the_leaderships_first(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release, partitions=3)
+    stopped = cluster.cluster.stop(2)
+    cluster.run(ms=200)
+    assert stopped.called
+    assert cluster.cluster.leader_of("t", 1) == 3
+    (asked,) = cluster.requests("ControlledShutdown", broker=1)
+    assert asked.client_id == "broker-2"
+    cluster.run(ms=200)
+    assert 2 not in cluster.zookeeper.image.brokers, "the session ends with the process, not with a time-out"
+    assert [cluster.broker(each).metadata_cache.image.brokers.keys() for each in (1, 3)] == [{1, 3}, {1, 3}]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_all_brokers_can_be_restarted_one_by_one(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release, partitions=3)
+    done = cluster.cluster.rolling_restart()
+    cluster.run(ms=120_000)
+    assert done.called
+    assert cluster.cluster.pending() == []
+    assert cluster.zookeeper.controller_epoch > 1
+
+
+@pytest.mark.parametrize("release", ["1.1", "2.3", "2.8", "3.7.2"])
+def test_a_topic_is_deleted_at_every_replica(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release)
+    deleted = cluster.cluster.delete_topic("t")
+    cluster.run(ms=100)
+    assert deleted.called
+    for broker_id in (1, 2, 3):
+        assert "t" not in cluster.broker(broker_id).metadata_cache.image.topics
+        assert cluster.cluster.log_of(broker_id, "t", 0) is None
+        assert cluster.requests("StopReplica", broker=broker_id)
+
+
+def test_where_topics_cannot_be_deleted_the_verb_says_so(era: Callable[..., Any]) -> None:
+    cluster = era("0.8.2")
+    with pytest.raises(BrokerSimError, match=r"delete\.topic\.enable is false"):
+        cluster.cluster.delete_topic("t")
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_preferred_leaders_come_back_by_the_controllers_timer(era: Callable[..., Any], release: str) -> None:
+    cluster = era(release, config={"auto.leader.rebalance.enable": "true"})
+    cluster.cluster.kill(1)
+    cluster.run_out_session()
+    cluster.cluster.restart(1)
+    cluster.replicas.settle(within_ms=60_000)
+    assert cluster.replicas.leader() == 2
+    cluster.run(ms=310_000)
+    assert cluster.replicas.leader() == 1
+    assert cluster.zookeeper.controller_id == 2
+
+
+def test_two_runs_of_one_seed_are_the_same(era: Callable[..., Any]) -> None:
+    digests = []
+    for _ in range(2):
+        cluster = era("2.3", seed=7, link_delay_ms=3.0)
+        cluster.cluster.create_topic(TOPIC)
+        cluster.cluster.kill(1)
+        cluster.run(ms=30_000)
+        digests.append(cluster.replicas.world.digest.hexdigest())
+    assert digests[0] == digests[1]
