@@ -150,7 +150,10 @@ class _Describer:
         self.broker = context.broker
         self.nodes = image.nodes(context.listener_name)
         self.alive = {broker_id: node for broker_id, node in self.nodes.items() if not node.fenced}
-        self._version = context.api_version
+        self._version = version = context.api_version
+        kind = (version > 0) + (version >= LISTENER_ERRORS_SINCE)
+        view = (kind, context.listener_name, tuple(image.brokers), tuple(self.nodes), tuple(self.alive))
+        self._described = self.broker.metadata_cache.described(view)
 
     def topic(self, topic: TopicImage) -> MetadataResponseTopic:
         """One topic that exists."""
@@ -159,8 +162,16 @@ class _Describer:
             name=topic.name,
             topic_id=topic.topic_id,
             is_internal=is_internal(topic.name, self.broker.config),
-            partitions=[self._partition(index, partition) for index, partition in enumerate(topic.partitions)],
+            partitions=self._partitions(topic),
         )
+
+    def _partitions(self, topic: TopicImage) -> list[MetadataResponsePartition]:
+        """Made once for each state of a topic: many partitions are asked for much more often than they change."""
+        described = self._described.get(topic.name)
+        if described is None or described[0] is not topic:
+            partitions = [self._partition(index, partition) for index, partition in enumerate(topic.partitions)]
+            described = self._described[topic.name] = (topic, partitions)
+        return described[1]
 
     def _partition(self, index: int, partition: PartitionRegistration) -> MetadataResponsePartition:
         alive = self.alive
