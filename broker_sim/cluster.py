@@ -193,8 +193,9 @@ class Cluster:
 
     def bootstrap_servers_of(self, listener: str) -> str:
         """`host:port` of every broker that advertises a listener; ConfigError names the listeners that there are."""
-        endpoints = [broker.listeners.named(listener).endpoint for broker in self.brokers.values()]
-        return ",".join(f"{found[0]}:{found[1]}" for found in endpoints if found is not None)
+        found = [each for broker in self.brokers.values() if (each := broker.listeners.find(listener)) is not None]
+        endpoints = [each.endpoint for each in found or [self.brokers[1].listeners.named(listener)]]
+        return ",".join(f"{each[0]}:{each[1]}" for each in endpoints if each is not None)
 
     def broker(self, broker_id: int) -> Broker:
         """One broker; BrokerSimError names those that there are."""

@@ -1,7 +1,8 @@
 """Start a cluster on TCP for any Kafka client, and serve until SIGINT or SIGTERM.
 
-BOOTSTRAP_SERVERS=host:port,... is printed on standard output when every broker listens and every topic is there; the
-log goes to standard error. Exit status 0 after a signal, 2 for an option that cannot be used.
+BOOTSTRAP_SERVERS=host:port,... is printed on standard output when every broker listens and every topic is there, and
+BOOTSTRAP_SERVERS_<NAME>=... for each further listener; the log goes to standard error. Exit status 0 after a signal, 2
+for an option that cannot be used.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--port",
         type=_port,
         default=0,
-        help="broker 1 listens on it, broker 2 on the next one, ...; 0 lets the system choose (default)",
+        help="broker 1 listens on it, broker 2 on the next one, ...; 0 lets the system choose (default); "
+        "more listeners: -o listeners=...",
     )
     parser.add_argument(
         "--topic",
@@ -78,15 +80,19 @@ def run(args: argparse.Namespace) -> int:
 
     _log_to_stderr(verbose=args.verbose)
     reactor = new_reactor()
+    gc.disable()  # nothing that a start makes is garbage
     try:
         cluster = _cluster(args, reactor)
         cluster.start()
     except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
         return _refuse(str(error))
     except CannotListenError as error:
-        return _refuse(f"cannot listen on {error.interface}:{error.port} (--host, --port): {error.socketError}")
+        options = "--host, --port, -o listeners"
+        return _refuse(f"cannot listen on {error.interface}:{error.port} ({options}): {error.socketError}")
+    finally:
+        gc.enable()
     # Not before signals are handled: who reads the line may send one at once.
-    reactor.callWhenRunning(print, f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}", flush=True)
+    reactor.callWhenRunning(print, _bootstrap_lines(cluster), flush=True)
     reactor.callLater(0, _load_apis)
     reactor.addSystemEventTrigger("before", "shutdown", _close, cluster, reactor)
     reactor.run()
@@ -110,6 +116,14 @@ def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
         ports=ports,
         journal_detail=Detail.CLUSTER,
     )
+
+
+def _bootstrap_lines(cluster: Cluster) -> str:
+    """BOOTSTRAP_SERVERS for the listener of other brokers, BOOTSTRAP_SERVERS_<NAME> for each further one."""
+    lines = [f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}"]
+    first = cluster.brokers[1].listeners
+    others = [name for name in first.endpoints if name not in {first.inter_broker, first.control_plane}]
+    return "\n".join([*lines, *(f"BOOTSTRAP_SERVERS_{name}={cluster.bootstrap_servers_of(name)}" for name in others)])
 
 
 def _configs(pairs: Sequence[str]) -> dict[str, str]:

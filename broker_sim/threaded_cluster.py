@@ -80,6 +80,10 @@ class ThreadedCluster:
         """`host:port,...` of all brokers, as clients take it."""
         return self.cluster.bootstrap_servers
 
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """`host:port,...` of the brokers that advertise a listener."""
+        return self.cluster.bootstrap_servers_of(listener)
+
     def kill(self, broker_id: int) -> None:
         """Kill a broker as SIGKILL does: connections are reset, its log stays."""
         self.call(self.cluster.kill, broker_id)

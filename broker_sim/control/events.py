@@ -272,6 +272,8 @@ class RuleFired(Event):
     phase: str
     api: str
     topic: str | None = None
+
+
 @dataclass(slots=True, kw_only=True)
 class ControllerElected(Event):
     """A broker has become the controller of a cluster that has its metadata in ZooKeeper."""
@@ -282,7 +284,6 @@ class ControllerElected(Event):
 @dataclass(slots=True, kw_only=True)
 class ZooKeeperSessionExpired(Event):
     """A broker's session at ZooKeeper has ended, and with it what it had registered there."""
-
 
     partition: int | None = None
     request_id: int = -1

@@ -92,12 +92,16 @@ class BrokerListeners:
             listeners.append(listener)
         return cls(listeners, inter_broker=found.inter_broker, control_plane=found.control_plane, is_default=False)
 
+    def find(self, name: str) -> Listener | None:
+        """The listener of that name, if there is one."""
+        return next((each for each in self.all if each.name == name.upper()), None)
+
     def named(self, name: str) -> Listener:
         """One listener; ConfigError names those that there are."""
-        for listener in self.all:
-            if listener.name == name.upper():
-                return listener
-        raise ConfigError(f"there is no listener {name!r}: they are {[each.name for each in self.all]}")
+        found = self.find(name)
+        if found is None:
+            raise ConfigError(f"there is no listener {name!r}: they are {[each.name for each in self.all]}")
+        return found
 
     @property
     def main(self) -> Listener:

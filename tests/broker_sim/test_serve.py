@@ -41,6 +41,31 @@ def test_it_serves_until_a_signal_and_ends_with_0(ending: signal.Signals) -> Non
         assert process.stderr.read() == ""
 
 
+def test_each_listener_has_a_line_of_its_own() -> None:
+    listeners = (
+        "listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://:0",
+        "advertised.listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0",
+        "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT",
+    )
+    options = [part for text in listeners for part in ("-o", text)]
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "2", *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        lines = dict(process.stdout.readline().strip().split("=", 1) for _ in range(2))
+        assert list(lines) == ["BOOTSTRAP_SERVERS", "BOOTSTRAP_SERVERS_EXTERNAL"]
+        servers = ",".join(lines.values()).split(",")
+        assert len(set(servers)) == 4
+        for server in servers:
+            host, port = server.rsplit(":", 1)
+            socket.create_connection((host, int(port)), SECONDS_MAX).close()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS_MAX) == 0
+        assert process.stderr.read() == ""
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -49,6 +74,8 @@ def test_it_serves_until_a_signal_and_ends_with_0(ending: signal.Signals) -> Non
         (["-o", "min.insync.replica=2"], "min.insync.replicas"),
         (["-o", "broken"], "-o 'broken'"),
         (["--release", "9.9"], "9.9"),
+        (["--port", "9092", "-o", "listeners=PLAINTEXT://:0"], "both say where broker 1 listens"),
+        (["-o", "listeners=PLAINTEXT://0.0.0.0:0"], "nonroutable meta-address 0.0.0.0"),
     ],
 )
 def test_an_option_that_cannot_be_used_ends_it_with_one_line(arguments: list[str], named: str) -> None:
