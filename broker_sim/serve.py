@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ EXIT_BAD_INPUT: Final = 2
 BROKERS_MAX: Final = 100
 CLOSE_TIMEOUT_MS: Final = 5_000
 DEFAULT_RELEASE: Final = "4.3.1"
+JOURNAL_EVENTS_KEPT: Final = 10_000
+"""How many events stay in memory of those that a file takes."""
 YOUNG_OBJECTS: Final = 20_000
 """How many new objects start a collection: a log keeps most of what a request makes, so looking is rarely worth it."""
 
@@ -65,6 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="of ids and of everything else that chance decides (default 0)"
     )
+    parser.add_argument(
+        "--journal",
+        type=Path,
+        metavar="FILE.jsonl",
+        help="write what the cluster sees and does to this file, for `broker-sim trace` (slower)",
+    )
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
 
 
@@ -83,6 +92,8 @@ def run(args: argparse.Namespace) -> int:
     gc.disable()  # nothing that a start makes is garbage
     try:
         cluster = _cluster(args, reactor)
+        if args.journal is not None:
+            _keep_journal(args.journal, cluster, reactor)
         cluster.start()
     except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
         return _refuse(str(error))
@@ -114,8 +125,16 @@ def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
         release=args.release,
         host=args.host,
         ports=ports,
-        journal_detail=Detail.CLUSTER,
+        journal_detail=Detail.CLUSTER if args.journal is None else Detail.FULL,
+        journal_limit_events=None if args.journal is None else JOURNAL_EVENTS_KEPT,
     )
+
+
+def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:
+    from broker_sim.control.journal_file import JournalWriter
+
+    writer = JournalWriter(path, cluster.journal)
+    reactor.addSystemEventTrigger("after", "shutdown", writer.close)
 
 
 def _bootstrap_lines(cluster: Cluster) -> str:

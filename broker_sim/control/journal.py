@@ -69,6 +69,8 @@ class Journal:
         self._counts: dict[type[Event], int] = {}
         self._api_counts: dict[tuple[type[Event], str], int] = {}
         self._subscribers: dict[Callable[[Event], None], None] = {}
+        self.sink: Callable[[int, Event], None] | None = None
+        """What takes each event with its number, before any subscriber can cause another one: a file."""
 
     def append(self, event: Event) -> None:
         """Take one event; subscribers hear of it at once, in the order of their subscription."""
@@ -88,6 +90,8 @@ class Journal:
         if self.digest is not None:
             values = _VALUES[kind](event)
             self.digest.update(kind.__name__, *(_flat(values) if kind in _WITH_LISTS else values))
+        if self.sink is not None:
+            self.sink(self._sequence, event)
         if self._subscribers:
             for subscriber in list(self._subscribers):
                 subscriber(event)
@@ -101,6 +105,10 @@ class Journal:
         """What is kept of these kinds, in order."""
         wanted = frozenset(kinds)
         return [event for _, event in self._merged() if type(event) in wanted]
+
+    def numbered(self) -> Iterator[tuple[int, Event]]:
+        """What is kept of all events with their numbers, in order; the first event of all had the number 1."""
+        return self._merged()
 
     def count(self, *, kind: type[Event] | str | None = None, api: str | None = None) -> int:
         """How many events there were, dropped ones too; with `api` alone, how many of its requests came in."""

@@ -61,7 +61,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from broker_scenarios.commands import configs, decode, encode, protocol
+    from broker_scenarios.commands import configs, decode, encode, protocol, trace
     from broker_sim import serve
 
     parser: argparse.ArgumentParser = _Parser(
@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     serving.set_defaults(run=serve.run)
     _add_run(commands.add_parser("run", help="run scenarios and judge every record"))
     _add_sweep(commands.add_parser("sweep", help="run one scenario on virtual time, seed after seed"))
+    trace.add(commands)
     protocol.add(commands)
     decode.add(commands)
     encode.add(commands)

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from broker_sim import serve
+from broker_sim.control.events import RequestReceived
+from broker_sim.control.journal_file import read_journal
+from protocol_specs.framing import encode_request
+from protocol_specs.messages.api_versions import ApiVersionsRequest
 
 ROOT = Path(__file__).parents[2]
 SECONDS_MAX = 30
@@ -41,6 +45,23 @@ def test_it_serves_until_a_signal_and_ends_with_0(ending: signal.Signals) -> Non
         assert process.stderr.read() == ""
 
 
+def test_a_journal_on_disk_tells_what_clients_asked(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--journal", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        host, port = process.stdout.readline().strip().partition("=")[2].rsplit(":", 1)
+        with socket.create_connection((host, int(port)), SECONDS_MAX) as client:
+            client.sendall(encode_request(ApiVersionsRequest(), 0, correlation_id=7, client_id="curious"))
+            assert client.recv(4)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS_MAX) == 0
+    [asked] = [
+        event for _, event in read_journal(path) if isinstance(event, RequestReceived) and event.client_id == "curious"
+    ]
+    assert (asked.api, asked.api_version) == ("ApiVersions", 0)
+
+
 def test_each_listener_has_a_line_of_its_own() -> None:
     listeners = (
         "listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://:0",
@@ -69,6 +90,7 @@ def test_each_listener_has_a_line_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
+        (["--journal", "/no/such/folder/j.jsonl"], "/no/such/folder/j.jsonl (--journal)"),
         (["--topic", "orders:x"], "orders:x"),
         (["--brokers", "2", "--topic", "orders:1:3"], "orders"),
         (["-o", "min.insync.replica=2"], "min.insync.replicas"),

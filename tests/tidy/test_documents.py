@@ -26,16 +26,17 @@ RUN_BY = {
     "-o advertised.listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0 "
     "-o listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT": "tests/broker_sim/test_serve.py",
     "python benchmarks/thread_models.py": "tests/broker_sim/network/test_thread_models.py",
+    "broker-sim serve --topic orders:6:3 --journal journal.jsonl": "tests/broker_sim/test_serve.py",
     "broker-sim serve --brokers 3 --port 0 --topic orders:6:3 -o min.insync.replicas=2": (
         "tests/interop_python/test_serve.py"
     ),
 }
 # Scenarios on virtual time end within seconds: this module runs each that is documented.
 RUN_HERE = re.compile(r"broker-sim (?:run \S+ --virtual|sweep \S+) .*")
-# Commands about the protocol end at once: each is run here, and what the document shows is what it prints.
+# Commands about the protocol, and traces, end at once: each is run here, and what the document shows is what it prints.
 # A line of `...` in the document stands for lines that it leaves out.
 PRINTED_HERE = re.compile(
-    r"broker-sim (?:protocol (?:list|show|diff|releases|docs|coverage|hostile)|decode|encode)\b.*"
+    r"broker-sim (?:protocol (?:list|show|diff|releases|docs|coverage|hostile)|decode|encode|trace)\b.*"
 )
 # What a document may tell a reader to type without a test: it builds the environment that tests run in.
 SET_UP = re.compile(r"make (?:test|lint|docs|interop|bench)(?: .*)?|(?:\S+/)?pip install .*|cd \S+|curl .*")
@@ -118,7 +119,8 @@ SHOWN_OUTPUTS = [
 def test_a_documented_command_prints_what_is_shown(
     line: str, shown: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    for folder in ("docs", "scenarios"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     code = main(shlex.split(line)[1:])
     out, err = capsys.readouterr()

@@ -1,0 +1,267 @@
+"""One request on its way through a broker, put together from the journal: stages on an axis of time, and what happened.
+
+The stages are those of Kafka's RequestMetrics: request queue, handler (local time), purgatory (remote time), response.
+Beside them stand the events of the request itself (its appends, its partitions' answers) and those that it waited for:
+followers' fetches from this broker, high watermarks, what the broker asked others over its links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from broker_scenarios.errors import ScenarioError
+from broker_sim.control.events import (
+    BatchAppended,
+    BatchDeduplicated,
+    BrokerFenced,
+    BrokerKilled,
+    BrokerStopped,
+    ConnectionClosed,
+    ConnectionOpened,
+    HighWatermarkAdvanced,
+    IsrChanged,
+    LeaderElected,
+    ProduceAnswered,
+    RequestReceived,
+    ResponseSent,
+    RuleFired,
+)
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from broker_sim.control.events import Event
+
+_ENDS: Final = {BrokerKilled: "dies", BrokerStopped: "has shut down", BrokerFenced: "is fenced"}
+_ALWAYS_UNDER_WAY: Final = ("Fetch", "FetchSnapshot", "BrokerHeartbeat")
+
+__all__ = ["Moment", "RequestTrace", "Stage", "TracedRequest", "requests_of", "trace_request"]
+
+LINK_PREFIX: Final = "link:"
+MEANWHILE_MAX: Final = 24
+"""So many of the things that a request waited for are told."""
+
+
+class TracedRequest(NamedTuple):
+    """A request of the journal, named by the number of its first event; `response` is None while it has none."""
+
+    number: int
+    request: RequestReceived
+    response: ResponseSent | None
+
+    @property
+    def total_us(self) -> int:
+        """How long it took, -1 without an answer."""
+        return -1 if self.response is None else self.response.total_us
+
+    @property
+    def between_brokers(self) -> bool:
+        """Whether another broker, or the controller, has asked."""
+        return self.request.connection_id.startswith(LINK_PREFIX)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A stretch of the request's time; `start_us` counts from its arrival."""
+
+    name: str
+    start_us: int
+    duration_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Something that happened, `at_us` after the request's arrival; `own` when the request itself did it."""
+
+    at_us: int
+    text: str
+    own: bool = True
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestTrace:
+    """One request, its stages in order, its moments in order."""
+
+    traced: TracedRequest
+    title: str
+    connection: str
+    stages: list[Stage] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    left_out: int = 0
+    """How many of the things that it waited for are not among the moments."""
+
+    @property
+    def end_us(self) -> int:
+        """When the last of it happened."""
+        ends = [stage.start_us + stage.duration_us for stage in self.stages]
+        return max([*ends, *(moment.at_us for moment in self.moments)], default=0)
+
+
+def requests_of(events: Iterable[tuple[int, Event]]) -> list[TracedRequest]:
+    """All requests, those between brokers too, in the order of their arrival, each with its answer."""
+    found: list[TracedRequest] = []
+    open_requests: dict[tuple[int, str, int], int] = {}
+    for number, event in events:
+        if isinstance(event, RequestReceived):
+            open_requests[event.broker_id, event.connection_id, event.request_id] = len(found)
+            found.append(TracedRequest(number, event, None))
+        elif isinstance(event, ResponseSent):
+            place = open_requests.pop((event.broker_id, event.connection_id, event.request_id), None)
+            if place is not None:
+                found[place] = found[place]._replace(response=event)
+    return found
+
+
+def trace_request(events: Sequence[tuple[int, Event]], number: int) -> RequestTrace:
+    """Put together what the journal tells of the request whose arrival is event `number`; ScenarioError for no such."""
+    traced = next((each for each in requests_of(events) if each.number == number), None)
+    if traced is None:
+        raise ScenarioError(f"event {number} of the journal is no request (--request); --list shows those that are")
+    return _Trace(events, traced).put_together()
+
+
+class _Trace:
+    """The events around one request, sorted into what it did and what it waited for."""
+
+    def __init__(self, events: Sequence[tuple[int, Event]], traced: TracedRequest) -> None:
+        self.request = traced.request
+        self.response = traced.response
+        self.events = events
+        self.start_us = events[0][1].time_us
+        self.traced = traced
+        self.partitions: dict[tuple[str, int], None] = {}
+        self.meanwhile = 0
+        self.ended = False
+        """Whether its connection has ended without an answer."""
+        self.trace = RequestTrace(traced=traced, title=self._title(), connection=traced.request.connection_id)
+
+    def put_together(self) -> RequestTrace:
+        trace = self.trace
+        self._add_stages()
+        self._own(0, "it arrives" if self.traced.between_brokers else f"Processor {self._processor()} has read it")
+        for number, event in self.events:
+            if isinstance(event, ConnectionOpened) and event.connection_id == self.request.connection_id:
+                opened = f"the Acceptor of {event.listener} took it at {self._seconds(event.time_us)}"
+                trace.connection = f"{event.connection_id}: {opened}"
+            if event is self.response or self.ended:
+                break
+            if number > self.traced.number:
+                self._take(event)
+        if self.response is not None:
+            self._own(self.response.total_us, f"the answer of {self.response.size:,} bytes is written")
+        elif not self.ended:
+            self._own(trace.end_us, "no answer is written before the journal ends")
+        return trace
+
+    def _title(self) -> str:
+        request = self.request
+        asked_by = f" from {request.client_id}" if request.client_id else ""
+        size = f", {request.size:,} bytes" if request.size else ""
+        return (
+            f"{request.api} v{request.api_version}{asked_by} on broker {request.broker_id}{size}, "
+            f"at {self._seconds(request.time_us)}"
+        )
+
+    def _seconds(self, time_us: int) -> str:
+        """A time of the journal, counted from its first event."""
+        return f"{(time_us - self.start_us) / 1e6:.6f} s"
+
+    def _processor(self) -> str:
+        # `local host:port-remote host:port-processor-index`, as Kafka's ConnectionId.
+        parts = self.request.connection_id.rsplit("-", 2)
+        return parts[1] if len(parts) == 3 else "?"
+
+    def _add_stages(self) -> None:
+        response = self.response
+        if response is None:
+            return
+        at_us = 0
+        spent = [
+            ("request queue", response.queue_us),
+            ("handler", response.local_us),
+            ("purgatory", response.remote_us),
+            ("throttle", response.throttle_us),
+            ("response queue", response.response_queue_us),
+            ("response send", response.send_us),
+        ]
+        if not any(duration_us for _, duration_us in spent) and response.total_us:
+            spent = [("in the broker", response.total_us)]
+        for name, duration_us in spent:
+            if duration_us or name in ("request queue", "handler"):
+                self.trace.stages.append(Stage(name=name, start_us=at_us, duration_us=duration_us))
+            at_us += duration_us
+
+    def _take(self, event: Event) -> None:
+        request = self.request
+        at_us = event.time_us - request.time_us
+        if isinstance(event, ConnectionClosed) and event.connection_id == request.connection_id:
+            if self.response is None:
+                self.ended = True
+                self._own(at_us, f"the connection ends without an answer: {event.reason}")
+        elif event.broker_id == request.broker_id and getattr(event, "request_id", -1) == request.request_id:
+            if isinstance(event, BatchAppended | BatchDeduplicated | ProduceAnswered) and request.api == "Produce":
+                self.partitions[event.topic, event.partition] = None
+                self._own(at_us, _did(event))
+        else:
+            text = self._waited_for(event)
+            if text is None:
+                return
+            self.meanwhile += 1
+            if self.meanwhile <= MEANWHILE_MAX:
+                self.trace.moments.append(Moment(at_us=at_us, text=text, own=False))
+            else:
+                self.trace.left_out += 1
+
+    def _waited_for(self, event: Event) -> str | None:
+        here = event.broker_id == self.request.broker_id
+        if isinstance(event, HighWatermarkAdvanced) and here and (event.topic, event.partition) in self.partitions:
+            return f"the high watermark of {event.topic}-{event.partition} is {event.high_watermark:,}"
+        if isinstance(event, IsrChanged) and (event.topic, event.partition) in self.partitions:
+            return f"the ISR of {event.topic}-{event.partition} is {_ids(event.isr)}"
+        if isinstance(event, LeaderElected) and (event.topic, event.partition) in self.partitions:
+            return f"broker {event.broker_id} is elected leader of {event.topic}-{event.partition}"
+        if isinstance(event, RequestReceived | ResponseSent) and event.connection_id.startswith(LINK_PREFIX):
+            return self._on_a_link(event, here=here)
+        if isinstance(event, BrokerKilled | BrokerStopped | BrokerFenced):
+            return f"broker {event.broker_id} {_ENDS[type(event)]}"
+        if isinstance(event, RuleFired):
+            return f"a fault strikes: {_rule(event)}"
+        return None
+
+    def _on_a_link(self, event: RequestReceived | ResponseSent, *, here: bool) -> str | None:
+        """What brokers say to each other meanwhile, as far as it has to do with the request."""
+        arrives = isinstance(event, RequestReceived)
+        source, _, target = event.connection_id.removeprefix(LINK_PREFIX).partition("-")
+        if here and self.partitions and event.api == "Fetch":
+            return f"broker {source} fetches" if arrives else f"the fetch of broker {source} is answered"
+        if source == str(self.request.broker_id) and event.api not in _ALWAYS_UNDER_WAY:
+            return f"node {target} is asked: {event.api}" if arrives else f"node {target} answers: {event.api}"
+        return None
+
+    def _own(self, at_us: int, text: str) -> None:
+        self.trace.moments.append(Moment(at_us=at_us, text=text))
+
+
+def _did(event: BatchAppended | BatchDeduplicated | ProduceAnswered) -> str:
+    name = f"{event.topic}-{event.partition}"
+    if isinstance(event, ProduceAnswered):
+        error = ErrorCode(event.error_code).name
+        if event.error_code:
+            return f"{name} is answered: {error}"
+        return f"{name} is answered: base offset {event.base_offset:,}, acks {event.acks}, ISR {_ids(event.isr)}"
+    offsets = f"offsets {event.base_offset:,} to {event.last_offset:,}"
+    if isinstance(event, BatchDeduplicated):
+        return f"{name} has the batch already: {offsets}"
+    return f"appended to {name}: {offsets}, {event.size:,} bytes, leader epoch {event.leader_epoch}"
+
+
+def _rule(event: RuleFired) -> str:
+    what = f"{event.act} {event.api}".strip()
+    where = f" on {event.topic}-{event.partition}" if event.topic is not None else ""
+    return f"rule {event.rule} ({what}{where})"
+
+
+def _ids(ids: Sequence[int]) -> str:
+    return ",".join(map(str, ids))
