@@ -16,7 +16,7 @@ from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
-from broker_sim.controller.metadata_image import MetadataImage
+from broker_sim.controller.metadata_image import FeatureRange, MetadataImage
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_manager import LogManager
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
-INCARNATION_BITS: Final = 62
+UUID_BYTES: Final = 16
 
 
 class Broker:
@@ -108,7 +108,7 @@ class Broker:
         self.metadata_cache = MetadataCache(MetadataImage.empty(self.cluster_id))
         self.lifecycle = BrokerLifecycle(
             host=self,
-            incarnation=self.random("incarnations").getrandbits(INCARNATION_BITS),
+            incarnation=self.random("incarnations").randbytes(UUID_BYTES),
             previous_epoch=self._previous_epoch,
             random=self.random("registration"),
         )
@@ -188,6 +188,12 @@ class Broker:
         """The ids of the log directories that have not failed."""
         directories = self.storage.directories
         return tuple(self.storage.directory_id(name) for name in directories.names if name not in directories.offline)
+
+    @property
+    def features(self) -> tuple[FeatureRange, ...]:
+        """The features that it registers with."""
+        supported = self.release.supported_features
+        return tuple(FeatureRange(name, levels.lowest, levels.highest) for name, levels in supported.items())
 
     @property
     def metadata_version(self) -> int:

@@ -97,7 +97,7 @@ class LifecycleHost(Protocol):
 class BrokerLifecycle:
     """One run of one broker's process. `incarnation` tells runs apart, `previous_epoch` is known after a clean stop."""
 
-    def __init__(self, *, host: LifecycleHost, incarnation: int, previous_epoch: int, random: random.Random) -> None:
+    def __init__(self, *, host: LifecycleHost, incarnation: bytes, previous_epoch: int, random: random.Random) -> None:
         self._host = host
         self.incarnation = incarnation
         self.epoch = NO_EPOCH

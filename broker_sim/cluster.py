@@ -163,7 +163,9 @@ class Cluster:
                     rack=broker.rack,
                     fenced=False,
                     epoch=0,
-                    incarnation=broker.lifecycle.incarnation,
+                    incarnation_id=broker.lifecycle.incarnation,
+                    features=broker.features,
+                    log_dirs=broker.online_log_dirs,
                 )
             )
         self.controller.bootstrap(registrations, self._topics)

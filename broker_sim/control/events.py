@@ -168,6 +168,16 @@ class TopicDeleted(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class MetadataCommitted(TrafficEvent):
+    """A batch of the metadata log is committed; `records` counts each type: `TopicRecord 1, PartitionRecord 3`."""
+
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
+    records: str
+
+
+@dataclass(slots=True, kw_only=True)
 class LeaderElected(Event):
     """The controller has committed a new leader (`broker_id`); `unclean` when it was not in the ISR."""
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
+    from broker_sim.controller.metadata_image import MetadataImage
 
 _MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 _OPERATIONS: Final = tuple(int(each) for each in ConfigOperation)
@@ -112,7 +113,7 @@ class ConfigControl:
                 errors.append(ApiError(ErrorCode.NONE))
                 committed += records
         if committed and not validate_only:
-            self._controller.change("AlterConfigs", lambda image: image.with_configs(committed))
+            self._controller.change("AlterConfigs", lambda image: _changed(image, committed))
         return errors
 
     def _incremental_records(
@@ -226,6 +227,18 @@ class ConfigControl:
 
 class _UnknownOperation(Exception):
     pass
+
+
+def _changed(image: MetadataImage, records: Sequence[ConfigRecord]) -> MetadataImage:
+    """The image with the configurations; another minimum of replicas in sync forgets who was eligible (KIP-966)."""
+    image = image.with_configs(records)
+    minimums = [record.resource for record in records if record.name == _MIN_INSYNC_REPLICAS]
+    for resource in minimums:
+        if resource.type == ResourceType.TOPIC:
+            image = image.without_elrs([resource.name])
+        elif resource == (ResourceType.BROKER, CLUSTER_DEFAULT):
+            image = image.without_elrs(list(image.topics))
+    return image
 
 
 def _after(before: Mapping[str, str], records: Sequence[ConfigRecord]) -> dict[str, str]:

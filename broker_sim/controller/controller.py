@@ -16,8 +16,8 @@ from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
 from broker_sim.controller.alter_partition import answer_alter_partition
+from broker_sim.controller.bootstrap_metadata import bootstrap_records, metadata_log_limits
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
-from broker_sim.controller.config_control import initial_configs
 from broker_sim.controller.controller_messages import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,
@@ -32,14 +32,16 @@ from broker_sim.controller.controller_messages import (
 )
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
-from broker_sim.controller.image_events import note_changes
+from broker_sim.controller.image_events import note_batch, note_changes
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
-from broker_sim.controller.producer_ids import ProducerIdControl, ProducerIdsBlock
+from broker_sim.controller.metadata_log import MetadataLog
+from broker_sim.controller.metadata_records import records_of_change
+from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas, ForwardedRequest
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
 from sim_runtime.repeating_call import RepeatingCall
 
 if TYPE_CHECKING:
@@ -50,9 +52,12 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.controller.metadata_image import PartitionRegistration
+    from broker_sim.controller.metadata_log import MetadataBatch
+    from broker_sim.controller.producer_ids import ProducerIdsBlock
     from sim_runtime.interfaces import IReactor
 
 NO_BROKER: Final = -1
+FIRST_LEADER_EPOCH: Final = 1
 ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 
 
@@ -64,14 +69,13 @@ class Controller:
         self._journal = journal
         self._dynamic_config = DynamicBrokerConfig(config, None)
         self._dynamic_config.subscribe(self._reconfigure)
-        levels = releases.get(config.release).finalized_features
-        self.image = MetadataImage.empty(cluster_id).with_finalized_features(
-            {name: level.highest for name, level in levels.items()}
-        )
+        self.log = MetadataLog(MetadataImage.empty(cluster_id), now_ms=self.now_ms, limits=metadata_log_limits(config))
+        self.log.committed = self._committed
+        self._keeps_log = not config.behaviour.zookeeper
+        self.image = self.log.image if self._keeps_log else self.log.image.with_version(0)
         self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
         self.directories = DirectoryControl(self)
         self._shrinks_safely = config.behaviour.reassignment_shrinks_safely
-        self._producer_ids = ProducerIdControl()
         self.mutation_quotas = ControllerMutationQuotas(
             config, now_us=journal.now_us, image=lambda: self.image.client_quotas
         )
@@ -114,6 +118,18 @@ class Controller:
     def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
         self._topic_configs.clear()
 
+    @property
+    def committed_image(self) -> MetadataImage:
+        """The newest image that all may see."""
+        return self.image
+
+    # The log -------------------------------------------------------------------------------------------------
+
+    @property
+    def metadata_log(self) -> MetadataLog:
+        """The log, to be looked at: `records()` are its records with their offsets."""
+        return self.log
+
     # Changes -------------------------------------------------------------------------------------------------
 
     def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
@@ -136,9 +152,24 @@ class Controller:
         old = self.image
         if image is old:
             return
-        self.image = image.with_version(old.version + 1)
+        if self._keeps_log:
+            records = records_of_change(old, image)
+            if not records:
+                return
+            self.log.append(records, image)
+            self.image = self.log.image
+        else:
+            self.image = image.with_version(old.version + 1)
+            self._publish_soon()
         self._dynamic_config.apply(self.image)
         note_changes(self._journal, old, self.image, frozenset(unclean))
+
+    def _committed(self, batch: MetadataBatch) -> None:
+        if self._journal.full:
+            note_batch(self._journal, batch)
+        self._publish_soon()
+
+    def _publish_soon(self) -> None:
         # One hop for all that this turn commits: brokers then see it together, and nobody is called back from within.
         if self._publish_call is None:
             self._publish_call = self._reactor.callLater(0, self._publish)
@@ -153,13 +184,27 @@ class Controller:
                 self._waiting[broker_id] = (request, answer)
 
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
-        """Commit a whole cluster at once, its brokers registered and unfenced: how a cluster starts in no time."""
-        version = self.image.version + 1
-        image = self.image.with_topics(topics).with_configs(initial_configs(self.config))
+        """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time."""
+        voters = [Voter(voter_id=broker.id) for broker in brokers]
+        leader_id = min(broker.id for broker in brokers)
+        self.log.append_leader_change(
+            FIRST_LEADER_EPOCH, LeaderChangeMessage(leader_id=leader_id, voters=voters, granting_voters=voters)
+        )
+        records, image = bootstrap_records(self.log.image, self.config)
+        if records:  # releases before 3.3 have neither features nor configurations to begin with
+            self.log.append(records, image)
+        self.image = self.log.image
+        self._dynamic_config.apply(self.image)
         for broker in brokers:
-            image = image.with_broker(replace(broker, epoch=version, fenced=False))
-            self._sessions.register(broker.id, version)
-        self._commit(image)
+            epoch = self.log.end_offset
+            self._commit(self.image.with_broker(replace(broker, epoch=epoch, fenced=True)))
+            self._sessions.register(broker.id, epoch)
+        unfenced = self.image
+        for broker in unfenced.brokers.values():
+            unfenced = unfenced.with_broker(replace(broker, fenced=False))
+        self._commit(unfenced)
+        if topics:
+            self._commit(self.image.with_topics(topics))
 
     # Requests ------------------------------------------------------------------------------------------------
 
@@ -193,19 +238,22 @@ class Controller:
     def replica_fetcher(self, leader_id: int) -> None:
         """The controller replicates nothing."""
 
-    def allocate_producer_ids(self, broker_id: int) -> ProducerIdsBlock:  # noqa: ARG002 - Kafka's record names the broker
-        """The next block of producer ids."""
-        return self._producer_ids.allocate()
+    def allocate_producer_ids(self, broker_id: int) -> ProducerIdsBlock:
+        """The next block of producer ids; none is handed out twice."""
+        block, producer_ids = next_block(self.image, broker_id)
+        self._commit(replace(self.image, producer_ids=producer_ids))
+        return block
 
     def now_ms(self) -> int:
         """The controller's clock, which never errs."""
         return self._journal.now_us() // 1000
 
     def metadata_progress(self, broker_id: int, now_ms: int) -> tuple[int, int]:
-        """How far a broker has fetched the metadata log, and when it was seen last: now, while its fetch waits."""
+        """The end of a broker's metadata log, and when it was seen last: now, while its fetch waits."""
         if broker_id in self._waiting:
-            return self._waiting[broker_id][0].version, now_ms
-        return self._fetched.get(broker_id, (-1, -1))
+            return self.log.end_offset, now_ms
+        version, fetched_ms = self._fetched.get(broker_id, (-1, -1))
+        return version + 1 if fetched_ms >= 0 else -1, fetched_ms
 
     def unregister_broker(self, broker_id: int) -> bool:
         """Forget a broker, alive or not; False when it is not registered. Mirrors ReplicationControlManager."""
@@ -268,9 +316,10 @@ class Controller:
 
     def _register(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
         known = self.image.brokers.get(request.broker_id)
-        if known is not None and known.incarnation != request.incarnation and self._sessions.is_valid(known.id):
+        if known is not None and known.incarnation_id != request.incarnation and self._sessions.is_valid(known.id):
             return BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION)
-        epoch = self.image.version + 1
+        self.log.write_no_ops()
+        epoch = self.log.end_offset
         image = self.image
         unclean: list[TopicPartition] = []
         if self._elr_enabled and known is not None and request.previous_broker_epoch != known.epoch:
@@ -285,7 +334,7 @@ class Controller:
                 listeners=request.listeners,
                 fenced=True,
                 epoch=epoch,
-                incarnation=request.incarnation,
+                incarnation_id=request.incarnation,
             )
         )
         self._sessions.register(request.broker_id, epoch)
@@ -331,7 +380,7 @@ class Controller:
 
     def _fence(self, broker: BrokerRegistration) -> None:
         image, unclean = self._without(self.image, broker.id)
-        self._commit(image.with_broker(replace(broker, fenced=True, in_controlled_shutdown=False)), unclean)
+        self._commit(image.with_broker(replace(broker, fenced=True)), unclean)
         time_us = self._journal.now_us()
         self._journal.append(BrokerFenced(time_us=time_us, broker_id=broker.id, broker_epoch=broker.epoch))
 
@@ -358,7 +407,14 @@ class Controller:
             each: tuple(replica for replica in registration.isr if replica != broker_id)
             for each, registration in lost.items()
         }
-        self._commit(*self._elect(image, targets))
+        image, unclean = self._elect(image, targets)
+        # A replica outside of the ISR changes nothing but itself: that is a change of the partition too.
+        apart = {
+            each: replace(registration, partition_epoch=registration.partition_epoch + 1)
+            for each, before in lost.items()
+            if (registration := image.topics[each.topic].partitions[each.partition]) is before
+        }
+        self._commit(image.with_partitions(apart) if apart else image, unclean)
 
     def _leads_something(self, broker_id: int) -> bool:
         return any(registration.leader == broker_id for _, registration in _partitions(self.image))

@@ -67,7 +67,7 @@ class BrokerRegistrationRequest:
     NAME: ClassVar[str] = "BrokerRegistration"
     API_KEY: ClassVar[int] = 62
     broker_id: int
-    incarnation: int
+    incarnation: bytes
     host: str
     port: int
     rack: str | None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from broker_sim.controller.metadata_image import NO_LEADER
+from broker_sim.controller.metadata_image import NO_LEADER, RECOVERING
 from broker_sim.controller.reassignment import Assignment, assignment_of
 
 if TYPE_CHECKING:
@@ -59,12 +59,13 @@ def change_partition(
     rules: ElectionRules,
     unclean_shutdown: tuple[int, ...] = (),
     target: Assignment | None = None,
+    recovery_state: int | None = None,
 ) -> PartitionChange | None:
     """Give the partition another ISR and, if need be, another leader; None when nothing changes.
 
     A new leader, the lack of one, and a replica that goes are a new leader epoch; any change is a new partition epoch.
     Replicas in `unclean_shutdown` may have lost what they had: they are not eligible any more. `target` gives the
-    partition other replicas too.
+    partition other replicas too, `recovery_state` is what its leader says of itself (KIP-704).
     """
     assignment, target_isr = (target or assignment_of(partition)).completed(
         target_isr, shrinks_safely=rules.shrinks_safely
@@ -82,6 +83,9 @@ def change_partition(
         target_elr = ()
     if not isr and not rules.elr_enabled:
         isr = partition.isr
+    recovering = partition.leader_recovery_state if recovery_state is None else recovery_state
+    if unclean and leader != partition.leader:
+        recovering = RECOVERING
     new_epoch = leader != partition.leader or not set(partition.replicas) <= set(assignment.replicas)
     changed = replace(
         partition,
@@ -93,6 +97,7 @@ def change_partition(
         last_known_elr=_last_known(partition, isr, leader, rules),
         leader=leader,
         leader_epoch=partition.leader_epoch + new_epoch,
+        leader_recovery_state=recovering,
     )
     if changed == partition:
         return None

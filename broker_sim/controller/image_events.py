@@ -4,12 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.control.events import IsrChanged, LeaderElected, TopicCreated, TopicDeleted
+from broker_sim.control.events import IsrChanged, LeaderElected, MetadataCommitted, TopicCreated, TopicDeleted
 from broker_sim.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.controller.metadata_log import MetadataBatch
+
+
+def note_batch(journal: Journal, batch: MetadataBatch) -> None:
+    """Report which records of the metadata log are committed."""
+    counts: dict[str, int] = {}
+    for record in batch.logged():
+        name = type(record.message).__name__
+        counts[name] = counts.get(name, 0) + 1
+    journal.append(
+        MetadataCommitted(
+            time_us=journal.now_us(),
+            broker_id=-1,
+            base_offset=batch.base_offset,
+            last_offset=batch.last_offset,
+            leader_epoch=batch.leader_epoch,
+            records=", ".join(f"{name} {count}" for name, count in counts.items()),
+        )
+    )
 
 
 def note_changes(journal: Journal, old: MetadataImage, new: MetadataImage, unclean: frozenset[TopicPartition]) -> None:

@@ -8,10 +8,11 @@ compare them by identity.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.config.config_resource import ConfigResource, ResourceType
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
+from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
 
 NO_LEADER: Final = -1
+RECOVERED: Final = 0
+RECOVERING: Final = 1
 NO_CONTROLLER: Final = -1
 DEFAULT_LISTENER: Final = "PLAINTEXT"
 
@@ -40,6 +43,8 @@ class PartitionRegistration:
     removing_replicas: tuple[int, ...] = ()
     lost_replicas: tuple[int, ...] = ()
     """Those whose log directory has failed; nothing is known of what it holds (KIP-858)."""
+    leader_recovery_state: int = RECOVERED
+    """RECOVERING from an unclean election on, until its leader asks for another ISR (KIP-704)."""
 
     @property
     def has_leader(self) -> bool:
@@ -67,9 +72,26 @@ class TopicImage:
     configs: Mapping[str, str]
 
 
+class Endpoint(NamedTuple):
+    """Where a listener of a node is advertised; the security protocol by its number, 0 for PLAINTEXT."""
+
+    name: str
+    host: str
+    port: int
+    security_protocol: int = 0
+
+
+class FeatureRange(NamedTuple):
+    """The levels of a feature that a node supports."""
+
+    name: str
+    lowest: int
+    highest: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerRegistration:
-    """One broker: its advertised endpoint, and whether the controller lets it serve."""
+    """One broker: its advertised endpoints, and whether the controller lets it serve."""
 
     id: int
     host: str
@@ -77,10 +99,22 @@ class BrokerRegistration:
     rack: str | None
     fenced: bool
     epoch: int
-    incarnation: int = 0
+    incarnation_id: bytes = ZERO_UUID
     in_controlled_shutdown: bool = False
+    features: tuple[FeatureRange, ...] = ()
+    log_dirs: tuple[bytes, ...] = ()
+    """The ids of its log directories that are online."""
+    cordoned_log_dirs: tuple[bytes, ...] | None = None
     listeners: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     """Host and port by listener; empty for a broker that has PLAINTEXT alone, on `host` and `port`."""
+
+    @property
+    def endpoints(self) -> tuple[Endpoint, ...]:
+        """All listeners, that of `host` and `port` first."""
+        if not self.listeners:
+            return (Endpoint(DEFAULT_LISTENER, self.host, self.port),)
+        found = [Endpoint(name, host, port) for name, (host, port) in self.listeners.items()]
+        return tuple(sorted(found, key=lambda each: (each.host, each.port) != (self.host, self.port)))
 
     @property
     def active(self) -> bool:
@@ -96,8 +130,33 @@ class BrokerRegistration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerRegistration:
+    """One controller of the quorum: where it listens, and what it supports (KIP-919)."""
+
+    id: int
+    incarnation_id: bytes
+    listeners: tuple[Endpoint, ...]
+    features: tuple[FeatureRange, ...] = ()
+    zk_migration_ready: bool = False
+
+
+class ProducerIds(NamedTuple):
+    """The first producer id that no block has, and who got the last block."""
+
+    next_producer_id: int = 0
+    broker_id: int = -1
+    broker_epoch: int = -1
+
+
+NO_PRODUCER_IDS: Final = ProducerIds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataImage:
-    """Brokers and topics at one version; versions only grow. `topics_by_id` has the 16-byte id as key."""
+    """Brokers and topics at one version; versions only grow. `topics_by_id` has the 16-byte id as key.
+
+    The version is the offset of the last record of the metadata log that is in the image.
+    """
 
     version: int
     cluster_id: str
@@ -108,11 +167,13 @@ class MetadataImage:
     """What is set on brokers, groups and client metrics; a resource without any is not there."""
     finalized_features: Mapping[str, int] = field(default_factory=dict)
     client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
+    producer_ids: ProducerIds = NO_PRODUCER_IDS
+    controllers: Mapping[int, ControllerRegistration] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, cluster_id: str) -> MetadataImage:
-        """The image before anything is registered: version 0."""
-        return cls(version=0, cluster_id=cluster_id, brokers={}, topics={}, topics_by_id={})
+        """The image before anything is in the log: version -1."""
+        return cls(version=-1, cluster_id=cluster_id, brokers={}, topics={}, topics_by_id={})
 
     def topic(self, name: str) -> TopicImage | None:
         """The topic, or None when it does not exist here."""
@@ -190,6 +251,10 @@ class MetadataImage:
         """Forget the broker's registration."""
         return replace(self, brokers={key: value for key, value in self.brokers.items() if key != broker_id})
 
+    def with_controller(self, controller: ControllerRegistration) -> MetadataImage:
+        """Register a controller of the quorum, or put its new registration in place of the old one."""
+        return replace(self, controllers={**self.controllers, controller.id: controller})
+
     def with_topics(self, topics: Sequence[TopicImage]) -> MetadataImage:
         """Add the topics, or put them in place of those with the same names."""
         by_name = dict(self.topics)
@@ -213,6 +278,16 @@ class MetadataImage:
         for name in names:
             del by_id[by_name.pop(name).topic_id]
         return replace(self, topics=by_name, topics_by_id=by_id)
+
+    def without_elrs(self, names: Sequence[str]) -> MetadataImage:
+        """Forget the eligible leader replicas of topics (KIP-966). Mirrors ClearElrRecord."""
+        cleared = []
+        for name in names:
+            topic = self.topics[name]
+            if any(each.elr or each.last_known_elr for each in topic.partitions):
+                partitions = tuple(replace(each, elr=(), last_known_elr=()) for each in topic.partitions)
+                cleared.append(replace(topic, partitions=partitions))
+        return self.with_topics(cleared) if cleared else self
 
     def with_partitions(self, changes: Mapping[TopicPartition, PartitionRegistration]) -> MetadataImage:
         """Put partitions in place of those with the same topic and index, all in one step."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.controller.controller_messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from broker_sim.controller.metadata_image import ProducerIds
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.error_codes import ErrorCode
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
+    from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.replication.broker_links import BrokerLinks
     from sim_runtime.interfaces import IReactor
 
@@ -35,19 +37,11 @@ class ProducerIdsBlock(NamedTuple):
     size: int
 
 
-class ProducerIdControl:
-    """The controller's counter of blocks."""
-
-    __slots__ = ("_next",)
-
-    def __init__(self) -> None:
-        self._next = 0
-
-    def allocate(self) -> ProducerIdsBlock:
-        """The next block; none is handed out twice."""
-        block = ProducerIdsBlock(self._next, BLOCK_SIZE)
-        self._next += BLOCK_SIZE
-        return block
+def next_block(image: MetadataImage, broker_id: int) -> tuple[ProducerIdsBlock, ProducerIds]:
+    """The next block for a registered broker, and what the metadata says of it. Mirrors generateNextProducerId."""
+    first = image.producer_ids.next_producer_id
+    broker_epoch = image.brokers[broker_id].epoch
+    return ProducerIdsBlock(first, BLOCK_SIZE), ProducerIds(first + BLOCK_SIZE, broker_id, broker_epoch)
 
 
 class ProducerIdManager:

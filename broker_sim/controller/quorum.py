@@ -81,13 +81,15 @@ class Quorum:
                 ]
             )
         self.remember_nodes()
-        version = self._controller.image.version
+        log = self._controller.metadata_log
+        log.write_no_ops()
+        version = log.end_offset
         partition = ResponsePartitionData(
             partition_index=0,
             error_message="",
             leader_id=self.leader_id,
             leader_epoch=LEADER_EPOCH,
-            high_watermark=version,
+            high_watermark=log.high_watermark,
             current_voters=[self._replica(voter, version) for voter in self._voters],
             observers=[self._replica(observer, version) for observer in self._observers],
         )

@@ -35,7 +35,7 @@ def test_every_broker_is_a_voter_that_has_fetched_all(bench: Callable[..., ApiBe
     cluster.settle()
     partition = _quorum(cluster)
     assert partition.leader_id == 1
-    assert partition.high_watermark == cluster.cluster.controller.image.version
+    assert partition.high_watermark == cluster.cluster.controller.metadata_log.end_offset
     assert [voter.replica_id for voter in partition.current_voters] == [1, 2, 3]
     assert {voter.log_end_offset for voter in partition.current_voters} == {partition.high_watermark}
 

@@ -36,7 +36,7 @@ def heartbeat(cluster: Any, broker_id: int, **changes: Any) -> BrokerHeartbeatRe
     return answer
 
 
-def register(cluster: Any, broker_id: int, incarnation: int, previous_epoch: int = -1) -> Any:
+def register(cluster: Any, broker_id: int, incarnation: bytes, previous_epoch: int = -1) -> Any:
     request = BrokerRegistrationRequest(
         broker_id=broker_id,
         incarnation=incarnation,
@@ -82,10 +82,10 @@ def test_a_broker_that_was_cut_off_is_unfenced_by_its_next_heartbeat(replicas: M
 
 def test_another_process_with_a_living_brokers_id_is_refused(replicas: Make) -> None:
     cluster = replicas()
-    assert register(cluster, 2, incarnation=5).error_code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
+    assert register(cluster, 2, incarnation=bytes([5]) * 16).error_code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     cluster.cluster.kill(2)
     cluster.run(ms=9_000)
-    answer = register(cluster, 2, incarnation=5)
+    answer = register(cluster, 2, incarnation=bytes([5]) * 16)
     assert answer.error_code is ErrorCode.NONE
     (registered,) = cluster.journal.events_of(BrokerRegistered)
     assert registered.broker_epoch == answer.broker_epoch == cluster.cluster.controller.image.brokers[2].epoch
@@ -95,7 +95,7 @@ def test_a_broker_is_fenced_until_it_has_seen_its_own_registration(replicas: Mak
     cluster = replicas()
     cluster.cluster.kill(2)
     cluster.run(ms=9_000)
-    epoch = register(cluster, 2, incarnation=5).broker_epoch
+    epoch = register(cluster, 2, incarnation=bytes([5]) * 16).broker_epoch
     behind = heartbeat(cluster, 2, current_metadata_version=epoch - 1)
     assert (behind.is_caught_up, behind.is_fenced) == (False, True)
     wants_to_wait = heartbeat(cluster, 2, current_metadata_version=epoch, want_fence=True)
@@ -150,7 +150,7 @@ def test_a_broker_that_cannot_say_that_it_stopped_in_order_is_eligible_no_more(
         cluster.cluster.kill(broker_id)
         cluster.run(ms=9_000)
     assert cluster.cluster.registration_of(*cluster.topic).elr == (2, 3)
-    register(cluster, 3, incarnation=5, previous_epoch=epoch if clean else -1)
+    register(cluster, 3, incarnation=bytes([5]) * 16, previous_epoch=epoch if clean else -1)
     assert cluster.cluster.registration_of(*cluster.topic).elr == elr
 
 

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_sim.controller.election import Election, ElectionRules, PartitionChange, change_partition
-from broker_sim.controller.metadata_image import NO_LEADER, PartitionRegistration
+from broker_sim.controller.metadata_image import NO_LEADER, RECOVERING, PartitionRegistration
+
+
+AFTER_UNCLEAN = {"leader_recovery_state": RECOVERING}
 
 
 def partition(**changes: Any) -> PartitionRegistration:
@@ -81,7 +84,7 @@ def test_an_unclean_election_takes_the_first_replica_alive_and_makes_it_the_isr(
     found = change(partition(isr=(1,)), (), alive=(3, 2), election=Election.UNCLEAN)
     assert found is not None
     assert found.unclean
-    assert found.registration == partition(isr=(2,), leader=2, leader_epoch=6, partition_epoch=10)
+    assert found.registration == partition(isr=(2,), leader=2, leader_epoch=6, partition_epoch=10, **AFTER_UNCLEAN)
 
 
 def test_an_unclean_election_prefers_whoever_is_in_sync() -> None:
@@ -124,7 +127,7 @@ def test_the_last_known_leader_comes_back_when_nobody_else_is_eligible() -> None
     found = change(before, (), alive=(1, 2, 3), elr=True)
     assert found is not None
     assert found.unclean
-    assert found.registration == partition(isr=(2,), leader=2, leader_epoch=6, partition_epoch=10)
+    assert found.registration == partition(isr=(2,), leader=2, leader_epoch=6, partition_epoch=10, **AFTER_UNCLEAN)
 
 
 @pytest.mark.parametrize("elr", [False, True])

@@ -4,16 +4,21 @@ from typing import Any
 
 import pytest
 
-from broker_sim.controller.producer_ids import BLOCK_SIZE, ProducerIdControl
+from broker_sim.controller.producer_ids import BLOCK_SIZE
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from protocol_specs.error_codes import ErrorCode
 
 Make = Any
 
 
-def test_the_controller_hands_no_block_out_twice() -> None:
-    control = ProducerIdControl()
-    assert [control.allocate() for _ in range(3)] == [(0, BLOCK_SIZE), (1000, BLOCK_SIZE), (2000, BLOCK_SIZE)]
+def test_the_controller_hands_no_block_out_twice(replicas: Make) -> None:
+    controller = replicas().cluster.controller
+    assert [controller.allocate_producer_ids(1) for _ in range(3)] == [
+        (0, BLOCK_SIZE),
+        (1000, BLOCK_SIZE),
+        (2000, 1000),
+    ]
+    assert controller.image.producer_ids.next_producer_id == 3 * BLOCK_SIZE
 
 
 def test_the_first_request_of_a_brokers_life_waits_for_its_block(replicas: Make) -> None:
