@@ -35,6 +35,9 @@ def handle_delete_topics(
         # The topics are marked, which nobody acts on, and the deletion is waited for.
         late: Deferred[Message] = Deferred()
         refused = refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT)
+        for each in refused.responses:
+            if each.name not in broker.metadata_cache.image.topics:
+                each.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         broker.reactor.callLater(max(0, request.timeout_ms) / 1000, late.callback, refused)
         return late
     if not broker.config.delete_topic_enable:

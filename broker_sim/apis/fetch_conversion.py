@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Final
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import UnsupportedCompressionType
 from protocol_specs.records.down_conversion import down_convert_for_fetch, down_convert_or_keep
+from protocol_specs.records.message_set_builder import MessageSetBuilder
+from protocol_specs.records.record_set import iterate_any, read_any_record_set
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.config.topic_config import TopicConfig
     from protocol_specs.messages.fetch import PartitionData
@@ -45,7 +49,7 @@ def convert(
         _refuse(data, ErrorCode.UNSUPPORTED_VERSION)
     elif version <= MAGIC_V1_HIGHEST and data.records:
         records = data.records
-        down_convert = down_convert_for_fetch if behaviour.down_converts_while_sending else down_convert_or_keep
+        down_convert = _converter(behaviour)
         try:
             data.records = down_convert(
                 b"".join(records) if isinstance(records, list) else records,
@@ -54,6 +58,24 @@ def convert(
             )
         except UnsupportedCompressionType:
             _refuse(data, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+
+
+def _converter(behaviour: ReleaseBehaviour) -> Callable[..., bytes]:
+    if behaviour.down_converts_while_sending:
+        return down_convert_for_fetch
+    return _to_one_codec if behaviour.down_converts_to_one_codec else down_convert_or_keep
+
+
+def _to_one_codec(records: bytes | memoryview, *, to_magic: int, first_offset: int) -> bytes:  # noqa: ARG001
+    """All messages written anew, unless all are old enough. Mirrors ByteBufferMessageSet.toMessageFormat."""
+    headers = [header for header, _ in iterate_any(records)]
+    if all(header.magic <= to_magic for header in headers):
+        return bytes(records)
+    converted = list(read_any_record_set(records))
+    builder = MessageSetBuilder(magic=to_magic, codec=headers[0].codec, base_offset=converted[0].offset)
+    for record in converted:
+        builder.append_with_offset(record.offset, record.timestamp, record.key, record.value)
+    return builder.build()
 
 
 def _refuse(data: PartitionData, error_code: ErrorCode) -> None:

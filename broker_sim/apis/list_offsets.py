@@ -204,7 +204,10 @@ def _old_style_offsets(
     timestamp = partition.timestamp
     if timestamp == LATEST_TIMESTAMP:
         found = offsets
-    elif timestamp in {EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP}:
+    elif timestamp == EARLIEST_TIMESTAMP or (
+        timestamp == EARLIEST_LOCAL_TIMESTAMP
+        and timestamp >= context.broker.config.behaviour.list_offsets_lowest_timestamp
+    ):
         found = offsets[:1]
     else:
         found = [entry for entry in offsets if entry[1] <= timestamp]

@@ -135,8 +135,12 @@ def _topics_by_name(names: list[str], describer: _Describer, *, may_create: bool
     if may_create:
         create_in_background(broker, legal)
     answers = [describer.topic(image.topics[name]) for name in names if name in image.topics]
+    absent = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if may_create and broker.config.behaviour.zookeeper:
+        # Whoever wrote the topic into ZooKeeper knows that it will be there, as soon as the controller has found it.
+        absent = ErrorCode.LEADER_NOT_AVAILABLE
     for name in missing:
-        error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name in legal else ErrorCode.INVALID_TOPIC_EXCEPTION
+        error_code = absent if name in legal else ErrorCode.INVALID_TOPIC_EXCEPTION
         internal = is_internal(name, broker.config)
         answers.append(MetadataResponseTopic(error_code=error_code, name=name, is_internal=internal))
     return answers

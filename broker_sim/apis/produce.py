@@ -4,7 +4,7 @@ Versions: 4.3 lists 0 to 13 and closes the connection on 0 to 2; 3.7 serves 0 to
 - acks=0 has no answer; an error closes the connection, what was good stays written.
 - acks other than -1, 0, 1: INVALID_REQUIRED_ACKS for each partition that exists.
 - The same partition twice: the last record set wins, one answer.
-- Null records: 3.7 answers -1, 4.3 never answers and keeps the connection open.
+- Null records: before 2.8 the request cannot be read; 3.7 answers -1, 4.3 never answers and keeps the connection open.
 - v3: batches of format v2, exactly one a partition, else INVALID_RECORD. v7: zstd. v8: record errors (KIP-467).
 - v10: the current leader beside NOT_LEADER_OR_FOLLOWER (KIP-951). v13: topic ids.
 """
@@ -22,6 +22,7 @@ from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
 from broker_sim.apis.produce_validation import (
     is_plain_batch,
     is_transactional,
+    is_unreadable,
     partition_error,
     producer_ids_readable,
     whole_request_error,
@@ -129,12 +130,15 @@ class Produce:
     def refuse_request(self) -> Message | NoAnswer | None:
         """The answer where nothing may be appended because of what Kafka meets in all partitions at once."""
         request, context = self.request, self.context
+        behaviour = context.broker.config.behaviour
+        if behaviour.produce_without_batches_is_unreadable and is_unreadable(request, context.api_version, behaviour):
+            return unreadable(context)
         refusal = whole_request_error(request)
         if refusal is not None:
             return error_response(request, context, refusal.error_code, refusal.message)
         if self.stumbles:
             return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
-        if context.broker.config.behaviour.null_produce_records_hang:
+        if behaviour.null_produce_records_hang:
             # Since 4.0 the producer ids of all record sets are read before any is appended.
             record_sets = [records for records in self.entries.values() if records is not None]
             if len(record_sets) < len(self.entries):
@@ -295,6 +299,13 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
         return produce.answer(results)
     answered: Deferred[Response | NoAnswer] = results.addCallback(produce.answer)
     return answered
+
+
+def unreadable(context: RequestContext) -> NoAnswer:
+    """What a request comes to that older brokers cannot read."""
+    if context.broker.config.behaviour.unreadable_requests_are_ignored:
+        return NO_RESPONSE
+    return context.disconnect("a Produce whose record sets cannot be read")
 
 
 def error_response(

@@ -16,9 +16,17 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from protocol_specs.messages.produce import ProduceRequest
 
-__all__ = ["RequestRefused", "is_plain_batch", "partition_error", "producer_ids_readable", "whole_request_error"]
+__all__ = [
+    "RequestRefused",
+    "is_plain_batch",
+    "is_unreadable",
+    "partition_error",
+    "producer_ids_readable",
+    "whole_request_error",
+]
 
 LOG_OVERHEAD: Final = 12
 """Offset and size come before what the size counts."""
@@ -97,6 +105,31 @@ def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCo
     if isinstance(second, _Corrupt):
         return ErrorCode.CORRUPT_MESSAGE
     return ErrorCode.NONE if second is None else ErrorCode.INVALID_RECORD
+
+
+def is_unreadable(request: ProduceRequest, version: int, behaviour: ReleaseBehaviour) -> bool:
+    """Whether brokers before 2.8 give up while they read the request: some record set is not as its version wants it.
+
+    Mirrors ProduceRequest's constructor from a Struct.
+    """
+    for topic in request.topic_data:
+        for partition in topic.partition_data:
+            records = partition.records
+            assert not isinstance(records, list)  # only an encoder takes lists
+            if records is None:
+                return True
+            if version < BATCHES_LOWEST_PRODUCE:
+                continue
+            first = _batch_at(records, 0)
+            if first is None:
+                return True
+            if (
+                behaviour.produce_of_old_batches_is_unreadable
+                and isinstance(first, _Batch)
+                and (first.magic != MAGIC_V2 or _batch_at(records, first.size) is not None)
+            ):
+                return True
+    return False
 
 
 def whole_request_error(request: ProduceRequest) -> RequestRefused | None:

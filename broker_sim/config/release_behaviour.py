@@ -59,7 +59,7 @@ class ReleaseBehaviour:
     versions_are_checked: bool = _since("0.10")
     """A request of a version that is not served closes the connection (else it is read as the newest known, KIP-35)."""
     unreadable_requests_are_ignored: bool = _since("0.9", "0.10")
-    """A request of an unknown API, or one that ends too early, is as if it had not come (else: close)."""
+    """A request that ends too early is as if it had not come (else the connection closes)."""
     api_versions_names_itself: bool = _since("2.4")
     """An ApiVersions of a version that is not served is told which are (KIP-511; else the list is empty)."""
     telemetry_served_unlisted: bool = _since("3.7")
@@ -78,6 +78,10 @@ class ReleaseBehaviour:
     """How many batches of a producer a log remembers, to know a retry by them (KAFKA-5494)."""
     unknown_producers_begin_anywhere: bool = _since("2.5")
     """The first batch of a producer that the log does not know may have any sequence (KIP-360; else 0 alone)."""
+    produce_without_batches_is_unreadable: bool = _until("2.8")
+    """Null records, and from v3 on none that is whole, close the connection (else the partition has an error)."""
+    produce_of_old_batches_is_unreadable: bool = _until("2.1")
+    """So do another magic than 2, and two batches for one partition, from v3 on (else the partition has an error)."""
     null_produce_records_hang: bool = _since("4.0")
     """Produce with null records is never answered (else the partition gets -1)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
@@ -94,6 +98,8 @@ class ReleaseBehaviour:
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
     list_offsets_isolation_always_checked: bool = _since("4.0")
     """An unknown isolation level in ListOffsets is -1 whoever asks (else for consumers alone)."""
+    down_converts_to_one_codec: bool = _until("0.11")
+    """Old fetches get all records in the codec of the first, in one wrapper if it has one (else batch by batch)."""
     down_converts_while_sending: bool = _since("2.0")
     """Old fetches are converted piece by piece while they are sent (KIP-283; else before)."""
     fetch_endpoints_for_followers: bool = _until("4.0")

@@ -15,6 +15,7 @@ from protocol_specs.errors import DecompressionLimitExceeded, RecordBatchError, 
 from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2, MIN_BATCH_LENGTH, peek_header
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.offset_assignment import AssignmentRules, validate_and_assign_offsets
+from protocol_specs.records.record_set import iterate_any
 from protocol_specs.records.record_validation import analyze_record_set
 
 if TYPE_CHECKING:
@@ -98,11 +99,13 @@ def assigned_bytes(
     except RecordBatchError as error:
         raise _refused(error.error_code, f"{error} in topic partition {topic_partition}") from None
     if len(data) > config.max_message_bytes:
-        reason = (
-            f"Message batch size is {len(data)} bytes in append to partition {topic_partition} "
-            f"which exceeds the maximum configured size of {config.max_message_bytes}."
-        )
-        raise _refused(ErrorCode.MESSAGE_TOO_LARGE, reason)
+        for header, _ in iterate_any(data):
+            if header.size_in_bytes > config.max_message_bytes:
+                reason = (
+                    f"Message batch size is {header.size_in_bytes} bytes in append to partition {topic_partition} "
+                    f"which exceeds the maximum configured size of {config.max_message_bytes}."
+                )
+                raise _refused(ErrorCode.MESSAGE_TOO_LARGE, reason)
     return data
 
 

@@ -137,9 +137,16 @@ class ZooKeeperBroker(Broker):
         return self.replica_manager.partitions.get(topic_partition)
 
     def topic_configs(self, topic: str) -> Mapping[str, str]:
-        """A topic's configurations, as far as they are known here."""
-        found = None if self._zookeeper_image is None else self._zookeeper_image.topics.get(topic)
-        return {} if found is None else found.configs
+        """A topic's configurations, read where a log is made; only their changes are told to brokers.
+
+        Mirrors the fetchEntityConfig of Partition.getOrCreateReplica.
+        """
+        found = self.ensemble.image.topics.get(topic)
+        if found is None:
+            return {}
+        if self._zookeeper_image is not None:
+            self._zookeeper_image = self._zookeeper_image.with_topics([found])
+        return found.configs
 
     def is_alive(self, broker_id: int) -> bool:
         """Whether the last UpdateMetadata had that broker."""

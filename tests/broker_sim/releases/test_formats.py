@@ -183,6 +183,82 @@ def test_a_record_without_a_key_on_a_compacted_topic_has_the_error_of_the_time(
     assert produce(connect(cluster), 1, record_set(0, key=None))[0] is error
 
 
+@pytest.mark.parametrize("release", ["0.10.0", "0.10.2"])
+def test_0_10_converts_all_that_it_sends_to_the_codec_of_the_first(
+    start: Start, connect: Connect, release: str
+) -> None:
+    cluster = start(release, f"{TOPIC}:1:1")
+    client = connect(cluster)
+    for codec in (CompressionCodec.GZIP, CompressionCodec.NONE, CompressionCodec.SNAPPY):
+        produce(client, 2, record_set(1, codec))
+    [(header, _)] = iterate_any(fetch(client, 1)[1])
+    assert (header.magic, header.codec, header.last_offset) == (0, CompressionCodec.GZIP, 3 * RECORDS - 1)
+    assert len(list(iterate_any(fetch(client, 2)[1]))) == RECORDS + 2
+
+
+@pytest.mark.parametrize(("release", "closes"), [("0.8.2", True), ("2.7", True), ("2.8", False), ("3.7", False)])
+def test_null_records_were_unreadable_before_2_8(start: Start, connect: Connect, release: str, *, closes: bool) -> None:
+    client = connect(start(release, f"{TOPIC}:1:1"))
+    partition = PartitionProduceData(index=0, records=None)
+    request = ProduceRequest(
+        acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name=TOPIC, partition_data=[partition])]
+    )
+    if closes:
+        with pytest.raises(AssertionError, match="closed the connection"):
+            client.ask(request, 0, ProduceResponse)
+    else:
+        answer = client.ask(request, 0, ProduceResponse).responses[0].partition_responses[0]
+        assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+@pytest.mark.parametrize(
+    ("release", "records", "error"),
+    [
+        ("0.11", record_set(1), None),
+        ("2.0", record_set(2) * 2, None),
+        ("2.1", record_set(1), ErrorCode.CORRUPT_MESSAGE),
+        ("2.1", b"", None),
+        ("2.7", record_set(2)[:-3], None),
+        ("2.8", b"", ErrorCode.INVALID_RECORD),
+    ],
+)
+def test_record_sets_that_v3_does_not_take_closed_the_connection_once(
+    start: Start, connect: Connect, release: str, records: bytes, error: ErrorCode | None
+) -> None:
+    client = connect(start(release, f"{TOPIC}:1:1"))
+    if error is None:
+        with pytest.raises(AssertionError, match="closed the connection"):
+            produce(client, 3, records)
+    else:
+        assert produce(client, 3, records)[0] is error
+
+
+@pytest.mark.parametrize(("release", "version", "magic"), [("0.9", 1, 0), ("0.10.2", 2, 1)])
+def test_messages_have_a_largest_size_and_sets_of_them_have_none(
+    start: Start, connect: Connect, release: str, version: int, magic: int
+) -> None:
+    client = connect(start(release, f"{TOPIC}:1:1", message_max_bytes="200"))
+    builder = MessageSetBuilder(magic=magic)
+    for _ in range(10):
+        builder.append(NOW_MS if magic else -1, None, bytes(100))
+    assert produce(client, version, builder.build()) == (ErrorCode.NONE, 0)
+    large = MessageSetBuilder(magic=magic)
+    large.append(NOW_MS if magic else -1, None, bytes(200))
+    assert produce(client, version, large.build())[0] is ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize(("release", "found"), [("0.10.2", []), ("3.4", []), ("3.7", [0])])
+def test_only_newer_brokers_take_minus_4_for_the_start(
+    start: Start, connect: Connect, release: str, found: list[int]
+) -> None:
+    cluster = start(release, f"{TOPIC}:1:1")
+    client = connect(cluster)
+    produce(client, 2, record_set(1))
+    asked = ListOffsetsPartition(partition_index=0, timestamp=-4, max_num_offsets=1)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[asked])])
+    assert client.ask(request, 0, ListOffsetsResponse).topics[0].partitions[0].old_style_offsets == found
+
+
 @pytest.mark.parametrize("release", ["4.0", "4.3"])
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_4_x_closes_on_old_produce_and_old_fetch(start: Start, connect: Connect, release: str, version: int) -> None:

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
@@ -41,18 +47,53 @@ def test_a_deletion_that_is_switched_off_has_an_error_since_2_1(
     assert client.ask(asked, 0, MetadataResponse).topics[0].error_code == ErrorCode.NONE
 
 
+@pytest.mark.parametrize("release", ["0.10.1", "1.1", "2.8", "3.7"])
+def test_a_new_topics_logs_have_its_configurations(start: Start, connect: Connect, release: str) -> None:
+    cluster = start(release)
+    topic = CreatableTopic(
+        name="compacted",
+        num_partitions=1,
+        replication_factor=1,
+        configs=[CreatableTopicConfig(name="cleanup.policy", value="compact")],
+    )
+    client = connect(cluster)
+    created = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 0, CreateTopicsResponse)
+    assert created.topics[0].error_code == ErrorCode.NONE
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name="compacted")])
+    for _ in range(1000):
+        if client.ask(asked, 0, MetadataResponse).topics[0].partitions:
+            break
+    log = cluster.cluster.log_of(1, "compacted", 0)
+    assert log is not None
+    assert log.config.compact
+
+
+def test_a_topic_that_is_not_there_is_named_where_deletion_is_switched_off(start: Start, connect: Connect) -> None:
+    request = DeleteTopicsRequest(topic_names=["nothing"], timeout_ms=50)
+    answer = connect(start("0.10.2", "orders:1:1")).ask(request, 0, DeleteTopicsResponse).responses[0]
+    assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
 @pytest.mark.parametrize("release", ["0.8.0", "0.9", "1.1", "3.7", "4.3"])
 def test_an_empty_list_asks_metadata_v0_for_all_topics(start: Start, connect: Connect, release: str) -> None:
     answer = connect(start(release, "a:1:1", "b:1:1")).ask(MetadataRequest(topics=[]), 0, MetadataResponse)
     assert sorted(topic.name or "" for topic in answer.topics) == ["a", "b"]
 
 
-@pytest.mark.parametrize("release", ["0.8.0", "0.10.2", "2.8", "3.7"])
-def test_asking_for_an_unknown_topic_creates_it(start: Start, connect: Connect, release: str) -> None:
+@pytest.mark.parametrize(
+    ("release", "error"),
+    [
+        ("0.8.0", ErrorCode.LEADER_NOT_AVAILABLE),
+        ("0.10.2", ErrorCode.LEADER_NOT_AVAILABLE),
+        ("2.8", ErrorCode.LEADER_NOT_AVAILABLE),
+        ("3.7", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("4.3", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_asking_for_an_unknown_topic_creates_it(start: Start, connect: Connect, release: str, error: ErrorCode) -> None:
     client = connect(start(release))
     asked = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
-    first = client.ask(asked, 0, MetadataResponse).topics[0]
-    assert first.error_code != ErrorCode.NONE
+    assert client.ask(asked, 0, MetadataResponse).topics[0].error_code == error
     for _ in range(1000):
         answer = client.ask(asked, 0, MetadataResponse).topics[0]
         if answer.error_code == ErrorCode.NONE:
