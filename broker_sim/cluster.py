@@ -36,10 +36,12 @@ from protocol_specs import uuids
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from broker_sim.cluster_data import ClusterData
     from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metrics.metric import MetricsSnapshot
     from sim_runtime.digest import EventDigest
+    from sim_runtime.disk import Disk
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
@@ -53,7 +55,8 @@ class Cluster:
     """Brokers 1 to `brokers`. `broker_reactor` gives each its own host (`host` then names it); `config` is everybody's,
     but for names that begin with a broker's id (`2:broker.rack`).
 
-    Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers.
+    Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers. With `data_dir`
+    logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
     """
 
     def __init__(
@@ -73,6 +76,8 @@ class Cluster:
         digest: EventDigest | None = None,
         link_delay_ms: float = 0.0,
         listen: bool = True,
+        data_dir: str | None = None,
+        disk: Disk | None = None,
     ) -> None:
         if not 1 <= brokers <= BROKERS_MAX:
             raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
@@ -86,11 +91,15 @@ class Cluster:
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
+        self._data = None if data_dir is None else self._set_up_data(data_dir, disk)
+        streams = self._streams
         self.links = BrokerLinks(reactor=reactor, journal=self.journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
         make_broker = self._set_up_controller(brokers)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
+            if self._data is not None:
+                broker_config = self._data.broker_config(broker_config, broker_id)
             self.brokers[broker_id] = make_broker(
                 broker_id=broker_id,
                 config=broker_config,
@@ -102,6 +111,7 @@ class Cluster:
                 cluster_id=self.cluster_id,
                 listeners=plan.of(broker_id, broker_config),
                 listen=listen,
+                make_storage=None if self._data is None else self._data.storage,
                 image_applied=self._image_applied,
             )
         self.faults = FaultEngine(cluster=self, reactor=reactor, streams=streams)
@@ -112,6 +122,12 @@ class Cluster:
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
         self.started_us = self._now_us()
+
+    def _set_up_data(self, data_dir: str, disk: Disk | None) -> ClusterData:
+        from broker_sim.cluster_data import set_up_data
+
+        data, self.cluster_id, self._streams = set_up_data(data_dir, disk, self.cluster_id, self._streams)
+        return data
 
     def _set_up_controller(self, brokers: int) -> Callable[..., Broker]:
         """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
@@ -150,7 +166,18 @@ class Cluster:
     # Start and end -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Bind the listeners and run: brokers registered and unfenced, topics made, leaders at work."""
+        """Bind the listeners and run: brokers registered and unfenced, topics made, leaders at work.
+
+        On a data directory that was used before: with all that was there. Raises BrokerSimError when it cannot be read.
+        """
+        if self._data is None:
+            self._start(self._topics)
+        else:
+            from broker_sim.cluster_data import start_on_disk
+
+            start_on_disk(self, self._data, self._topics, self._start)
+
+    def _start(self, topics: Sequence[TopicImage]) -> None:
         registrations = []
         for broker in self.brokers.values():
             broker.listen()
@@ -168,7 +195,7 @@ class Cluster:
                     log_dirs=broker.online_log_dirs,
                 )
             )
-        self.controller.bootstrap(registrations, self._topics)
+        self.controller.bootstrap(registrations, topics)
         for broker in self.brokers.values():
             broker.adopt(self.controller.image)
 
@@ -181,6 +208,8 @@ class Cluster:
                 broker.close()
             self.controller.stop()
             self.links.stop()
+            if self._data is not None:
+                self._data.close()
         done: Deferred[None] = Deferred()
         # Aborted connections and closed listeners are gone with the reactor's next turn.
         self.reactor.callLater(0, done.callback, None)
@@ -270,6 +299,28 @@ class Cluster:
     def kill(self, broker_id: int) -> None:
         """The broker dies without a word; its session at the controller ends by missed heartbeats."""
         self.broker(broker_id).kill()
+
+    def lose_power(self, broker_id: int) -> None:
+        """The broker dies with its machine: of what it has not flushed a part is lost. It needs a `data_dir`."""
+        self.broker(broker_id).lose_power()
+
+    def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
+        """A log directory fails, by default the broker's last; BrokerSimError names those that there are."""
+        self.broker(broker_id).storage.fail_directory(self._log_dir(broker_id, log_dir))
+
+    def fill_log_dir(self, broker_id: int, log_dir: str | None = None, *, left_bytes: int = 0) -> None:
+        """A log directory has room for so many more bytes; what does not fit fails it. It needs a VirtualDisk."""
+        self.broker(broker_id).storage.fill_directory(self._log_dir(broker_id, log_dir), left_bytes)
+
+    def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
+        """A directory that has failed or is full is sound again: the broker's next start finds it so."""
+        self.broker(broker_id).storage.mend_directory(self._log_dir(broker_id, log_dir))
+
+    def _log_dir(self, broker_id: int, log_dir: str | None) -> str:
+        names = self.broker(broker_id).storage.directories.names
+        if log_dir is not None and log_dir not in names:
+            raise BrokerSimError(f"broker {broker_id} has no log directory {log_dir!r}: they are {list(names)}")
+        return log_dir or names[-1]
 
     def stop(self, broker_id: int) -> Deferred[None]:
         """The broker shuts down in order; fires when it is down."""

@@ -74,6 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.jsonl",
         help="write what the cluster sees and does to this file, for `broker-sim trace` (slower)",
     )
+    parser.add_argument(
+        "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
+    )
     parser.add_argument("--verbose", action="store_true", help="log more than warnings")
 
 
@@ -125,6 +128,7 @@ def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
         release=args.release,
         host=args.host,
         ports=ports,
+        data_dir=None if args.data_dir is None else str(Path(args.data_dir).absolute()),
         journal_detail=Detail.CLUSTER if args.journal is None else Detail.FULL,
         journal_limit_events=None if args.journal is None else JOURNAL_EVENTS_KEPT,
     )

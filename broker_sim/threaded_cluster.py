@@ -44,6 +44,7 @@ class ThreadedCluster:
         ports: Sequence[int] | None = None,
         seed: int = 0,
         journal_detail: Detail = Detail.FULL,
+        data_dir: str | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.timeout_s = timeout_s
@@ -61,6 +62,7 @@ class ThreadedCluster:
                 host=host,
                 ports=ports,
                 journal_detail=journal_detail,
+                data_dir=data_dir,
             )
             cluster.start()
             return cluster

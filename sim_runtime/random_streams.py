@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 
-__all__ = ["RandomStreams"]
+__all__ = ["RandomStreams", "RenamedStreams"]
 
 
 class RandomStreams:
@@ -31,3 +31,22 @@ class RandomStreams:
         for name in sorted(self._streams):
             state.update(f"{name}\n{self._streams[name].getstate()}\n".encode())
         return state.hexdigest()
+
+
+class RenamedStreams(RandomStreams):
+    """The streams of a part that lives a second time in one run, or in the next one: each name has a suffix."""
+
+    __slots__ = ("_original", "_suffix")
+
+    def __init__(self, original: RandomStreams, suffix: str) -> None:
+        super().__init__(original.seed)
+        self._original = original
+        self._suffix = suffix
+
+    def stream(self, name: str) -> random.Random:
+        """The original's stream of that name and the suffix."""
+        return self._original.stream(name + self._suffix)
+
+    def fingerprint(self) -> str:
+        """The original's, which has all streams."""
+        return self._original.fingerprint()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.requests import PartitionAppend
+    from sim_runtime.disk import Disk
 
 TIMESTAMP_MS = 1_767_225_600_000
 
@@ -38,6 +39,7 @@ class Replicas:
         seed: int = 0,
         detail: Detail = Detail.FULL,
         link_delay_ms: float = 0.0,
+        disk: Disk | None = None,
     ) -> None:
         self.world = World(seed)
         self.reactor = self.world.reactor
@@ -56,6 +58,8 @@ class Replicas:
             digest=self.world.digest,
             link_delay_ms=link_delay_ms,
             listen=False,
+            data_dir=None if disk is None else "/data",
+            disk=disk,
         )
         self.journal = self.cluster.journal
         self.cluster.start()

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +16,9 @@ from broker_sim.control.events import RequestReceived
 from broker_sim.control.journal_file import read_journal
 from protocol_specs.framing import encode_request
 from protocol_specs.messages.api_versions import ApiVersionsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 SECONDS_MAX = 30
@@ -148,3 +152,50 @@ def test_the_defaults_are_three_brokers_of_the_newest_release() -> None:
         [],
         [],
     )
+
+
+def test_what_is_served_from_a_data_directory_outlives_the_process(tmp_path: Path) -> None:
+    from confluent_kafka import Consumer, Producer, TopicPartition
+
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--topic", "orders:1", "--data-dir", str(tmp_path)]
+
+    def serve_and(use: Callable[[str], None], ending: signal.Signals) -> None:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+            assert process.stdout is not None
+            use(process.stdout.readline().strip().partition("=")[2])
+            process.send_signal(ending)
+            process.wait(SECONDS_MAX)
+
+    def produce(servers: str) -> None:
+        producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+        producer.produce("orders", b"kept")
+        assert producer.flush(SECONDS_MAX) == 0
+
+    read: list[bytes | None] = []
+
+    def consume(servers: str) -> None:
+        consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "log_level": 0})
+        consumer.assign([TopicPartition("orders", 0, 0)])
+        for _ in range(2):
+            message = consumer.poll(SECONDS_MAX)
+            assert message is not None
+            assert message.error() is None
+            read.append(message.value())
+        consumer.close()
+
+    serve_and(produce, signal.SIGKILL)
+    serve_and(produce, signal.SIGTERM)
+    serve_and(consume, signal.SIGTERM)
+    assert read == [b"kept", b"kept"]
+
+
+def test_a_data_directory_in_use_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--data-dir", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        second = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
+        assert (second.returncode, second.stdout) == (2, "")
+        assert f"{tmp_path}/controller/.lock is locked: another cluster is at work there" in second.stderr
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS_MAX) == 0

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from sim_runtime.random_streams import RandomStreams
+from sim_runtime.random_streams import RandomStreams, RenamedStreams
 
 
 def test_a_stream_depends_on_seed_and_name_alone():
@@ -34,3 +34,11 @@ def test_the_fingerprint_tells_how_much_was_drawn():
     assert first.fingerprint() != second.fingerprint()
     second.stream("b").random()
     assert first.fingerprint() == second.fingerprint()
+
+
+def test_renamed_streams_are_other_streams_of_the_same_run() -> None:
+    streams = RandomStreams(1)
+    renamed = RenamedStreams(streams, " again")
+    assert renamed.stream("a") is streams.stream("a again")
+    assert renamed.stream("a").random() != RandomStreams(1).stream("a").random()
+    assert renamed.fingerprint() == streams.fingerprint()
