@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.prepared_response import PreparedResponse
+from broker_sim.network.request_channel import CallbackRequest
 from protocol_specs.message import Message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_sim.broker import Broker
     from broker_sim.network.channel import KafkaChannel
     from protocol_specs.error_codes import ErrorCode
@@ -140,6 +143,11 @@ class RequestContext:
             self.handler_held = False
             if self.slot_taken and self.channel is not None:
                 self.channel.processor.handler_pool.release(self)
+
+    def on_handler(self, function: Callable[[], None]) -> None:
+        """Go on with this request on a handler, before requests that wait. Mirrors wrapAsyncCallback."""
+        assert self.channel is not None
+        self.channel.processor.handler_pool.call_back(CallbackRequest(context=self, function=function))
 
     def __repr__(self) -> str:
         return (

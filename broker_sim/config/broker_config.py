@@ -292,5 +292,6 @@ _ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + 
     "listener.security.protocol.map",
     "listeners",
     "process.roles",
+    "queued.max.request.bytes",
     "security.inter.broker.protocol",
 }

@@ -81,10 +81,31 @@ def _of_network(broker: Broker, server: SocketServer) -> list[Metric]:
     )
     made = [
         Metric(domain=domain, type=kind, name=name, broker=broker.id, value=value)
-        for domain, kind, name, value in gauges
+        for domain, kind, name, value in (*gauges, *_of_planes(server))
     ]
     for acceptor in server.acceptors.values():
         made.extend(_of_acceptor(broker, acceptor))
+    return made
+
+
+def _of_planes(server: SocketServer) -> list[tuple[str, str, str, float]]:
+    """What Kafka measures for each plane, and of the memory that both share."""
+    expired = {True: 0.0, False: 0.0}
+    for processor in server.processors:
+        expired[processor.acceptor.plane is server.data_plane] += processor.expired
+    made = [("kafka.network", "SocketServer", "ExpiredConnectionsKilledCount", expired[True])]
+    if server.control_plane is not None:
+        size = float(len(server.control_plane.request_channel))
+        made += [
+            ("kafka.network", "RequestChannel", "ControlPlaneRequestQueueSize", size),
+            ("kafka.network", "SocketServer", "ControlPlaneExpiredConnectionsKilledCount", expired[False]),
+        ]
+    if server.memory_pool is not None:
+        available = server.memory_pool.available
+        made += [
+            ("kafka.network", "SocketServer", "MemoryPoolAvailable", float(available)),
+            ("kafka.network", "SocketServer", "MemoryPoolUsed", float(server.memory_pool.size - available)),
+        ]
     return made
 
 

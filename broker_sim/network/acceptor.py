@@ -55,6 +55,11 @@ class Acceptor(ServerFactory):
         self.endpoint = endpoint
         self.listener = endpoint.name
         self.plane = plane
+        self._processor_type = plane.processor_type
+        if server.memory_pool is not None:
+            from broker_sim.network.memory_pool import pooled
+
+            self._processor_type = pooled(plane.processor_type)
         self.processors: list[Processor] = []
         self.set_processors(processors)
         self.waiting: deque[KafkaChannel] = deque()
@@ -111,7 +116,7 @@ class Acceptor(ServerFactory):
     def set_processors(self, size: int) -> None:
         """Have as many Processors, by whatever step."""
         while len(self.processors) < size:
-            self.processors.append(self.plane.processor_type(self.server, self.server.next_processor_id(), self))
+            self.processors.append(self._processor_type(self.server, self.server.next_processor_id(), self))
         removed = self.processors[size:]
         del self.processors[size:]
         for processor in removed:

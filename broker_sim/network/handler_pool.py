@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from twisted.logger import Logger
+
+from broker_sim.network.request_channel import CallbackRequest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["HandlerPool", "ServiceTime"]
+
+_log = Logger()
 
 ServiceTime: TypeAlias = "Callable[[RequestContext], float]"
 """How long, in milliseconds, a handler is busy with a request before it is applied; 0 for not at all."""
@@ -77,6 +83,23 @@ class HandlerPool:
             self.held_us += self._now_us() - self._held_since_us.pop(context)
             self._serve_queue()
 
+    def call_back(self, callback: CallbackRequest) -> None:
+        """Do the rest of a request on a handler: at once when one is idle."""
+        if self.busy < self.size:
+            self._run_callback(callback)
+        else:
+            self.request_channel.send_callback_request(callback)
+
+    def _run_callback(self, callback: CallbackRequest) -> None:
+        """A handler dies of no error: it goes to the log, and the handler takes the next request."""
+        self.busy += 1
+        try:
+            callback.function()
+        except Exception:  # noqa: BLE001 - Kafka's handler too survives whatever a callback raises
+            _log.failure("Unexpected error in a callback of {context!r}", context=callback.context)
+        finally:
+            self.busy -= 1
+
     def _handle(self, context: RequestContext) -> None:
         channel = context.channel
         assert channel is not None
@@ -104,6 +127,9 @@ class HandlerPool:
                 context = self.request_channel.next_request()
                 if context is None:
                     return
+                if isinstance(context, CallbackRequest):
+                    self._run_callback(context)
+                    continue
                 context.dequeued_us = self._now_us()
                 self.run(context)
         finally:

@@ -12,6 +12,7 @@ from broker_sim.config.java_hash import string_hash
 from broker_sim.errors import ConfigError
 from broker_sim.network.handler_pool import HandlerPool
 from broker_sim.network.persistence import PRODUCE, GroupedPersistence
+from broker_sim.network.request_channel import CallbackRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,6 +75,13 @@ class PipelinedHandlerPool(HandlerPool):
             self._free(handler)
             self._serve(handler)
 
+    def call_back(self, callback: CallbackRequest) -> None:
+        """Do the rest of a request on the handler of its connection: at once when that is idle."""
+        if self._is_busy[self.handler_of(callback.context)]:
+            self.request_channel.send_callback_request(callback)
+        else:
+            self._run_callback(callback)
+
     def stop(self) -> None:
         """The broker is gone: nothing more is written."""
         if self.persistence is not None:
@@ -112,6 +120,9 @@ class PipelinedHandlerPool(HandlerPool):
                 context = self.request_channel.next_request_of(handler)
                 if context is None:
                     return
+                if isinstance(context, CallbackRequest):
+                    self._run_callback(context)
+                    continue
                 context.dequeued_us = self._now_us()
                 self.run_on(handler, context)
         finally:

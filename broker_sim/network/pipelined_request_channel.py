@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from broker_sim.errors import BrokerSimError
 from broker_sim.network.request_channel import RequestChannel
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.network.pipelined_handler_pool import PipelinedHandlerPool
     from broker_sim.network.processor import Processor
+    from broker_sim.network.request_channel import CallbackRequest
 
 __all__ = ["PipelinedRequestChannel"]
 
@@ -23,7 +25,15 @@ __all__ = ["PipelinedRequestChannel"]
 class PipelinedRequestChannel(RequestChannel):
     """`limit` is what one queue holds; `available_bytes` what is left of the budget."""
 
-    __slots__ = ("_handlers", "_waiting_for_bytes", "_waiting_for_room", "available_bytes", "bytes_max", "queues")
+    __slots__ = (
+        "_handlers",
+        "_waiting_for_bytes",
+        "_waiting_for_room",
+        "available_bytes",
+        "bytes_max",
+        "callback_queues",
+        "queues",
+    )
 
     def __init__(self, limit: int, bytes_max: int, pool: PipelinedHandlerPool) -> None:
         super().__init__(max(limit // pool.size, 1), pool)
@@ -31,6 +41,7 @@ class PipelinedRequestChannel(RequestChannel):
         self.bytes_max = bytes_max
         self.available_bytes = bytes_max
         self.queues: list[deque[RequestContext]] = [deque() for _ in range(pool.size)]
+        self.callback_queues: list[deque[CallbackRequest]] = [deque() for _ in range(pool.size)]
         self._waiting_for_bytes: deque[tuple[Processor, RequestContext]] = deque()
         self._waiting_for_room: list[deque[tuple[Processor, RequestContext]]] = [deque() for _ in range(pool.size)]
 
@@ -51,8 +62,17 @@ class PipelinedRequestChannel(RequestChannel):
         else:
             self._put(context, processor)
 
-    def next_request_of(self, handler: int) -> RequestContext | None:
-        """The oldest request of a handler that has become idle; its bytes and its room go to who waits for them."""
+    def send_callback_request(self, callback: CallbackRequest) -> None:
+        """Let the connection's handler do the rest of a request, before it takes another one."""
+        queue = self.callback_queues[self._handlers.handler_of(callback.context)]
+        if len(queue) >= self.limit:
+            raise BrokerSimError(f"a callback queue holds {self.limit} already (queued.max.requests / num.io.threads)")
+        queue.append(callback)
+
+    def next_request_of(self, handler: int) -> RequestContext | CallbackRequest | None:
+        """The oldest callback or else request of an idle handler; its bytes and its room go to who waits for them."""
+        if self.callback_queues[handler]:
+            return self.callback_queues[handler].popleft()
         queue = self.queues[handler]
         if not queue:
             return None
@@ -69,6 +89,8 @@ class PipelinedRequestChannel(RequestChannel):
         """Forget everything that waits: the broker is gone."""
         for queue in self.queues:
             queue.clear()
+        for callbacks in self.callback_queues:
+            callbacks.clear()
         for waiting in self._waiting_for_room:
             waiting.clear()
         self._waiting_for_bytes.clear()

@@ -45,6 +45,9 @@ FETCH: Final = 1
 CONNECTION_QUEUE_SIZE: Final = 20
 """So many new connections wait for a blocked Processor, as Processor.ConnectionQueueSize."""
 
+POLL_MS: Final = 300
+"""How long a Processor waits in its Selector when nothing happens."""
+
 _RESPONSES: Final = (Message, PreparedResponse)
 _HEADER: Final = struct.Struct(">Iih")
 """API key and version in one, correlation id, length of the client id."""
@@ -83,6 +86,8 @@ class Processor:
         self._blocked_us = 0
         self._blocked_since_us = 0
         self._expiry: IDelayedCall | None = None
+        self.expired = 0
+        """How many connections were closed because they were idle."""
         self._routes: dict[int, Route] = {}
         """By API key (upper 16 bits) and version, what was served here before."""
 
@@ -356,6 +361,9 @@ class Processor:
         """The RequestChannel has room again: serve the channels that waited, register the new ones."""
         self._blocked_us = self.blocked_us()
         self.blocked = False
+        self._go_on()
+
+    def _go_on(self) -> None:
         if self.new_connections:
             newcomers = list(self.new_connections)
             self.new_connections.clear()
@@ -416,24 +424,30 @@ class Processor:
 
     # Idle connections.
 
-    def _watch_idle(self) -> None:
-        """Look again when the connection that has been idle longest expires, if it stays idle."""
+    def _watch_idle(self, pause_us: int = 0) -> None:
+        """Look again when the connection that has been idle longest expires, if it stays idle; not before a pause."""
         limit_ms = self._broker.config.connections_max_idle_ms
         if self._expiry is None and limit_ms >= 0 and self.channels:
             idle_since_us = min(channel.last_active_us for channel in self.channels)
             delay_us = idle_since_us + limit_ms * 1000 - self._broker.journal.now_us()
-            self._expiry = self.server.reactor.callLater(max(0, delay_us) / 1_000_000, self._close_idle)
+            self._expiry = self.server.reactor.callLater(max(pause_us, delay_us) / 1_000_000, self._close_idle)
 
     def _close_idle(self) -> None:
-        """Close what has been idle for connections.max.idle.ms. Mirrors Selector.maybeCloseOldestConnection."""
+        """Close the least recently used if it is idle for connections.max.idle.ms: one a poll, as Kafka's Selector.
+
+        Mirrors Selector.maybeCloseOldestConnection. Where nothing happens a poll ends after POLL_MS.
+        """
         self._expiry = None
         limit_ms = self._broker.config.connections_max_idle_ms
-        oldest_us = self._broker.journal.now_us() - limit_ms * 1000
-        for channel in list(self.channels):
-            if channel.last_active_us <= oldest_us:
-                channel.close(f"idle for {limit_ms} ms (connections.max.idle.ms)")
-                channel.last_active_us = self._broker.journal.now_us()
-        self._watch_idle()
+        now_us = self._broker.journal.now_us()
+        oldest = min(self.channels, key=_last_active_us)
+        if oldest.last_active_us > now_us - limit_ms * 1000:
+            self._watch_idle()
+            return
+        oldest.close(f"idle for {limit_ms} ms (connections.max.idle.ms)")
+        oldest.last_active_us = now_us
+        self.expired += 1
+        self._watch_idle(POLL_MS * 1000)
 
     # Journal.
 

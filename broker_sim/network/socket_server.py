@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from broker_sim.config.definitions import ConfigValue
     from broker_sim.network.broker_listeners import BrokerListeners, Listener
     from broker_sim.network.channel import KafkaChannel
+    from broker_sim.network.memory_pool import MemoryPool
     from broker_sim.network.processor import Processor
     from sim_runtime.interfaces import IReactor
 
@@ -50,6 +51,7 @@ class SocketServer:
         self._ready: deque[KafkaChannel] = deque()
         self._in_turn = False
         self._wake_up: IDelayedCall | None = None
+        self.memory_pool = _memory_pool(config)
         self.data_plane = data_plane(broker, reactor)
         self.control_plane = None if listeners.control_plane is None else control_plane(broker, reactor)
         self.handler_pool = self.data_plane.handler_pool
@@ -227,6 +229,14 @@ class SocketServer:
             self._wake_up = None
         for processor in self.processors:
             processor.close(abort=abort, reason=reason)
+
+
+def _memory_pool(config: BrokerConfig) -> MemoryPool | None:
+    if _integer(config["queued.max.request.bytes"]) <= 0:
+        return None
+    from broker_sim.network.memory_pool import memory_pool
+
+    return memory_pool(config)
 
 
 def _connection_quotas(config: BrokerConfig, listeners: BrokerListeners) -> ConnectionQuotas:

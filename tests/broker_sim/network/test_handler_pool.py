@@ -2,9 +2,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import ResponseSent
+from broker_sim.errors import BrokerSimError
 from protocol_specs.messages.api_versions import ApiVersionsResponse
 
 if TYPE_CHECKING:
@@ -134,3 +136,85 @@ def test_a_closed_connection_gives_its_queued_request_up(make_bench: Callable[..
     bench.run(50)
     assert client.closed
     assert bench.apis.contexts == []
+
+
+@pytest.mark.parametrize("model", ["classic", "pipelined"])
+def test_callbacks_go_before_requests_that_wait(make_bench: Callable[..., Any], model: str) -> None:
+    bench = make_bench(num_io_threads="1", thread_model=model)
+    bench.server.handler_pool.service_time = lambda _context: 10.0
+    done: list[object] = []
+    answer = bench.apis.handler
+
+    def handle(request: Any, context: Any) -> Any:
+        done.append(context.correlation_id)
+        return answer(request, context)
+
+    bench.apis.handler = handle
+    first, second, third = (bench.connect() for _ in range(3))
+    first.ask(1)
+    bench.run(11)
+    second.ask(2)
+    third.ask(3)
+    bench.run(5)
+    context = bench.apis.contexts[0]
+    context.on_handler(lambda: done.append("called back"))
+    context.on_handler(lambda: done.append("again"))
+    assert done == [1], "the handler is busy"
+    bench.run(30)
+    assert done == [1, 2, "called back", "again", 3]
+
+
+@pytest.mark.parametrize("model", ["classic", "pipelined"])
+def test_a_callback_wakes_an_idle_handler_up(make_bench: Callable[..., Any], model: str) -> None:
+    bench = make_bench(num_io_threads="1", thread_model=model)
+    client = bench.connect()
+    client.ask(1)
+    bench.run()
+    done: list[str] = []
+    bench.apis.contexts[0].on_handler(lambda: done.append("called back"))
+    assert (done, bench.server.handler_pool.busy) == (["called back"], 0)
+
+
+@pytest.mark.parametrize("model", ["classic", "pipelined"])
+def test_a_callback_that_comes_while_nobody_waits_is_served_when_the_handler_is_free(
+    make_bench: Callable[..., Any], model: str
+) -> None:
+    bench = make_bench(num_io_threads="1", thread_model=model)
+    client = bench.connect()
+    client.ask(1)
+    bench.run()
+    bench.server.handler_pool.service_time = lambda _context: 10.0
+    client.ask(2)
+    bench.run(5)
+    done: list[str] = []
+    bench.apis.contexts[0].on_handler(lambda: done.append("called back"))
+    bench.run(10)
+    assert (done, client.correlation_ids, len(bench.server.request_channel)) == (["called back"], [1, 2], 0)
+
+
+@pytest.mark.parametrize("model", ["classic", "pipelined"])
+def test_a_callback_queue_has_the_size_of_the_request_queue(make_bench: Callable[..., Any], model: str) -> None:
+    bench = make_bench(num_io_threads="1", queued_max_requests="2", thread_model=model)
+    client = bench.connect()
+    client.ask(1)
+    bench.run()
+    bench.server.handler_pool.service_time = lambda _context: 10.0
+    client.ask(2)
+    bench.run(5)
+    context = bench.apis.contexts[0]
+    for _ in range(2):
+        context.on_handler(lambda: None)
+    with pytest.raises(BrokerSimError, match="callback queue holds 2 already"):
+        context.on_handler(lambda: None)
+
+
+def test_a_handler_dies_of_no_error(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr("broker_sim.network.handler_pool._log.failure", lambda text, **_: logged.append(text))
+    client = bench.connect()
+    client.ask(1)
+    bench.run()
+    bench.apis.contexts[0].on_handler(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
+    client.ask(2)
+    bench.run()
+    assert (client.correlation_ids, bench.server.handler_pool.busy, len(logged)) == ([1, 2], 0, 1)

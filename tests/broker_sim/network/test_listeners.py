@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,10 +10,13 @@ from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.errors import ConfigError
+from broker_sim.network.processor import CONNECTION_QUEUE_SIZE
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import FrameReader, decode_response, encode_request
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.metadata import MetadataRequest
+from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol_specs.records.record_batch import RecordBatchBuilder
 from protocol_specs.registry import response_type
 from sim_runtime.world import World
 
@@ -185,6 +189,66 @@ def test_a_port_and_listeners_together_are_refused() -> None:
     world = World(1)
     with pytest.raises(ConfigError, match="both say where broker 1 listens"):
         Cluster(reactor=world.reactor, streams=world.streams, brokers=1, config=TWO, ports=[9092], listen=False)
+
+
+@pytest.mark.parametrize("port", [9092, 9192])
+def test_full_queues_of_new_connections_hold_up_their_own_listener_alone(
+    serve: Callable[..., Served], port: int
+) -> None:
+    served = serve(TWO | {"num.network.threads": "2", "num.io.threads": "1", "queued.max.requests": "1"})
+    server = served.server()
+    server.handler_pool.service_time = lambda _context: 10_000.0
+    names = ("PLAINTEXT", "EXTERNAL") if port == 9092 else ("EXTERNAL", "PLAINTEXT")
+    busy, idle = (server.acceptors[name] for name in names)
+    # One is handled, one is queued, and each Processor of the listener blocks with one.
+    frame = encode_request(MetadataRequest(topics=None), 12, correlation_id=1, client_id="test")
+    for client in [served.connect(port) for _ in range(4)]:
+        client.transport.write(frame)
+    served.world.run_for(ms=5)
+    assert [processor.blocked for processor in busy.processors] == [True, True]
+    newcomers = [served.connect(port) for _ in range(2 * CONNECTION_QUEUE_SIZE)]
+    assert [len(processor.new_connections) for processor in busy.processors] == [CONNECTION_QUEUE_SIZE] * 2
+    assert busy.waiting == deque()
+    before_us = busy.blocked_us()
+    newcomers += [served.connect(port) for _ in range(3)]
+    served.world.run_for(ms=1000)
+    assert (len(busy.waiting), busy.blocked_us() - before_us > 1_000_000) == (3, True)
+    other = served.connect(9092 + 9192 - port)
+    assert (len(idle.waiting), idle.blocked_us(), sum(len(each.channels) for each in idle.processors)) == (0, 0, 1)
+    metrics = {
+        dict(metric.tags)["listener"]: metric.value
+        for metric in served.cluster.metrics().find("AcceptorBlockedPercent")
+    }
+    assert (metrics[busy.listener] > 0, metrics[idle.listener]) == (True, 0.0)
+    server.handler_pool.service_time = None
+    served.world.run_for(ms=60_000)
+    assert (busy.waiting, sum(len(each.channels) for each in busy.processors)) == (deque(), 4 + len(newcomers))
+    assert not other.closed
+
+
+def test_an_acks_0_producer_that_closes_with_requests_buffered_is_served_to_the_last(
+    serve: Callable[..., Served],
+) -> None:
+    served = serve({"listeners": "PLAINTEXT://:9092"})
+    pool = served.server().handler_pool
+    pool.service_time = lambda _context: 10.0
+    client = served.connect(9092)
+    batch = RecordBatchBuilder()
+    batch.append(0, None, b"v", ())
+    topic = TopicProduceData(
+        name="t", partition_data=[PartitionProduceData(index=0, records=memoryview(batch.build()))]
+    )
+    request = ProduceRequest(transactional_id=None, acks=0, timeout_ms=1000, topic_data=[topic])
+    client.transport.write(b"".join(encode_request(request, 9, correlation_id=id_, client_id="a") for id_ in range(25)))
+    client.transport.loseConnection()
+    served.world.run_for(ms=15)
+    log = served.cluster.log_of(1, "t", 0)
+    assert log is not None
+    assert (client.closed, log.log_end_offset, pool.busy, len(served.server().request_channel)) == (True, 1, 1, 0)
+    served.world.run_for(ms=100)
+    assert 1 < log.log_end_offset < 25, "one by one"
+    served.world.run_for(ms=500)
+    assert (log.log_end_offset, served.server().connections, client.frames) == (25, 0, [])
 
 
 def test_an_unknown_listener_is_named_with_those_that_there_are(serve: Callable[..., Served]) -> None:

@@ -271,3 +271,15 @@ def test_garbage_never_hurts_the_next_client(make_bench: Callable[..., Any], dat
     survivor.ask(5)
     bench.run()
     assert survivor.correlation_ids == [5]
+
+
+def test_of_idle_connections_one_a_poll_is_closed_the_oldest_first(make_bench: Callable[..., Any]) -> None:
+    bench = make_bench(connections_max_idle_ms="1000", num_network_threads="1")
+    first, second, third = (bench.connect() for _ in range(3))
+    bench.run(1000)
+    assert [each.closed for each in (first, second, third)] == [True, False, False]
+    bench.run(300)
+    assert [each.closed for each in (first, second, third)] == [True, True, False]
+    bench.run(300)
+    assert third.closed
+    assert bench.server.processors[0].expired == 3
