@@ -254,3 +254,48 @@ def test_an_acks_0_producer_that_closes_with_requests_buffered_is_served_to_the_
 def test_an_unknown_listener_is_named_with_those_that_there_are(serve: Callable[..., Served]) -> None:
     with pytest.raises(ConfigError, match=r"no listener 'FAR': they are \['PLAINTEXT', 'EXTERNAL'\]"):
         serve(TWO).cluster.bootstrap_servers_of("FAR")
+
+
+CONTROL = {
+    "listeners": "PLAINTEXT://:9092,CONTROL://:9292",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROL:PLAINTEXT",
+    "control.plane.listener.name": "CONTROL",
+}
+
+
+def test_the_control_plane_has_a_processor_a_handler_and_a_queue_of_its_own(serve: Callable[..., Served]) -> None:
+    served = serve(CONTROL | {"num.io.threads": "1", "num.network.threads": "2"}, release="2.8")
+    server = served.server()
+    control, data = server.acceptors["CONTROL"], server.acceptors["PLAINTEXT"]
+    assert ([each.id for each in control.processors], [each.id for each in data.processors]) == ([0], [1, 2])
+    assert (control.plane.handler_pool.size, control.plane.request_channel.limit) == (1, 20)
+    server.handler_pool.service_time = lambda _context: 60_000.0
+    busy = served.connect(9092)
+    busy.transport.write(encode_request(MetadataRequest(topics=None), 9, correlation_id=1, client_id="test"))
+    served.world.run_for(ms=10)
+    assert server.handler_pool.busy == 1
+    seen = served.ask(MetadataRequest(topics=None), 9, 9292)
+    assert (endpoints(seen), busy.frames) == ([(1, "b1", 9292)], []), "answered beside the data plane"
+    server.resize_processors(4)
+    assert (len(control.processors), len(data.processors)) == (1, 4)
+    names = [metric.name for metric in served.cluster.metrics() if metric.name.startswith("ControlPlane")]
+    assert names == ["ControlPlaneRequestQueueSize", "ControlPlaneExpiredConnectionsKilledCount"]
+
+
+def test_the_control_plane_blocks_its_processor_alone_when_its_queue_is_full(serve: Callable[..., Served]) -> None:
+    served = serve(CONTROL, release="2.8")
+    server = served.server()
+    server.control_plane.handler_pool.service_time = lambda _context: 1_000.0
+    frame = encode_request(MetadataRequest(topics=None), 9, correlation_id=1, client_id="test")
+    for client in [served.connect(9292) for _ in range(22)]:
+        client.transport.write(frame)
+    served.world.run_for(ms=5)
+    channel = server.control_plane.request_channel
+    assert (len(channel), channel.blocked_processors) == (20, 1)
+    assert endpoints(served.ask(MetadataRequest(topics=None), 9, 9092)) == [(1, "b1", 9092)]
+
+
+def test_kraft_has_no_control_plane() -> None:
+    world = World(1)
+    with pytest.raises(ConfigError, match=r"control.plane.listener.name is not supported in KRaft mode"):
+        Cluster(reactor=world.reactor, streams=world.streams, config=CONTROL, release="3.7", listen=False)
