@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.config.config_entries import created_topic_entries
+from broker_sim.config.definitions import describe_order
+from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
-from broker_sim.controller.partition_reassignments import refused_reassignments
+from broker_sim.controller.topic_names import CLUSTER_METADATA_TOPIC_NAME
+from broker_sim.controller.topics import refused_deletion
 from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.leader_and_isr import NO_LEADER
@@ -61,11 +64,14 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
+    from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.metadata_image import MetadataImage, TopicImage
     from broker_sim.zookeeper.broker import ZooKeeperBroker
     from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
 
 NOT_CONTROLLER_ID: Final = -1
+NOT_CONTROLLER: Final = "This is not the correct controller for this cluster."
+ELECTION_TYPES: Final = (0, 1)
 BY_CONTROLLER_SINCE: Final = 7
 """CreateTopics v7 is of 2.8, where a broker lets the controller create topics that somebody asked for."""
 _ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, AlterClientQuotasRequest)
@@ -107,6 +113,21 @@ class ZkAdminManager:
             UpdateFeaturesRequest: self._update_features,
         }
         return self._run(handlers[type(request)](request))
+
+    def not_controller(self, request: Any) -> Any:
+        """The answers of a broker that is no controller, where they are not the same as for other errors; else None."""
+        error = ErrorCode.NOT_CONTROLLER
+        if isinstance(request, ElectLeadersRequest):
+            if request.election_type not in ELECTION_TYPES:
+                return refused_elections(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+            return _elections(dict.fromkeys(self._elected_partitions(request), (error, None)))
+        if isinstance(request, AlterPartitionReassignmentsRequest):
+            return AlterPartitionReassignmentsResponse(error_code=error, error_message=NOT_CONTROLLER)
+        if isinstance(request, ListPartitionReassignmentsRequest):
+            return ListPartitionReassignmentsResponse(error_code=error, error_message=NOT_CONTROLLER)
+        if isinstance(request, UpdateFeaturesRequest):
+            return UpdateFeaturesResponse(error_code=error, error_message=NOT_CONTROLLER)
+        return None
 
     def change_in_zookeeper(self, request: Any) -> Deferred[Any]:
         """Change configurations or quotas: checked and written at once, other brokers hear of it by their watches."""
@@ -193,8 +214,10 @@ class ZkAdminManager:
         for topic in request.topics:
             name = topic.name
             if counts[name] > 1:
-                message = "Found multiple entries for this topic."
-                results[name] = _failed(name, ErrorCode.INVALID_REQUEST, message)
+                results[name] = _failed(name, ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+            elif name == CLUSTER_METADATA_TOPIC_NAME and self._broker.era.topic_ids:
+                result = results[name] = _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+                result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             else:
                 try:
                     made = new_topic(topic, image=image, deletions=deletions, config=config, random=self._random)
@@ -202,47 +225,42 @@ class ZkAdminManager:
                     results[name] = _failed(name, refused.error_code, refused.message)
                 else:
                     created[name] = made
-                    results[name] = _created(made, created_topic_entries(made.configs, config))
+                    results[name] = _created(made, config)
         if not request.validate_only and created:
             topics = list(created.values())
             await self._client.request("ZooKeeperCreateTopics", lambda zookeeper, _: _written(zookeeper, topics))
             sizes = {name: len(topic.partitions) for name, topic in created.items()}
-            for name in await self._until(lambda: self._without_leaders(sizes), request.timeout_ms):
+            left = await self._until(lambda: self._without_leaders(sizes), request.timeout_ms)
+            for name in list(created) if request.timeout_ms <= 0 else left:
                 results[name] = _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
-            if request.timeout_ms <= 0:
-                for name in created:
-                    results[name] = _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
-        return CreateTopicsResponse(topics=list(results.values()))
+        return CreateTopicsResponse(topics=[results[topic.name] for topic in request.topics])
 
     async def _delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+        if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in request.topics):
+            return refused_deletion(request, ErrorCode.INVALID_REQUEST)
         image = self._image
         results: list[DeletableTopicResult] = []
-        doomed: dict[str, DeletableTopicResult] = {}
+        doomed: dict[str, list[DeletableTopicResult]] = {}
         for given, topic_id in _named(request):
-            name = given
-            if topic_id != ZERO_UUID:
-                by_id = image.topics_by_id.get(topic_id)
-                if by_id is None:
-                    results.append(
-                        DeletableTopicResult(name=None, topic_id=topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
-                    )
-                    continue
-                name = by_id.name
-            result = DeletableTopicResult(name=name, topic_id=topic_id, error_code=ErrorCode.NONE)
-            known = image.topics.get(name or "")
-            if known is None:
-                result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                result.error_message = "This server does not host this topic-partition."
-            else:
-                result.topic_id = known.topic_id
-                doomed[known.name] = result
+            result = DeletableTopicResult(name=given, topic_id=topic_id, error_code=ErrorCode.NONE)
             results.append(result)
+            known = image.topics_by_id.get(topic_id) if given is None else image.topics.get(given)
+            if known is not None:
+                result.name, result.topic_id = known.name, known.topic_id
+                doomed.setdefault(known.name, []).append(result)
+            elif topic_id != ZERO_UUID:
+                result.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+            elif given is None:
+                result.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            else:
+                result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if doomed:
             names = list(doomed)
             await self._client.request("ZooKeeperDeleteTopics", lambda zookeeper, _: zookeeper.wish_deletion(names))
             left = await self._until(lambda: [each for each in names if each in self._image.topics], request.timeout_ms)
             for name in names if request.timeout_ms <= 0 else left:
-                doomed[name].error_code = ErrorCode.REQUEST_TIMED_OUT
+                for result in doomed[name]:
+                    result.error_code = ErrorCode.REQUEST_TIMED_OUT
         return DeleteTopicsResponse(responses=results)
 
     async def _create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
@@ -275,15 +293,13 @@ class ZkAdminManager:
     # Leaders and replicas ------------------------------------------------------------------------------------
 
     async def _elect_leaders(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        asked = request.topic_partitions
-        partitions = (
-            None
-            if asked is None
-            else [TopicPartition(topic.topic, index) for topic in asked for index in topic.partitions]
-        )
+        if request.election_type not in ELECTION_TYPES:
+            return refused_elections(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+        partitions = self._elected_partitions(request)
         errors, elected = await self._broker.controller.requests.elect_leaders(partitions, request.election_type)
-        if asked is None:
+        if request.topic_partitions is None:
             errors = {each: error for each, error in errors.items() if error[0] is not ErrorCode.ELECTION_NOT_NEEDED}
+            partitions = [each for each in partitions if each in errors or each in elected]
 
         def unseen() -> list[TopicPartition]:
             return [
@@ -294,17 +310,18 @@ class ZkAdminManager:
 
         for each in await self._until(unseen, request.timeout_ms):
             errors[each] = (ErrorCode.REQUEST_TIMED_OUT, None)
-        topics: dict[str, list[PartitionResult]] = {}
-        for each in {**errors, **elected} if partitions is None else dict.fromkeys(partitions):
-            code, message = errors.get(each, (ErrorCode.NONE, None))
-            topics.setdefault(each.topic, []).append(
-                PartitionResult(partition_id=each.partition, error_code=code, error_message=message)
-            )
-        return ElectLeadersResponse(
-            replica_election_results=[
-                ReplicaElectionResult(topic=name, partition_result=results) for name, results in topics.items()
+        return _elections({each: errors.get(each, (ErrorCode.NONE, None)) for each in partitions})
+
+    def _elected_partitions(self, request: ElectLeadersRequest) -> list[TopicPartition]:
+        """What is asked for, each once: without names all partitions that this broker knows."""
+        if request.topic_partitions is None:
+            return [
+                TopicPartition(topic.name, index)
+                for topic in self._image.topics.values()
+                for index in range(len(topic.partitions))
             ]
-        )
+        asked = (TopicPartition(each.topic, index) for each in request.topic_partitions for index in each.partitions)
+        return list(dict.fromkeys(asked))
 
     async def _alter_reassignments(
         self, request: AlterPartitionReassignmentsRequest
@@ -316,7 +333,9 @@ class ZkAdminManager:
         }
         results = await self._broker.controller.requests.alter_reassignments(wanted)
         if results is None:
-            return refused_reassignments(request, ErrorCode.NOT_CONTROLLER)
+            return AlterPartitionReassignmentsResponse(
+                error_code=ErrorCode.NOT_CONTROLLER, error_message=NOT_CONTROLLER
+            )
         topics: dict[str, list[ReassignablePartitionResponse]] = {}
         for (name, index), (code, message) in results.items():
             topics.setdefault(name, []).append(
@@ -333,7 +352,7 @@ class ZkAdminManager:
     ) -> ListPartitionReassignmentsResponse:
         going_on = await self._broker.controller.requests.list_reassignments()
         if going_on is None:
-            return ListPartitionReassignmentsResponse(error_code=ErrorCode.NOT_CONTROLLER, error_message=None)
+            return ListPartitionReassignmentsResponse(error_code=ErrorCode.NOT_CONTROLLER, error_message=NOT_CONTROLLER)
         wanted = (
             None
             if request.topics is None
@@ -363,7 +382,7 @@ class ZkAdminManager:
         message = "Could not apply finalized feature update because the provided feature is not supported."
         return UpdateFeaturesResponse(
             error_code=ErrorCode.NONE,
-            error_message="",
+            error_message=None,
             results=[
                 UpdatableFeatureResult(
                     feature=each.feature, error_code=ErrorCode.INVALID_REQUEST, error_message=message
@@ -377,14 +396,28 @@ def _written(zookeeper: Any, topics: Sequence[TopicImage]) -> None:
     zookeeper.change("topics", lambda image: image.with_topics(topics))
 
 
+def _elections(errors: Mapping[TopicPartition, tuple[ErrorCode, str | None]]) -> ElectLeadersResponse:
+    topics: dict[str, list[PartitionResult]] = {}
+    for (name, index), (code, message) in errors.items():
+        result = PartitionResult(partition_id=index, error_code=code, error_message=message)
+        topics.setdefault(name, []).append(result)
+    return ElectLeadersResponse(
+        replica_election_results=[
+            ReplicaElectionResult(topic=name, partition_result=results) for name, results in topics.items()
+        ]
+    )
+
+
 def _named(request: DeleteTopicsRequest) -> list[tuple[str | None, bytes]]:
-    """What is to be deleted, each once."""
+    """What is to be deleted; the same twice is answered twice."""
     names: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
-    names += [(topic.name, topic.topic_id) for topic in request.topics]
-    return list(dict.fromkeys(names))
+    return names + [(topic.name, topic.topic_id) for topic in request.topics]
 
 
-def _created(topic: TopicImage, configs: Any) -> CreatableTopicResult:
+def _created(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResult:
+    order = {name: place for place, name in enumerate(describe_order("topic", config.release))}
+    configs = created_topic_entries(topic.configs, config)
+    configs.sort(key=lambda entry: order.get(entry.name, len(order)))
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -7,7 +7,7 @@ the controller itself. Configurations it reads in ZooKeeper, told by a watch whe
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
 
@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     from broker_sim.zookeeper.ensemble import ZooKeeper
 
 
+FIRST_WITH_OFFLINE_REPLICAS: Final = 1
+"""The version of LeaderAndIsr since which a broker outlives a log directory (KIP-112, from 1.0 on)."""
+FEATURE_EPOCH: Final = 0
+"""The version of the features' znode, which nobody ever writes again: what ApiVersions tells as their epoch."""
+
+
 class ZooKeeperBroker(Broker):
     """`ensemble` is only looked at, to say whether this broker is up to date; it acts by what it is told alone."""
 
@@ -59,7 +65,7 @@ class ZooKeeperBroker(Broker):
 
     def _boot_parts(self) -> None:
         super()._boot_parts()
-        self._era = era = ZooKeeperEra.of(self.release)
+        self.era = era = ZooKeeperEra.of(self.release)
         self._zookeeper_image: MetadataImage | None = None
         self._agreed: tuple[object, object] | None = None
         self.client = client = ZooKeeperClient(
@@ -78,7 +84,7 @@ class ZooKeeperBroker(Broker):
             config=lambda: self.config,
             client=client,
         )
-        self.control = ControlRequests(self)
+        self.control = ControlRequests(self, refuses_newer_epochs=era.refuses_newer_broker_epochs)
         self.active_controller_id = NO_CONTROLLER
         self.lifecycle = ZooKeeperLifecycle(
             host=self,
@@ -86,7 +92,9 @@ class ZooKeeperBroker(Broker):
             random=self.random("registration"),
             client=client,
             controlled_shutdown_version=era.controlled_shutdown_version,
+            survives_failed_directories=era.leader_and_isr_version >= FIRST_WITH_OFFLINE_REPLICAS,
         )
+        self.storage.log_placed = _nobody_asks  # that era's controller hears of a directory when it fails
         self.replica_manager.alter_partition = self._isr_manager(era, client)
         self.producer_ids = ProducerIdManager(
             reactor=self.reactor,
@@ -136,6 +144,10 @@ class ZooKeeperBroker(Broker):
         """A hosted partition."""
         return self.replica_manager.partitions.get(topic_partition)
 
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Whether a hosted partition is in a log directory that has failed."""
+        return topic_partition in self.replica_manager.offline
+
     def topic_configs(self, topic: str) -> Mapping[str, str]:
         """A topic's configurations, read where a log is made; only their changes are told to brokers.
 
@@ -165,7 +177,7 @@ class ZooKeeperBroker(Broker):
         self.control.controller_epoch = info.epoch
         self.controller.adopt(info, self.ensemble.adopted_snapshot(self.id))
         self._zookeeper_image = image
-        self._publish(image)
+        self._publish(image.with_version(FEATURE_EPOCH))
 
     def start(self) -> Deferred[None]:
         """Start the process again; fires when the controller has told it of the cluster."""
@@ -302,8 +314,13 @@ class ZooKeeperBroker(Broker):
         if context is None:
             return self.admin.create_by_itself(request)
         if not self.controller.is_active:
-            return succeed(self.apis.error_response(request, context, ErrorCode.NOT_CONTROLLER))
+            refused = self.admin.not_controller(request)
+            return succeed(refused or self.apis.error_response(request, context, ErrorCode.NOT_CONTROLLER))
         return self.admin.answer(request)
+
+
+def _nobody_asks(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:
+    """Where a replica lies is the broker's own affair."""
 
 
 def _agree(truth: MetadataImage, known: MetadataImage) -> bool:

@@ -57,6 +57,9 @@ class ControlledBroker(Protocol):
     def partition(self, topic_partition: TopicPartition) -> Partition | None:
         """A hosted partition."""
 
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Whether a hosted partition is in a log directory that has failed."""
+
     def topic_configs(self, topic: str) -> Mapping[str, str]:
         """A topic's configurations, as far as they are known here."""
 
@@ -70,8 +73,9 @@ class ControlledBroker(Protocol):
 class ControlRequests:
     """Answers the controller, and whoever pretends to be it."""
 
-    def __init__(self, broker: ControlledBroker) -> None:
+    def __init__(self, broker: ControlledBroker, *, refuses_newer_epochs: bool) -> None:
         self._broker = broker
+        self._refuses_newer = refuses_newer_epochs
         self.controller_epoch = 0
 
     def _refusal(self, request: Any) -> ErrorCode | None:
@@ -79,8 +83,8 @@ class ControlRequests:
         own = self._broker.broker_epoch
         if request.broker_epoch != NO_EPOCH and request.broker_epoch < own:
             return ErrorCode.STALE_BROKER_EPOCH
-        if request.broker_epoch > own != NO_EPOCH:
-            # Kafka throws: the broker cannot be older than what the controller has seen of it.
+        if self._refuses_newer and request.broker_epoch > own:
+            # Kafka throws: a broker cannot be older than what the controller has seen of it. From 2.5 on it can.
             return ErrorCode.UNKNOWN_SERVER_ERROR
         if request.controller_epoch < self.controller_epoch:
             return ErrorCode.STALE_CONTROLLER_EPOCH
@@ -104,12 +108,18 @@ class ControlRequests:
 
     def _become(self, topic_partition: TopicPartition, topic_id: bytes, state: Any) -> ErrorCode:
         broker = self._broker
+        if broker.is_offline(topic_partition):
+            return ErrorCode.KAFKA_STORAGE_ERROR
         partition = broker.partition(topic_partition)
         if partition is not None:
+            gets_id = topic_id != ZERO_UUID and partition.topic_id == id_of_name(topic_partition.topic)
+            if gets_id:
+                partition.topic_id = topic_id
             if topic_id not in (ZERO_UUID, partition.topic_id):
                 return ErrorCode.INCONSISTENT_TOPIC_ID
             if state.leader_epoch <= partition.leader_epoch:
-                return ErrorCode.STALE_CONTROLLER_EPOCH
+                known = state.leader_epoch == partition.leader_epoch and gets_id
+                return ErrorCode.NONE if known else ErrorCode.STALE_CONTROLLER_EPOCH
         if broker.id not in state.replicas or topic_partition.partition < 0:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if partition is None:

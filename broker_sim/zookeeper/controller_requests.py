@@ -63,7 +63,8 @@ class ControllerRequests:
         return self._put(
             "ControlledShutdown",
             lambda: self._controlled_shutdown(request),
-            lambda: ControlledShutdownResponse(error_code=ErrorCode.NOT_CONTROLLER),
+            # The exception for a controller that has moved has no error of its own.
+            lambda: ControlledShutdownResponse(error_code=ErrorCode.STALE_CONTROLLER_EPOCH),
         )
 
     async def _controlled_shutdown(self, request: ControlledShutdownRequest) -> ControlledShutdownResponse:

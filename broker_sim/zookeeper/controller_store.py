@@ -107,6 +107,13 @@ class ControllerStore:
         )
         return changes
 
+    async def log_dir_failures(self) -> tuple[int, ...]:
+        """The brokers of which a log directory has failed."""
+        brokers: tuple[int, ...] = await self._client.request(
+            "ZooKeeperGetLogDirEvents", lambda zookeeper, _: zookeeper.take_log_dir_failures()
+        )
+        return brokers
+
     async def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
         """What a tool has written."""
         wanted: dict[TopicPartition, tuple[int, ...]] = await self._client.request(

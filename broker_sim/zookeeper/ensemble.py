@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.control.events import BrokerRegistered, ControllerElected, ZooKeeperSessionExpired
 from broker_sim.controller.controller import Controller
-from broker_sim.controller.controller_messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from broker_sim.controller.image_events import note_changes
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration
 from broker_sim.errors import BrokerSimError
 from broker_sim.topic_partition import TopicPartition
@@ -32,7 +32,7 @@ from broker_sim.zookeeper.messages import (
     ZooKeeperRequest,
 )
 from broker_sim.zookeeper.sessions import Session, Sessions
-from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 NO_STATE: Final = -1
 """The version of a partition state that nobody has written yet."""
 FIRST_CONTROLLER_EPOCH: Final = 1
+BLOCK_SIZE: Final = 1000
+"""The producer ids that a broker takes at a time. Mirrors ProducerIdsBlock."""
 
 
 class ZooKeeper(Controller):
@@ -57,6 +59,7 @@ class ZooKeeper(Controller):
     ) -> None:
         super().__init__(reactor=reactor, journal=journal, config=config, cluster_id=cluster_id)
         super().stop()  # the periodic work of a KRaft controller is the KafkaController's here
+        self.image = self.image.with_finalized_features({})
         self._era = ZooKeeperEra.of(config.release_table)
         timeout_ms = config["zookeeper.session.timeout.ms"]
         assert isinstance(timeout_ms, int)
@@ -70,8 +73,10 @@ class ZooKeeper(Controller):
         self._decided_in: dict[TopicPartition, int] = {}
         self._deletions: dict[str, None] = {}
         self._isr_changes: dict[TopicPartition, None] = {}
+        self._log_dir_failures: dict[int, None] = {}
         self._reassignments: dict[TopicPartition, tuple[int, ...]] = {}
         self._preferred_elections: dict[TopicPartition, None] = {}
+        self._next_producer_id = 0
         self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
 
     def stop(self) -> None:
@@ -111,11 +116,8 @@ class ZooKeeper(Controller):
 
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer a broker's process."""
-        if isinstance(request, AllocateProducerIdsRequest):
-            if request.broker_id not in self.image.brokers:
-                return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
-            first, size = self.allocate_producer_ids(request.broker_id)
-            return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
+        if request.API_KEY == AllocateProducerIdsResponse.API_KEY:
+            return self._allocate_producer_ids()
         if not isinstance(request, ZooKeeperRequest):
             msg = f"ZooKeeper has no answer for {type(request).__name__} from broker {source}"
             raise BrokerSimError(msg)
@@ -231,7 +233,7 @@ class ZooKeeper(Controller):
                 )
         if changes:
             self._commit(self.image.with_partitions(changes), unclean)
-            if any(each in self._reassignments or self._is_reassigning(each) for each in changes):
+            if any(self._reassigns(each) for each in changes):
                 self.sessions.fire(Path.REASSIGN_PARTITIONS)
         return written
 
@@ -271,6 +273,16 @@ class ZooKeeper(Controller):
         """What leaders have said, with the states as they are now; it is removed."""
         changed, self._isr_changes = self._isr_changes, {}
         return self.states_of(changed)
+
+    def note_log_dir_failure(self, session: Session) -> None:
+        """A broker says that a log directory of it has failed, and not which (KIP-112)."""
+        self._log_dir_failures[session.broker_id] = None
+        self.sessions.fire(Path.LOG_DIR_EVENT_NOTIFICATION)
+
+    def take_log_dir_failures(self) -> tuple[int, ...]:
+        """The brokers that have said so; it is removed."""
+        failures, self._log_dir_failures = self._log_dir_failures, {}
+        return tuple(failures)
 
     # The admin nodes -----------------------------------------------------------------------------------------
 
@@ -370,11 +382,26 @@ class ZooKeeper(Controller):
         return topic if self._era.topic_ids else replace(topic, topic_id=id_of_name(topic.name))
 
     def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
-        super()._commit(image, unclean)
+        """Have this tree: there is no log of it, and nobody fetches it."""
+        old = self.image
+        if image is old:
+            return
+        self.image = image.with_version(old.version + 1)
+        self._dynamic_config.apply(self.image)
+        note_changes(self._journal, old, self.image, frozenset(unclean))
         ready = [entry for entry in self._waiters if entry[0]()]
         self._waiters = [entry for entry in self._waiters if entry not in ready]
         for _, waiting in ready:
             self._reactor.callLater(0, waiting.callback, self.image)
+
+    def _allocate_producer_ids(self) -> AllocateProducerIdsResponse:
+        """The next block of /latest_producer_id_block."""
+        first, self._next_producer_id = self._next_producer_id, self._next_producer_id + BLOCK_SIZE
+        return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=BLOCK_SIZE)
+
+    def _reassigns(self, topic_partition: TopicPartition) -> bool:
+        partition = self.image.partition(*topic_partition)
+        return topic_partition in self._reassignments or (partition is not None and partition.is_reassigning)
 
     def _check_controller(self, epoch_version: int | None) -> None:
         if epoch_version is not None and epoch_version != self.controller_epoch_version:

@@ -17,6 +17,7 @@ LEADER_AND_ISR: Final = 4
 STOP_REPLICA: Final = 5
 UPDATE_METADATA: Final = 6
 CONTROLLED_SHUTDOWN: Final = 7
+INIT_PRODUCER_ID: Final = 22
 ALTER_PARTITION: Final = 56
 
 UUID_BYTES: Final = 16
@@ -34,6 +35,8 @@ class ZooKeeperEra:
     """None: a leader writes its ISR to ZooKeeper itself, as before 2.7."""
     writes_are_fenced: bool
     """A controller that has been succeeded cannot write to ZooKeeper any more (from 2.1 on)."""
+    refuses_newer_broker_epochs: bool
+    """A broker refuses what is for a later life of it, as before 2.5 (else it has only not yet heard of that life)."""
     topic_ids: bool
     """Topics have ids (KIP-516, from 2.8 on); without them a topic is what its name says."""
 
@@ -49,6 +52,7 @@ class ZooKeeperEra:
             controlled_shutdown_version=versions[CONTROLLED_SHUTDOWN],
             alter_partition_version=versions.get(ALTER_PARTITION),
             writes_are_fenced=versions[FETCH] >= 10,
+            refuses_newer_broker_epochs=versions.get(INIT_PRODUCER_ID, 0) < 3,
             topic_ids=leader_and_isr >= 5,
         )
 

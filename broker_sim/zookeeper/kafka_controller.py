@@ -154,6 +154,7 @@ class KafkaController:
             Path.REASSIGN_PARTITIONS: self.reassignments.take_from_zookeeper,
             Path.PREFERRED_REPLICA_ELECTION: self._preferred_elections_wanted,
             Path.ISR_CHANGE_NOTIFICATION: self._isrs_changed,
+            Path.LOG_DIR_EVENT_NOTIFICATION: self._log_dirs_failed,
         }
 
     def _if_active(self, handler: Callable[[], Any]) -> Callable[[], Any]:
@@ -330,6 +331,12 @@ class KafkaController:
         self.take_states(changed)
         if changed:
             self.tell_of(changed)
+
+    async def _log_dirs_failed(self) -> None:
+        """Ask the brokers, by telling them of all their replicas: they refuse those that are gone."""
+        brokers = await self.store.log_dir_failures()
+        replicas = self.context.replicas_on(brokers)
+        await self.replicas.handle([each for each in replicas if self.context.is_online(*each)], ReplicaState.ONLINE)
 
     def take_states(self, states: Mapping[TopicPartition, LeaderAndIsr]) -> None:
         """Note states as they are in ZooKeeper, of partitions that are known."""

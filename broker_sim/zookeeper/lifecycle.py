@@ -43,9 +43,11 @@ class ZooKeeperLifecycle(BrokerLifecycle):
         random: random.Random,
         client: ZooKeeperClient,
         controlled_shutdown_version: int,
+        survives_failed_directories: bool,
     ) -> None:
         super().__init__(host=host, incarnation=incarnation, previous_epoch=NO_EPOCH, random=random)
         self._client = client
+        self._survives_failed_directories = survives_failed_directories
         self._version = controlled_shutdown_version
 
     def start(self) -> None:
@@ -84,6 +86,21 @@ class ZooKeeperLifecycle(BrokerLifecycle):
                 self.state = BrokerState.RUNNING
                 host.registered(self.epoch)
             return
+
+    def propagate_directory_failure(self, directory_id: bytes, timeout_ms: int | None) -> None:  # noqa: ARG002 - KRaft's
+        """Let the controller ask which replicas are gone; before 1.0 the broker goes with its directory."""
+        if self._survives_failed_directories:
+            Deferred.fromCoroutine(self._notify_of_directory())
+        else:
+            self._host.kill()
+
+    async def _notify_of_directory(self) -> None:
+        try:
+            await self._client.request(
+                "ZooKeeperNotifyLogDirEvent", lambda zookeeper, session: zookeeper.note_log_dir_failure(session)
+            )
+        except ZooKeeperError:
+            return  # the session has ended, and with the next one the controller tells of all replicas anew
 
     def begin_controlled_shutdown(self) -> Deferred[None]:
         """Let the controller move the leaderships; fires when it has, or when it was asked often enough."""

@@ -37,6 +37,7 @@ class Path(Enum):
     DELETE_TOPICS = "/admin/delete_topics"
     REASSIGN_PARTITIONS = "/admin/reassign_partitions"
     PREFERRED_REPLICA_ELECTION = "/admin/preferred_replica_election"
+    LOG_DIR_EVENT_NOTIFICATION = "/log_dir_event_notification"
     ISR_CHANGE_NOTIFICATION = "/isr_change_notification"
 
 

@@ -48,7 +48,7 @@ def updated(
         if partitions
     ]
     brokers = {broker.id: _registration(broker) for broker in request.live_brokers}
-    image = replace(image.with_topics(kept), brokers=brokers, version=image.version + 1)
+    image = replace(image.with_topics(kept), brokers=brokers)
     return image.without_topics([name for name in gone if name in image.topics])
 
 

@@ -7,10 +7,10 @@ ZooKeeper, later ones ask the controller.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.controller.reassignment import Assignment
-from broker_sim.zookeeper.leader_and_isr import ElectionStrategy
+from broker_sim.zookeeper.leader_and_isr import NO_LEADER, ElectionStrategy
 from broker_sim.zookeeper.states import PartitionState, ReplicaState
 from protocol_specs.error_codes import ErrorCode
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     ApiError = tuple[ErrorCode, str | None]
 
+NO_REASSIGNMENT: Final = "No partition reassignment is in progress."
+
 
 def target_of(assignment: Assignment) -> tuple[int, ...]:
     """The replicas that stay."""
@@ -42,6 +44,11 @@ def reassigned_to(assignment: Assignment, target: Sequence[int]) -> Assignment:
         adding=tuple(each for each in replicas if each not in origin),
         removing=tuple(each for each in origin if each not in target),
     )
+
+
+def _buffer(replicas: Sequence[int]) -> str:
+    """Replicas as Scala shows them."""
+    return f"ArrayBuffer({', '.join(map(str, replicas))})"
 
 
 class PartitionReassignments:
@@ -78,11 +85,11 @@ class PartitionReassignments:
                 results[each] = error
             elif known is None or each.topic in context.to_be_deleted:
                 if target is None and known is None:
-                    results[each] = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
+                    results[each] = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, NO_REASSIGNMENT)
                 else:
                     results[each] = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
             elif target is None and not known.in_progress:
-                results[each] = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
+                results[each] = (ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, NO_REASSIGNMENT)
             else:
                 begun[each] = reassigned_to(known, known.original_replicas if target is None else target)
         written_by_a_tool = [each for each in begun if each in await self._store.reassignments()] if begun else []
@@ -95,7 +102,7 @@ class PartitionReassignments:
 
     def _refusal(self, known: Assignment | None, target: Sequence[int]) -> ApiError | None:
         error = ErrorCode.INVALID_REPLICA_ASSIGNMENT
-        shown = f"List({', '.join(map(str, target))})" if len(target) != 1 else f"List({target[0]})"
+        shown = _buffer(target)
         if not target:
             return error, "Empty replica list specified in partition reassignment."
         if len(set(target)) < len(target):
@@ -107,7 +114,7 @@ class PartitionReassignments:
             live = ", ".join(str(broker_id) for broker_id in self._context.brokers if self._context.is_live(broker_id))
             message = (
                 "Replica assignment has brokers that are not alive. Replica list: "
-                f"List({', '.join(map(str, adding))}), live broker list: Set({live})"
+                f"{_buffer(adding)}, live broker list: Set({live})"
             )
             return error, message
         return None
@@ -177,7 +184,8 @@ class PartitionReassignments:
         await self._deletions.resume_for([topic_partition.topic])
 
     async def _move_leader(self, topic_partition: TopicPartition, assignment: Assignment) -> None:
-        leader = self._context.leadership[topic_partition].leader
+        state = self._context.leadership.get(topic_partition)
+        leader = NO_LEADER if state is None else state.leader
         if leader in assignment.replicas and self._context.is_online(topic_partition, leader):
             await self._new_epoch(topic_partition, assignment)
         else:

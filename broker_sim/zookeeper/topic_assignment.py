@@ -91,7 +91,7 @@ def _validate(
         shown = ", ".join(
             f"{index} -> ArrayBuffer({', '.join(map(str, replicas))})" for index, replicas in assignments.items()
         )
-        raise Refused(wrong, f"Duplicate replica assignment found: Map({shown})")
+        raise Refused(wrong, f"Duplicate replica assignment found: HashMap({shown})")
     if sorted(assignments) != list(range(len(assignments))):
         raise Refused(wrong, "partitions should be a consecutive 0-based integer sequence")
     try:

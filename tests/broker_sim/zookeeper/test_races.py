@@ -278,3 +278,24 @@ def test_an_isr_that_the_controller_has_written_is_known_at_once(era: Callable[.
     assert asked.client_id == "broker-1"
     assert set(cluster.broker(2).metadata_cache.image.partition("t", 0).isr) == {1, 2}
     assert cluster.requests("ZooKeeperSetIsr") == []
+
+
+@pytest.mark.parametrize(("release", "alive"), [("0.11.0", False), ("1.1", True), ("2.3", True), ("3.7.2", True)])
+def test_a_failed_log_directory_takes_its_replicas_and_before_1_0_the_broker(
+    era: Callable[..., Any], release: str, alive: bool
+) -> None:
+    cluster = era(release, partitions=2, config={"log.dirs": "/a,/b"})
+    directories = cluster.broker(1).storage.directories
+    failed = directories.of(TopicPartition("t", 0))
+    assert directories.of(TopicPartition("t", 1)) != failed
+    cluster.cluster.fail_log_dir(1, failed)
+    cluster.run(ms=100)
+    assert cluster.broker(1).alive is alive
+    cluster.run_out_session()
+    assert cluster.cluster.leader_of("t", 0) == 2
+    assert cluster.cluster.registration_of("t", 0).isr == (2, 3)
+    assert (1 in cluster.cluster.registration_of("t", 1).isr) is alive
+    if alive:
+        known = cluster.broker(3).metadata_cache.image.partition("t", 0)
+        assert known.leader == 2
+        assert len(cluster.requests("ZooKeeperNotifyLogDirEvent")) == 1
