@@ -12,11 +12,13 @@ RELEASES = ("3.7.2", "4.3.1")
 RESOLVE_SECONDS_MAX = 900
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>broker-sim</groupId><artifactId>kafka-{release}</artifactId><version>1</version>
+<groupId>broker-sim</groupId><artifactId>{name}</artifactId><version>1</version>
 <dependencies>{dependencies}</dependencies></project>
 """
-DEPENDENCY = (
-    "<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version></dependency>"
+DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
+DEPENDENCY_ALONE = DEPENDENCY.replace(
+    "</dependency>",
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>",
 )
 
 
@@ -35,25 +37,39 @@ def java_tool(name: str) -> str:
 
 def classpath(release: str) -> str:
     """A Java class path with the release's broker, tools and clients. Raise ToolMissingError without Maven."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "broker-sim"
-    folder = cache / f"kafka-{release}"
+    folder = _cache() / f"kafka-{release}"
     if not folder.exists():
         _resolve(release, folder)
     return f"{folder}/*"
 
 
+def jars(name: str, *artifacts: str) -> str:
+    """A Java class path with these jars (`group:artifact:version`) and nothing that they depend on."""
+    folder = _cache() / name
+    if not folder.exists():
+        _copy_dependencies(name, folder, [DEPENDENCY_ALONE.format(*artifact.split(":")) for artifact in artifacts])
+    return f"{folder}/*"
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "broker-sim"
+
+
 def _resolve(release: str, folder: Path) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise ToolMissingError(f"no mvn in PATH to fetch Kafka {release} from Maven Central: install maven")
     wanted = [("org.apache.kafka", artifact, release) for artifact in ("kafka_2.13", "kafka-tools")]
     if not release.startswith("3."):
         wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))  # 3.x brings a logger of its own
-    dependencies = "".join(DEPENDENCY.format(group=g, artifact=a, version=v) for g, a, v in wanted)
+    _copy_dependencies(f"kafka-{release}", folder, [DEPENDENCY.format(*each) for each in wanted])
+
+
+def _copy_dependencies(name: str, folder: Path, dependencies: list[str]) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise ToolMissingError(f"no mvn in PATH to fetch {name} from Maven Central: install maven")
     folder.parent.mkdir(parents=True, exist_ok=True)
     # A run that is interrupted, or two at once, leave no half-filled folder: the last step is one rename.
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        (Path(scratch) / "pom.xml").write_text(POM.format(release=release, dependencies=dependencies))
+        (Path(scratch) / "pom.xml").write_text(POM.format(name=name, dependencies="".join(dependencies)))
         subprocess.run(
             [maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"],
             cwd=scratch,

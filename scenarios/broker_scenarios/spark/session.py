@@ -6,19 +6,26 @@ import os
 import sys
 from pathlib import Path
 from tempfile import gettempdir
+from typing import TYPE_CHECKING
 
 from pyspark.sql import SparkSession
 
 from broker_scenarios.spark.java import find_java_home
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["start_session"]
 
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
 
-def start_session(app_name: str = "broker-sim", *, task_slots: int = 2, memory: str = "2g") -> SparkSession:
+def start_session(
+    app_name: str = "broker-sim", *, task_slots: int = 2, memory: str = "2g", jars: Sequence[Path] = ()
+) -> SparkSession:
     """Start Spark in this process, with so many tasks at a time: a drive needs one for each producer.
 
+    `jars` are what it needs beside its own, a connector.
     Sets JAVA_HOME and PYSPARK_PYTHON of this process, which the JVM and its workers inherit. Raises
     ScenarioError when there is no Java. An active session is returned as it is.
     """
@@ -40,6 +47,8 @@ def start_session(app_name: str = "broker-sim", *, task_slots: int = 2, memory: 
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.warehouse.dir": str(Path(gettempdir()) / "broker-sim-warehouse"),
     }
+    if jars:
+        settings["spark.jars"] = ",".join(map(str, jars))
     builder = SparkSession.builder.master(f"local[{task_slots}]").appName(app_name)
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -1,0 +1,133 @@
+"""Spark's own Kafka connector on our brokers: batch and streaming, reading and writing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import functions as f
+
+from broker_client import TopicPartition
+from broker_client.consumer import Consumer
+from broker_scenarios.spark.session import start_session
+from tests.interop.kafka_release import jars
+from tests.interop.served_cluster import served_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+PARTITIONS = 3
+RECORDS = 3_000
+STREAM_SECONDS_MAX = 120
+
+# The connector's parent project is not resolvable: each of its parts is named apart. The token provider, which the
+# connector asks for Kerberos tokens that nobody has here, is the newest that there is.
+CONNECTOR = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.12.1",
+    "org.scala-lang.modules:scala-parallel-collections_2.13:1.2.0",
+)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    folder = Path(jars("spark-kafka-4.2.0", *CONNECTOR)).parent
+    session = start_session("connector", jars=sorted(folder.glob("*.jar")))
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[str]:
+    topics = [f"--topic={name}:{PARTITIONS}:3" for name in ("written", "copied", "streamed")]
+    with served_cluster("--brokers", "3", "--port", "0", *topics) as cluster:
+        yield cluster.bootstrap_servers
+
+
+def numbered(spark: SparkSession) -> DataFrame:
+    """Records with key, value and a header, spread over the partitions by their numbers."""
+    number = f.col("id").cast("string")
+    header = f.struct(f.lit("origin").alias("key"), f.lit(b"spark").alias("value"))
+    return spark.range(RECORDS).select(
+        number.alias("key"),
+        f.concat(f.lit("value "), number).alias("value"),
+        f.array(header).alias("headers"),
+        (f.col("id") % PARTITIONS).cast("int").alias("partition"),
+    )
+
+
+def write(frame: DataFrame, servers: str, topic: str) -> None:
+    options = {"kafka.bootstrap.servers": servers, "topic": topic, "includeHeaders": "true"}
+    frame.write.format("kafka").options(**options).save()
+
+
+def kafka(reader: Any, servers: str, topic: str, **options: str) -> DataFrame:
+    frame: DataFrame = (
+        reader.format("kafka")
+        .options(**{"kafka.bootstrap.servers": servers, "subscribe": topic, "includeHeaders": "true", **options})
+        .load()
+    )
+    return frame
+
+
+def test_what_spark_writes_is_read_by_everybody(spark: SparkSession, servers: str) -> None:
+    write(numbered(spark), servers, "written")
+    with Consumer(bootstrap_servers=servers) as consumer:
+        ends = consumer.end_offsets([TopicPartition("written", index) for index in range(PARTITIONS)])
+    assert sum(ends.values()) == RECORDS
+    read = kafka(spark.read, servers, "written", startingOffsets="earliest", endingOffsets="latest")
+    rows = read.select("partition", "offset", f.col("key").cast("string"), f.col("value").cast("string"), "headers")
+    found = rows.collect()
+    assert {row["value"] for row in found} == {f"value {number}" for number in range(RECORDS)}
+    assert all(int(row["key"]) % PARTITIONS == row["partition"] for row in found)
+    assert {(header["key"], bytes(header["value"])) for row in found for header in row["headers"]} == {
+        ("origin", b"spark")
+    }
+    assert sorted((row["partition"], row["offset"]) for row in found) == [
+        (partition, offset) for partition in range(PARTITIONS) for offset in range(RECORDS // PARTITIONS)
+    ]
+
+
+def test_offsets_and_times_bound_what_is_read(spark: SparkSession, servers: str) -> None:
+    write(numbered(spark), servers, "copied")
+    bounded = kafka(
+        spark.read,
+        servers,
+        "copied",
+        startingOffsets='{"copied": {"0": 100, "1": -2, "2": 7}}',
+        endingOffsets='{"copied": {"0": 150, "1": 10, "2": 7}}',
+    )
+    assert {row["partition"]: row["count"] for row in bounded.groupBy("partition").count().collect()} == {0: 50, 1: 10}
+    times = bounded.agg(f.min("timestamp").cast("double").alias("first")).collect()[0]
+    since = kafka(spark.read, servers, "copied", startingTimestamp=str(int(times["first"] * 1000) - 60_000))
+    assert since.count() == RECORDS
+
+
+def test_a_stream_reads_and_writes_each_record_once(spark: SparkSession, servers: str, tmp_path: Path) -> None:
+    write(numbered(spark), servers, "written")
+    source = kafka(spark.readStream, servers, "written", startingOffsets="earliest", maxOffsetsPerTrigger="4000")
+    query = (
+        source.select("key", "value")
+        .writeStream.format("kafka")
+        .options(
+            **{
+                "kafka.bootstrap.servers": servers,
+                "topic": "streamed",
+                "checkpointLocation": str(tmp_path / "checkpoint"),
+            }
+        )
+        .trigger(availableNow=True)
+        .start()
+    )
+    assert query.awaitTermination(STREAM_SECONDS_MAX)
+    assert len(query.recentProgress) > 1  # several triggers, each from where the last one ended
+    written, streamed = (
+        kafka(spark.read, servers, topic).select(f.col("value").cast("string")).groupBy("value").count().collect()
+        for topic in ("written", "streamed")
+    )
+    assert {row["value"]: row["count"] for row in streamed} == {row["value"]: row["count"] for row in written}
