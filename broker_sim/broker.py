@@ -16,6 +16,7 @@ from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
+from broker_sim.controller.controller_versions import ALTER_PARTITION, controller_version
 from broker_sim.controller.metadata_image import FeatureRange, MetadataImage
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
@@ -82,7 +83,9 @@ class Broker:
         self.clock = BrokerClock(reactor)
         self._streams = streams
         self.storage = (
-            ReplicaStorage(config, random=self.random("segment rolls")) if make_storage is None else make_storage(self)
+            ReplicaStorage(config, random=self.random("segment rolls"), broker_id=broker_id)
+            if make_storage is None
+            else make_storage(self)
         )
         self.cluster_id = cluster_id
         self.listeners = listeners
@@ -115,7 +118,11 @@ class Broker:
         self._previous_epoch = NO_EPOCH
         self._unpublished: MetadataImage | None = None
         alter_partition = AlterPartitionManager(
-            reactor=self.reactor, links=self.links, broker_id=self.id, broker_epoch=self._epoch
+            reactor=self.reactor,
+            links=self.links,
+            broker_id=self.id,
+            broker_epoch=self._epoch,
+            version=controller_version(self.release, ALTER_PARTITION),
         )
         self.replica_manager = ReplicaManager(
             broker_id=self.id,
@@ -184,16 +191,21 @@ class Broker:
         return {} if self.listeners.is_default else self.listeners.endpoints
 
     @property
-    def online_log_dirs(self) -> tuple[bytes, ...]:
-        """The ids of the log directories that have not failed."""
-        directories = self.storage.directories
-        return tuple(self.storage.directory_id(name) for name in directories.names if name not in directories.offline)
+    def cordoned_log_dirs(self) -> tuple[bytes, ...]:
+        """The ids of the log directories that take no new replicas (KIP-1066)."""
+        return tuple(self.storage.directory_id(name) for name in self.storage.directories.cordoned)
 
     @property
     def features(self) -> tuple[FeatureRange, ...]:
         """The features that it registers with."""
         supported = self.release.supported_features
         return tuple(FeatureRange(name, levels.lowest, levels.highest) for name, levels in supported.items())
+
+    @property
+    def online_log_dirs(self) -> tuple[bytes, ...]:
+        """The ids of the log directories that have not failed."""
+        directories = self.storage.directories
+        return tuple(self.storage.directory_id(name) for name in directories.names if name not in directories.offline)
 
     @property
     def metadata_version(self) -> int:

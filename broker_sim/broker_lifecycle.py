@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.controller.controller_messages import (
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-)
+from broker_sim.controller.broker_registration import registration_request
+from broker_sim.controller.controller_versions import BROKER_HEARTBEAT, BROKER_REGISTRATION, controller_version
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from sim_runtime.backoff import ExponentialBackoff
 
 if TYPE_CHECKING:
@@ -31,12 +28,17 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.controller.metadata_image import FeatureRange
     from broker_sim.replication.broker_links import BrokerLinks
+    from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+    from protocol_specs.releases import Release
     from sim_runtime.interfaces import IReactor
 
 NO_EPOCH: Final = -1
 CAUGHT_UP_CHECK_MS: Final = 10
 SHUTDOWN_CHECK_MS: Final = 50
+FIRST_WITH_CORDONED_DIRECTORIES: Final = 2
+"""The version of BrokerHeartbeat that names them."""
 CONTROLLED_SHUTDOWN_TIMEOUT_MS: Final = 300_000
 """As in Kafka: after five minutes without the controller's consent the broker goes all the same."""
 
@@ -57,6 +59,8 @@ class LifecycleHost(Protocol):
 
     id: int
     rack: str | None
+    cluster_id: str
+    release: Release
     config: BrokerConfig
     links: BrokerLinks
     reactor: IReactor
@@ -89,6 +93,14 @@ class LifecycleHost(Protocol):
 
     def unfenced(self) -> None:
         """The controller lets the broker serve, for the first time in this run."""
+
+    @property
+    def cordoned_log_dirs(self) -> tuple[bytes, ...]:
+        """The ids of the log directories that take no new replicas."""
+
+    @property
+    def features(self) -> tuple[FeatureRange, ...]:
+        """The features that it supports."""
 
     def kill(self) -> None:
         """The process ends at once."""
@@ -176,35 +188,35 @@ class BrokerLifecycle:
         host = self._host
         self._in_flight = True
         if self.epoch == NO_EPOCH:
-            registration = BrokerRegistrationRequest(
-                broker_id=host.id,
-                incarnation=self.incarnation,
-                host=host.host,
-                port=host.port,
-                listeners=host.registered_listeners,
-                rack=host.rack,
-                previous_broker_epoch=self._previous_epoch,
-                log_dirs=host.online_log_dirs,
+            registration = registration_request(
+                host, incarnation_id=self.incarnation, previous_broker_epoch=self._previous_epoch
             )
-            registered: Deferred[BrokerRegistrationResponse] = self._send(registration)
+            registered: Deferred[BrokerRegistrationResponse] = self._send(registration, BROKER_REGISTRATION)
             registered.addCallbacks(self._registered, self._failed)
             return
         heartbeat = BrokerHeartbeatRequest(
             broker_id=host.id,
             broker_epoch=self.epoch,
-            current_metadata_version=host.metadata_version,
+            current_metadata_offset=host.metadata_version,
             want_fence=self.state is BrokerState.STARTING,
             want_shut_down=self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN,
-            offline_log_dirs=self._offline_log_dirs,
+            offline_log_dirs=list(self._offline_log_dirs),
+            cordoned_log_dirs=self._cordoned_log_dirs(),
         )
-        answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat)
+        answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, BROKER_HEARTBEAT)
         answered.addCallbacks(self._heartbeat_answered, self._failed, callbackArgs=(self._offline_log_dirs,))
 
-    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest) -> Deferred[Any]:
+    def _cordoned_log_dirs(self) -> list[bytes] | None:
+        """What a broker says in every heartbeat since there are cordoned directories (KIP-1066)."""
+        knows = controller_version(self._host.release, BROKER_HEARTBEAT) >= FIRST_WITH_CORDONED_DIRECTORIES
+        return list(self._host.cordoned_log_dirs) if knows else None
+
+    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, api_key: int) -> Deferred[Any]:
         host = self._host
+        version = controller_version(host.release, api_key)
         # A heartbeat that takes longer than a session is worth nothing.
         timeout_ms = host.config.broker_session_timeout_ms
-        return host.links.send(host.id, CONTROLLER_ID, request, timeout_ms=timeout_ms)
+        return host.links.send(host.id, CONTROLLER_ID, request, version=version, timeout_ms=timeout_ms)
 
     def _failed(self, failure: Failure) -> None:
         failure.trap(LinkFailure)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.controller.controller_messages import BrokerHeartbeatRequest
     from broker_sim.controller.metadata_image import BrokerRegistration
+    from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
     from sim_runtime.interfaces import IReactor
 
 
@@ -89,7 +89,7 @@ class BrokerSessions:
             if request.want_shut_down:
                 return BrokerControlState.SHUTDOWN_NOW
             # A broker's epoch is the version of its registration: it is caught up when it has seen itself.
-            caught_up = request.current_metadata_version >= broker.epoch
+            caught_up = request.current_metadata_offset >= broker.epoch
             return BrokerControlState.FENCED if request.want_fence or not caught_up else BrokerControlState.UNFENCED
         if broker.in_controlled_shutdown:
             waits = has_leaderships() or self._lowest_version(active) < self._shutdown_version(broker.id)

@@ -17,30 +17,25 @@ from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
 from broker_sim.controller.alter_partition import answer_alter_partition
 from broker_sim.controller.bootstrap_metadata import bootstrap_records, metadata_log_limits
+from broker_sim.controller.broker_registration import refuse_registration, registration_of
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
-from broker_sim.controller.controller_messages import (
-    AllocateProducerIdsRequest,
-    AllocateProducerIdsResponse,
-    AlterPartitionRequest,
-    AlterPartitionResponse,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-    MetadataLogRequest,
-    MetadataLogResponse,
-)
+from broker_sim.controller.controller_messages import MetadataLogRequest, MetadataLogResponse
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
 from broker_sim.controller.image_events import note_batch, note_changes
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
 from broker_sim.controller.metadata_log import MetadataLog
-from broker_sim.controller.metadata_records import records_of_change
+from broker_sim.controller.metadata_record_versions import record_versions
+from broker_sim.controller.metadata_records import METADATA_VERSION, records_of_change
 from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas, ForwardedRequest
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from protocol_specs.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
 from sim_runtime.repeating_call import RepeatingCall
 
@@ -53,6 +48,7 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.controller.metadata_image import PartitionRegistration
     from broker_sim.controller.metadata_log import MetadataBatch
+    from broker_sim.controller.metadata_record_versions import RecordVersions
     from broker_sim.controller.producer_ids import ProducerIdsBlock
     from sim_runtime.interfaces import IReactor
 
@@ -200,8 +196,9 @@ class Controller:
             self._commit(self.image.with_broker(replace(broker, epoch=epoch, fenced=True)))
             self._sessions.register(broker.id, epoch)
         unfenced = self.image
+        cordoned = () if self._record_versions.has_cordoned_directories else None
         for broker in unfenced.brokers.values():
-            unfenced = unfenced.with_broker(replace(broker, fenced=False))
+            unfenced = unfenced.with_broker(replace(broker, fenced=False, cordoned_log_dirs=cordoned))
         self._commit(unfenced)
         if topics:
             self._commit(self.image.with_topics(topics))
@@ -275,7 +272,8 @@ class Controller:
     def _alter_partition(
         self, request: AlterPartitionRequest
     ) -> AlterPartitionResponse | Deferred[AlterPartitionResponse]:
-        if not any(self._is_reassigning(proposal.topic_partition) for proposal in request.proposals):
+        asked = [(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions]
+        if not any(self._is_reassigning(topic_id, index) for topic_id, index in asked):
             return self._answer_alter_partition(request)
         # Kafka's controller gathers what it writes for a while. Here it does so alone for what ends a reassignment:
         # who asks right after having begun one finds it going on.
@@ -291,9 +289,9 @@ class Controller:
         self._lingering[call] = None
         return answer
 
-    def _is_reassigning(self, topic_partition: TopicPartition) -> bool:
-        partition = self.image.partition(*topic_partition)
-        return partition is not None and partition.is_reassigning
+    def _is_reassigning(self, topic_id: bytes, index: int) -> bool:
+        topic = self.image.topics_by_id.get(topic_id)
+        return topic is not None and 0 <= index < len(topic.partitions) and topic.partitions[index].is_reassigning
 
     def _answer_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         if self._is_stale(request.broker_id, request.broker_epoch):
@@ -315,33 +313,25 @@ class Controller:
         return broker is None or broker.epoch != broker_epoch
 
     def _register(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
-        known = self.image.brokers.get(request.broker_id)
-        if known is not None and known.incarnation_id != request.incarnation and self._sessions.is_valid(known.id):
-            return BrokerRegistrationResponse(error_code=ErrorCode.DUPLICATE_BROKER_REGISTRATION)
+        broker_id = request.broker_id
+        refused = refuse_registration(self.image, request, has_valid_session=self._sessions.is_valid(broker_id))
+        if refused:
+            return BrokerRegistrationResponse(error_code=refused)
+        known = self.image.brokers.get(broker_id)
         self.log.write_no_ops()
-        epoch = self.log.end_offset
+        registration = registration_of(self.image, request, epoch=self.log.end_offset)
         image = self.image
         unclean: list[TopicPartition] = []
-        if self._elr_enabled and known is not None and request.previous_broker_epoch != known.epoch:
+        restarted = known is not None and registration.epoch != known.epoch
+        if self._elr_enabled and known is not None and restarted and request.previous_broker_epoch != known.epoch:
             # It cannot say that it went in order: what it had not flushed may be lost (KIP-966).
-            image, unclean = self._without(image, known.id, unclean_shutdown=True)
-        image = image.with_broker(
-            BrokerRegistration(
-                id=request.broker_id,
-                host=request.host,
-                port=request.port,
-                rack=request.rack,
-                listeners=request.listeners,
-                fenced=True,
-                epoch=epoch,
-                incarnation_id=request.incarnation,
-            )
-        )
-        self._sessions.register(request.broker_id, epoch)
-        self._commit(self.directories.found_again(image, request.broker_id, request.log_dirs), unclean)
-        time_us = self._journal.now_us()
-        self._journal.append(BrokerRegistered(time_us=time_us, broker_id=request.broker_id, broker_epoch=epoch))
-        return BrokerRegistrationResponse(broker_epoch=epoch)
+            image, unclean = self._without(image, broker_id, unclean_shutdown=True)
+        image = image.with_broker(registration)
+        self._sessions.register(broker_id, registration.epoch)
+        self._commit(self.directories.found_again(image, broker_id, registration.log_dirs), unclean)
+        epoch, time_us = registration.epoch, self._journal.now_us()
+        self._journal.append(BrokerRegistered(time_us=time_us, broker_id=broker_id, broker_epoch=epoch))
+        return BrokerRegistrationResponse(error_code=ErrorCode.NONE, broker_epoch=epoch)
 
     def _heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         broker_id = request.broker_id
@@ -349,7 +339,7 @@ class Controller:
             return BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
         broker = self.image.brokers[broker_id]
         if request.offline_log_dirs:
-            self.directories.went_offline(broker_id, request.offline_log_dirs)
+            self.directories.went_offline(broker_id, tuple(request.offline_log_dirs))
             broker = self.image.brokers[broker_id]
         state = self._sessions.next_state(
             broker,
@@ -363,15 +353,30 @@ class Controller:
             self._begin_controlled_shutdown(broker)
         elif state in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW) and not broker.fenced:
             self._fence(broker)
+        self._take_cordoned(broker_id, request.cordoned_log_dirs)
         if state is BrokerControlState.SHUTDOWN_NOW:
             self._sessions.end(broker_id)
         else:
-            self._sessions.touch(broker_id, request.current_metadata_version)
+            self._sessions.touch(broker_id, request.current_metadata_offset)
         return BrokerHeartbeatResponse(
-            is_caught_up=request.current_metadata_version >= broker.epoch,
+            error_code=ErrorCode.NONE,
+            is_caught_up=request.current_metadata_offset >= broker.epoch,
             is_fenced=state in (BrokerControlState.FENCED, BrokerControlState.SHUTDOWN_NOW),
             should_shut_down=state is BrokerControlState.SHUTDOWN_NOW,
         )
+
+    def _take_cordoned(self, broker_id: int, directories: Sequence[bytes] | None) -> None:
+        """A heartbeat of a release that knows them says which directories are cordoned (KIP-1066)."""
+        broker = self.image.brokers[broker_id]
+        if directories is None or not self._record_versions.has_cordoned_directories:
+            return
+        cordoned = tuple(map(bytes, directories))
+        if cordoned != broker.cordoned_log_dirs:
+            self._commit(self.image.with_broker(replace(broker, cordoned_log_dirs=cordoned)))
+
+    @property
+    def _record_versions(self) -> RecordVersions:
+        return record_versions(self.image.finalized_features.get(METADATA_VERSION, 0))
 
     def _session_expired(self, broker_id: int) -> None:
         broker = self.image.brokers.get(broker_id)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.metadata_image import MetadataImage
     from protocol_specs.message import Message
 
-__all__ = ["replay"]
+__all__ = ["listeners_of", "replay"]
 
 NO_LEADER_CHANGE: Final = -2
 NO_RECOVERY_STATE_CHANGE: Final = -1
@@ -92,9 +92,7 @@ class _Delta:
         endpoints = tuple(
             Endpoint(each.name, each.host, each.port, each.security_protocol) for each in record.end_points
         )
-        first, host, port, _ = endpoints[0]
-        alone = len(endpoints) == 1 and first == DEFAULT_LISTENER
-        listeners = {} if alone else {each.name: (each.host, each.port) for each in endpoints}
+        host, port, listeners = listeners_of(endpoints)
         cordoned = record.cordoned_log_dirs
         self._put(
             BrokerRegistration(
@@ -281,6 +279,13 @@ class _TopicDelta:
 
     def image(self) -> TopicImage:
         return replace(self._base, partitions=tuple(self.partitions))
+
+
+def listeners_of(endpoints: Sequence[Endpoint]) -> tuple[str, int, dict[str, tuple[str, int]]]:
+    """Host and port of the first endpoint, and all of them by listener; none when PLAINTEXT is alone."""
+    first = endpoints[0]
+    alone = len(endpoints) == 1 and first.name == DEFAULT_LISTENER
+    return first.host, first.port, {} if alone else {each.name: (each.host, each.port) for each in endpoints}
 
 
 def _lost(replicas: Sequence[int], directories: Sequence[bytes]) -> tuple[int, ...]:

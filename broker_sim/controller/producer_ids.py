@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from broker_sim.controller.controller_messages import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from broker_sim.controller.metadata_image import ProducerIds
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.controller.controller_messages import AlterPartitionRequest, AlterPartitionResponse
+from broker_sim.controller.controller_messages import AlteredPartition
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.alter_partition import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,9 +21,12 @@ if TYPE_CHECKING:
     from broker_sim.replication.isr import IsrState
     from broker_sim.replication.partition import Partition
     from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.messages.alter_partition import AlterPartitionResponse, ResponsePartitionData
     from sim_runtime.interfaces import IReactor
 
 RETRY_BACKOFF_MS: Final = 50
+FIRST_WITH_BROKER_EPOCHS: Final = 3
+"""The version of AlterPartition that names the broker epoch of each member of an ISR (KIP-903)."""
 
 
 class AlterPartitionManager:
@@ -35,7 +39,9 @@ class AlterPartitionManager:
         links: BrokerLinks,
         broker_id: int,
         broker_epoch: Callable[[], int],
+        version: int = FIRST_WITH_BROKER_EPOCHS,
     ) -> None:
+        self._version = version
         self._reactor = reactor
         self._links = links
         self._broker_id = broker_id
@@ -71,23 +77,53 @@ class AlterPartitionManager:
         request = AlterPartitionRequest(
             broker_id=self._broker_id,
             broker_epoch=self._broker_epoch(),
-            proposals=[partition.proposal(state) for partition, state in sent],
+            topics=self._proposals(sent),
         )
-        answer = self._links.send(self._broker_id, CONTROLLER_ID, request)
+        answer = self._links.send(self._broker_id, CONTROLLER_ID, request, version=self._version)
         answer.addCallbacks(self._answered, self._failed, callbackArgs=(sent,), errbackArgs=(sent,))
+
+    def _proposals(self, sent: list[tuple[Partition, IsrState]]) -> list[TopicData]:
+        topics: dict[bytes, TopicData] = {}
+        for partition, state in sent:
+            proposal = partition.proposal(state)
+            topic = topics.get(proposal.topic_id)
+            if topic is None:
+                name = proposal.topic_partition.topic
+                topic = topics[proposal.topic_id] = TopicData(
+                    topic_id=proposal.topic_id, topic_name=name, partitions=[]
+                )
+            with_epochs = self._version >= FIRST_WITH_BROKER_EPOCHS
+            members = proposal.new_isr
+            topic.partitions.append(
+                PartitionData(
+                    partition_index=proposal.topic_partition.partition,
+                    leader_epoch=proposal.leader_epoch,
+                    partition_epoch=proposal.partition_epoch,
+                    new_isr=[] if with_epochs else [replica for replica, _ in members],
+                    new_isr_with_epochs=[
+                        BrokerState(broker_id=replica, broker_epoch=epoch) for replica, epoch in members
+                    ]
+                    if with_epochs
+                    else [],
+                )
+            )
+        return list(topics.values())
 
     def _answered(self, response: AlterPartitionResponse, sent: list[tuple[Partition, IsrState]]) -> None:
         self._in_flight = False
         if self._stopped:
             return
-        if response.error_code is not ErrorCode.NONE:
+        if response.error_code:
             self._retry(sent)
             return
-        again = [
-            (partition, state)
-            for (partition, state), answer in zip(sent, response.partitions, strict=True)
-            if partition.proposal_answered(state, answer)
-        ]
+        answers = {
+            (topic.topic_id, answer.partition_index): answer for topic in response.topics for answer in topic.partitions
+        }
+        again = []
+        for partition, state in sent:
+            answer = answers.get((partition.topic_id, partition.topic_partition.partition))
+            if answer is not None and partition.proposal_answered(state, _altered(partition, answer)):
+                again.append((partition, state))
         if self._unsent:
             self._schedule(0)
         if again:
@@ -103,3 +139,14 @@ class AlterPartitionManager:
         for partition, state in sent:
             self._unsent.setdefault(partition.topic_partition, (partition, state))
         self._schedule(RETRY_BACKOFF_MS)
+
+
+def _altered(partition: Partition, answer: ResponsePartitionData) -> AlteredPartition:
+    return AlteredPartition(
+        topic_partition=partition.topic_partition,
+        error_code=ErrorCode(answer.error_code),
+        leader=answer.leader_id,
+        leader_epoch=answer.leader_epoch,
+        isr=tuple(answer.isr),
+        partition_epoch=answer.partition_epoch,
+    )

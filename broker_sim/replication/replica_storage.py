@@ -30,8 +30,9 @@ UUID_BYTES: Final = 16
 class ReplicaStorage:
     """Logs by partition, each with its topic's id: a log of a topic that was deleted and made anew is another log."""
 
-    def __init__(self, config: BrokerConfig, *, random: Random | None = None) -> None:
-        """Be an empty disk; `random` draws the jitter of segment rolls."""
+    def __init__(self, config: BrokerConfig, *, random: Random | None = None, broker_id: int = 0) -> None:
+        """Be an empty disk of broker `broker_id`; `random` draws the jitter of segment rolls."""
+        self._broker_id = broker_id
         self._broker_config = config
         self._random = random
         self.directories = LogDirectories(config)
@@ -69,8 +70,8 @@ class ReplicaStorage:
             self.directory_failed(name)
 
     def directory_id(self, name: str) -> bytes:
-        """The id of a directory (KIP-858); in memory it comes from the name."""
-        return hashlib.blake2b(name.encode(), digest_size=UUID_BYTES).digest()
+        """The id of a directory (KIP-858), which no other broker has; in memory it comes from broker and name."""
+        return hashlib.blake2b(f"{self._broker_id} {name}".encode(), digest_size=UUID_BYTES).digest()
 
     def space(self, name: str, used_bytes: int) -> DiskSpace:  # noqa: ARG002 - disks differ, memory does not
         """The room in a directory; in memory every one seems to have a disk of its own."""
@@ -82,6 +83,10 @@ class ReplicaStorage:
         found = self._logs.get(topic_partition)
         if found is not None:
             self._tell_where(topic_partition, found[0])
+
+    def futures_in(self, directory: str) -> list[tuple[TopicPartition, int, int]]:  # noqa: ARG002 - a move takes no time
+        """The future replicas in a directory, each with its size and how many offsets it lacks."""
+        return []
 
     def fill_directory(self, name: str, left_bytes: int) -> None:  # noqa: ARG002 - only a virtual disk can be filled
         """The directory has room for so many more bytes."""

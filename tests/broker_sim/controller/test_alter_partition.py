@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from broker_sim.controller.alter_partition import answer_alter_partition
-from broker_sim.controller.controller_messages import AlterPartitionRequest, IsrProposal
 from broker_sim.controller.election import Election, ElectionRules
 from broker_sim.controller.metadata_image import (
+    RECOVERED,
+    RECOVERING,
     BrokerRegistration,
     MetadataImage,
     PartitionRegistration,
@@ -15,6 +17,7 @@ from broker_sim.controller.metadata_image import (
 )
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.alter_partition import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 
 TOPIC_ID = bytes([7] * 16)
 NAME = TopicPartition("t", 0)
@@ -45,46 +48,53 @@ def rules_of(metadata: MetadataImage, _: TopicPartition) -> ElectionRules:
 
 
 def ask(metadata: MetadataImage, **changes: Any) -> tuple[Any, Any]:
+    """Ask as v3 does; `isr` is (broker, epoch) each."""
+    topic_id, name = changes.pop("topic_id", TOPIC_ID), changes.pop("name", "")
+    broker_id = changes.pop("broker_id", 1)
+    members = changes.pop("isr", ((1, 10), (2, 10), (3, 10)))
+    isr = [BrokerState(broker_id=replica, broker_epoch=epoch) for replica, epoch in members]
     fields: dict[str, Any] = {
-        "topic_partition": NAME,
-        "topic_id": TOPIC_ID,
+        "partition_index": 0,
         "leader_epoch": 4,
         "partition_epoch": 6,
-        "new_isr": ((1, 10), (2, 10), (3, 10)),
+        "new_isr_with_epochs": isr,
     }
-    broker_id = changes.pop("broker_id", 1)
-    proposal = IsrProposal(**{**fields, **changes})
-    request = AlterPartitionRequest(broker_id=broker_id, broker_epoch=10, proposals=[proposal])
+    proposal = PartitionData(**{**fields, **changes})
+    topic = TopicData(topic_id=topic_id, topic_name=name, partitions=[proposal])
+    request = AlterPartitionRequest(broker_id=broker_id, broker_epoch=10, topics=[topic])
     committed, response = answer_alter_partition(metadata, request, rules_of)
-    return committed, response.partitions[0]
+    return committed, response.topics[0].partitions[0]
 
 
 def test_a_good_proposal_is_committed_with_the_next_partition_epoch() -> None:
     committed, answer = ask(image())
     assert committed[NAME].isr == (1, 2, 3)
-    assert (answer.error_code, answer.isr, answer.leader_epoch, answer.partition_epoch) == (0, (1, 2, 3), 4, 7)
+    assert (answer.error_code, answer.isr, answer.leader_epoch, answer.partition_epoch) == (0, [1, 2, 3], 4, 7)
 
 
 def test_what_is_committed_already_is_answered_as_it_stands() -> None:
-    committed, answer = ask(image(), new_isr=((1, 10), (2, 10)))
+    committed, answer = ask(image(), isr=((1, 10), (2, 10)))
     assert committed == {}
-    assert (answer.error_code, answer.isr, answer.partition_epoch) == (0, (1, 2), 6)
+    assert (answer.error_code, answer.isr, answer.partition_epoch) == (0, [1, 2], 6)
 
 
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
         ({"topic_id": bytes(16)}, ErrorCode.UNKNOWN_TOPIC_ID),
-        ({"topic_partition": TopicPartition("t", 1)}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ({"partition_index": 1}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ({"leader_epoch": 5}, ErrorCode.NOT_CONTROLLER),
         ({"partition_epoch": 7}, ErrorCode.NOT_CONTROLLER),
         ({"leader_epoch": 3}, ErrorCode.FENCED_LEADER_EPOCH),
         ({"broker_id": 2}, ErrorCode.INVALID_REQUEST),
         ({"partition_epoch": 5}, ErrorCode.INVALID_UPDATE_VERSION),
-        ({"new_isr": ((2, 10),)}, ErrorCode.INVALID_REQUEST),
-        ({"new_isr": ((1, 10), (1, 10))}, ErrorCode.INVALID_REQUEST),
-        ({"new_isr": ((1, 10), (9, 10))}, ErrorCode.INVALID_REQUEST),
-        ({"new_isr": ((1, 10), (3, 9))}, ErrorCode.INELIGIBLE_REPLICA),
+        ({"isr": ((2, 10),)}, ErrorCode.INVALID_REQUEST),
+        ({"isr": ((1, 10), (1, 10))}, ErrorCode.INVALID_REQUEST),
+        ({"isr": ((1, 10), (9, 10))}, ErrorCode.INVALID_REQUEST),
+        ({"isr": ((1, 10), (3, 9))}, ErrorCode.INELIGIBLE_REPLICA),
+        ({"leader_recovery_state": 1}, ErrorCode.INVALID_REQUEST),
+        ({"leader_recovery_state": 1, "isr": ((1, 10),)}, ErrorCode.INVALID_REQUEST),
+        ({"topic_id": bytes(16), "name": "u"}, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
 def test_a_proposal_is_refused_for_its_first_fault(changes: dict[str, Any], error: ErrorCode) -> None:
@@ -94,7 +104,23 @@ def test_a_proposal_is_refused_for_its_first_fault(changes: dict[str, Any], erro
 
 def test_a_fenced_broker_is_not_eligible_whatever_epoch_is_claimed() -> None:
     for epoch in (10, -1):
-        _, answer = ask(image(b3=True), new_isr=((1, 10), (3, epoch)))
+        _, answer = ask(image(b3=True), isr=((1, 10), (3, epoch)))
         assert answer.error_code is ErrorCode.INELIGIBLE_REPLICA
-    _, answer = ask(image(), new_isr=((1, 10), (3, -1)))
+    _, answer = ask(image(), isr=((1, 10), (3, -1)))
     assert answer.error_code is ErrorCode.NONE
+
+
+def test_a_topic_may_be_named_as_before_v2_and_the_isr_be_without_epochs() -> None:
+    committed, answer = ask(image(), topic_id=bytes(16), name="t", isr=(), new_isr=[1, 2, 3])
+    assert committed[NAME].isr == (1, 2, 3)
+    assert answer.error_code is ErrorCode.NONE
+
+
+def test_a_leader_that_was_elected_uncleanly_has_recovered_when_it_asks_for_another_isr() -> None:
+    metadata = image()
+    recovering = replace(metadata.topics["t"].partitions[0], isr=(1,), leader_recovery_state=RECOVERING)
+    metadata = metadata.with_partitions({NAME: recovering})
+    committed, answer = ask(metadata, isr=((1, 10),), leader_recovery_state=RECOVERING)
+    assert (committed, answer.leader_recovery_state) == ({}, RECOVERING)
+    committed, answer = ask(metadata, isr=((1, 10), (2, 10)))
+    assert committed[NAME].leader_recovery_state == answer.leader_recovery_state == RECOVERED

@@ -6,17 +6,14 @@ from typing import Any
 
 import pytest
 
-from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced, TopicCreated
-from broker_sim.controller.controller_messages import (
-    AllocateProducerIdsRequest,
-    AlterPartitionRequest,
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-    BrokerRegistrationRequest,
-)
+from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced, RequestReceived, TopicCreated
 from broker_sim.errors import BrokerSimError
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from protocol_specs.messages.alter_partition import AlterPartitionRequest
+from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 
 Make = Any
 
@@ -26,7 +23,7 @@ def heartbeat(cluster: Any, broker_id: int, **changes: Any) -> BrokerHeartbeatRe
     fields = {
         "broker_id": broker_id,
         "broker_epoch": controller.image.brokers[broker_id].epoch,
-        "current_metadata_version": controller.image.version,
+        "current_metadata_offset": controller.image.version,
         "want_fence": False,
         "want_shut_down": False,
     }
@@ -36,16 +33,21 @@ def heartbeat(cluster: Any, broker_id: int, **changes: Any) -> BrokerHeartbeatRe
     return answer
 
 
-def register(cluster: Any, broker_id: int, incarnation: bytes, previous_epoch: int = -1) -> Any:
-    request = BrokerRegistrationRequest(
-        broker_id=broker_id,
-        incarnation=incarnation,
-        host="h",
-        port=1,
-        rack=None,
-        previous_broker_epoch=previous_epoch,
-    )
-    return cluster.cluster.controller.handle_link_request(request, broker_id)
+def register(cluster: Any, broker_id: int, incarnation: bytes, previous_epoch: int = -1, **changes: Any) -> Any:
+    features = cluster.cluster.broker(broker_id).features
+    fields = {
+        "broker_id": broker_id,
+        "cluster_id": cluster.cluster.cluster_id,
+        "incarnation_id": incarnation,
+        "listeners": [Listener(name="PLAINTEXT", host="h", port=1, security_protocol=0)],
+        "features": [
+            Feature(name=name, min_supported_version=lowest, max_supported_version=highest)
+            for name, lowest, highest in features
+        ],
+        "log_dirs": [bytes([broker_id]) * 16],
+        "previous_broker_epoch": previous_epoch,
+    }
+    return cluster.cluster.controller.handle_link_request(BrokerRegistrationRequest(**{**fields, **changes}), broker_id)
 
 
 def test_a_silent_broker_is_fenced_when_its_session_ends_to_the_microsecond(replicas: Make) -> None:
@@ -96,11 +98,11 @@ def test_a_broker_is_fenced_until_it_has_seen_its_own_registration(replicas: Mak
     cluster.cluster.kill(2)
     cluster.run(ms=9_000)
     epoch = register(cluster, 2, incarnation=bytes([5]) * 16).broker_epoch
-    behind = heartbeat(cluster, 2, current_metadata_version=epoch - 1)
+    behind = heartbeat(cluster, 2, current_metadata_offset=epoch - 1)
     assert (behind.is_caught_up, behind.is_fenced) == (False, True)
-    wants_to_wait = heartbeat(cluster, 2, current_metadata_version=epoch, want_fence=True)
+    wants_to_wait = heartbeat(cluster, 2, current_metadata_offset=epoch, want_fence=True)
     assert (wants_to_wait.is_caught_up, wants_to_wait.is_fenced) == (True, True)
-    assert not heartbeat(cluster, 2, current_metadata_version=epoch).is_fenced
+    assert not heartbeat(cluster, 2, current_metadata_offset=epoch).is_fenced
 
 
 def test_requests_of_an_earlier_broker_epoch_are_stale(replicas: Make) -> None:
@@ -108,7 +110,7 @@ def test_requests_of_an_earlier_broker_epoch_are_stale(replicas: Make) -> None:
     controller = cluster.cluster.controller
     assert heartbeat(cluster, 2, broker_epoch=0).error_code is ErrorCode.STALE_BROKER_EPOCH
     for request in (
-        AlterPartitionRequest(broker_id=2, broker_epoch=0, proposals=[]),
+        AlterPartitionRequest(broker_id=2, broker_epoch=0, topics=[]),
         AllocateProducerIdsRequest(broker_id=2, broker_epoch=0),
     ):
         assert controller.handle_link_request(request, 2).error_code is ErrorCode.STALE_BROKER_EPOCH
@@ -129,7 +131,7 @@ def test_a_shutdown_waits_for_leaderships_and_for_the_others_to_know(replicas: M
     assert cluster.isr() == (2, 3)
     assert not heartbeat(cluster, 1, want_shut_down=True).should_shut_down
     for other in (2, 3):
-        heartbeat(cluster, other, current_metadata_version=version)
+        heartbeat(cluster, other, current_metadata_offset=version)
     assert heartbeat(cluster, 1, want_shut_down=True).should_shut_down
     assert cluster.cluster.controller.image.brokers[1].fenced
 
@@ -183,3 +185,89 @@ def test_a_message_nobody_answers_is_named(replicas: Make) -> None:
 def test_the_journal_tells_of_topics(replicas: Make) -> None:
     (created,) = replicas().journal.events_of(TopicCreated)
     assert (created.topic, created.partitions) == ("t", 1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"cluster_id": "another"}, ErrorCode.INCONSISTENT_CLUSTER_ID),
+        ({"is_migrating_zk_broker": True}, ErrorCode.BROKER_ID_NOT_REGISTERED),
+        ({"log_dirs": []}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [bytes(15) + b"\x02"]}, ErrorCode.INVALID_REGISTRATION),
+        ({"log_dirs": [bytes([9]) * 16] * 2}, ErrorCode.INVALID_REGISTRATION),
+        ({"features": []}, ErrorCode.UNSUPPORTED_VERSION),
+        (
+            {"features": [Feature(name="metadata.version", min_supported_version=7, max_supported_version=20)]},
+            ErrorCode.UNSUPPORTED_VERSION,
+        ),
+    ],
+)
+def test_a_registration_is_refused_for_what_it_says(replicas: Make, changes: dict[str, Any], error: ErrorCode) -> None:
+    cluster = replicas()
+    cluster.cluster.kill(2)
+    cluster.run(ms=9_000)
+    version = cluster.cluster.controller.image.version
+    assert register(cluster, 2, bytes([5]) * 16, **changes).error_code is error
+    assert cluster.cluster.controller.image.version == version
+
+
+def test_a_directory_of_another_broker_is_refused(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.kill(2)
+    cluster.run(ms=9_000)
+    taken = cluster.cluster.controller.image.brokers[1].log_dirs
+    assert register(cluster, 2, bytes([5]) * 16, log_dirs=list(taken)).error_code is ErrorCode.INVALID_REGISTRATION
+
+
+def test_the_same_process_that_registers_again_keeps_its_epoch(replicas: Make) -> None:
+    cluster = replicas()
+    before = cluster.cluster.controller.image.brokers[2]
+    again = register(cluster, 2, before.incarnation_id, rack="elsewhere")
+    after = cluster.cluster.controller.image.brokers[2]
+    assert again.broker_epoch == before.epoch == after.epoch
+    assert (after.fenced, after.rack) == (False, "elsewhere")
+
+
+def test_a_brokers_epoch_is_the_offset_of_its_registration(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.kill(2)
+    cluster.run(ms=9_000)
+    epoch = register(cluster, 2, bytes([5]) * 16).broker_epoch
+    (record,) = [each for each in cluster.cluster.controller.metadata_log.records(epoch) if each.offset == epoch]
+    assert (type(record.message).__name__, record.message.broker_id, record.message.broker_epoch) == (
+        "RegisterBrokerRecord",
+        2,
+        epoch,
+    )
+
+
+@pytest.mark.parametrize(("release", "versions"), [("3.7.2", (3, 1, 3, 0)), ("4.3.1", (4, 2, 3, 0))])
+def test_brokers_speak_to_the_controller_in_the_versions_of_their_release(
+    replicas: Make, release: str, versions: tuple[int, ...]
+) -> None:
+    cluster = replicas(release=release)
+    cluster.cluster.kill(2)
+    cluster.run(ms=12_000)
+    cluster.cluster.restart(2)
+    cluster.cluster.broker(1).producer_ids.generate()
+    cluster.settle()
+    asked = {each.api: each.api_version for each in cluster.journal.events_of(RequestReceived)}
+    names = ("BrokerRegistration", "BrokerHeartbeat", "AlterPartition", "AllocateProducerIds")
+    assert tuple(asked[name] for name in names) == versions
+
+
+def test_a_cluster_begins_its_log_as_real_controllers_do(replicas: Make) -> None:
+    records = replicas().cluster.controller.metadata_log.records()
+    names = [type(each.message).__name__ for each in records]
+    assert names == [
+        "LeaderChangeMessage",
+        "BeginTransactionRecord",
+        *["FeatureLevelRecord"] * 6,
+        "ConfigRecord",
+        "EndTransactionRecord",
+        *["RegisterBrokerRecord"] * 3,
+        *["BrokerRegistrationChangeRecord"] * 6,
+        "TopicRecord",
+        "PartitionRecord",
+    ]
+    assert [each.offset for each in records] == list(range(len(records)))
