@@ -53,17 +53,11 @@ def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | N
         if wanted is not None and topic_partition not in wanted:
             continue
         hosted = topic_partition in broker.replica_manager.partitions
-        topic = topics.get(topic_partition.topic)
-        if topic is None:
-            topic = topics[topic_partition.topic] = DescribeLogDirsTopic(name=topic_partition.topic, partitions=[])
-        topic.partitions.append(
-            DescribeLogDirsPartition(
-                partition_index=topic_partition.partition,
-                partition_size=size,
-                offset_lag=max(log.high_watermark - log.log_end_offset, 0) if hosted else INVALID_OFFSET_LAG,
-                is_future_key=False,
-            )
-        )
+        lag = max(log.high_watermark - log.log_end_offset, 0) if hosted else INVALID_OFFSET_LAG
+        _add(topics, topic_partition, size=size, lag=lag, future=False)
+    for topic_partition, size, lag in broker.storage.futures_in(name):
+        if wanted is None or topic_partition in wanted:
+            _add(topics, topic_partition, size=size, lag=lag, future=True)
     space = broker.storage.space(name, used_bytes)
     return DescribeLogDirsResult(
         log_dir=name,
@@ -71,6 +65,18 @@ def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | N
         total_bytes=space.total_bytes,
         usable_bytes=space.usable_bytes,
         is_cordoned=name in directories.cordoned,
+    )
+
+
+def _add(
+    topics: dict[str, DescribeLogDirsTopic], topic_partition: TopicPartition, *, size: int, lag: int, future: bool
+) -> None:
+    name, index = topic_partition
+    topic = topics.get(name)
+    if topic is None:
+        topic = topics[name] = DescribeLogDirsTopic(name=name, partitions=[])
+    topic.partitions.append(
+        DescribeLogDirsPartition(partition_index=index, partition_size=size, offset_lag=lag, is_future_key=future)
     )
 
 

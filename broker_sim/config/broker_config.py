@@ -270,6 +270,7 @@ _ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + 
     "quota.window.size.seconds",
     "follower.replication.throttled.rate",
     "leader.replication.throttled.rate",
+    "replica.alter.log.dirs.io.max.bytes.per.second",
     "replica.selector.class",
     "replication.quota.window.num",
     "replication.quota.window.size.seconds",

@@ -374,6 +374,17 @@ class FileReplicaLog(ReplicaLog):
         for segment in self._files():
             segment.release()
 
+    def take_over(self, future: FileReplicaLog) -> None:
+        """Go on with the files of a future replica, which holds the same records and has this log's name by now."""
+        self.release()
+        future.log_start_offset = self.log_start_offset
+        self.directory = future.directory
+        self.path = future.path
+        self._segments = future._segments
+        self.recovery_point = future.recovery_point
+        self.epochs = CheckpointedEpochs(self.directory, self.path, self.epochs.entries)
+        self.epochs.write()
+
     def rename(self, path: str) -> None:
         """Give the log's directory another name. Raises OSError."""
         self.release()

@@ -19,6 +19,7 @@ from broker_sim.log.files.checkpoint_files import (
 )
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
 from broker_sim.log.files.file_log import FileReplicaLog
+from broker_sim.log.files.future_replica import FutureReplica
 from broker_sim.log.files.log_directory import LogDirectory
 from broker_sim.log.files.log_loader import LogToLoad, load_log
 from broker_sim.log.files.property_files import PARTITION_METADATA_FILE, read_partition_metadata
@@ -46,6 +47,7 @@ METADATA_LOG: Final = TopicPartition("__cluster_metadata", 0)
 DELETE_SUFFIX: Final = "-delete"
 FUTURE_SUFFIX: Final = "-future"
 FOREVER_MS: Final = 2**63 - 1
+MOVE_LIMIT: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
 UUID_BYTES: Final = 16
 
 
@@ -75,6 +77,8 @@ class FileStorage(ReplicaStorage):
         self._removals: dict[IDelayedCall, str] = {}
         self._tasks: list[RepeatingCall] = []
         self._failures: list[IDelayedCall] = []
+        self._moves: dict[TopicPartition, FutureReplica] = {}
+        self._move_bytes_per_second: int | None = None
 
     def directory_id(self, name: str) -> bytes:
         """The id of a directory, as its `meta.properties` has it."""
@@ -183,6 +187,10 @@ class FileStorage(ReplicaStorage):
             if call.active():
                 call.cancel()
         self._failures.clear()
+        for move in self._moves.values():
+            move.stop()
+            move.log.release()
+        self._moves.clear()
         if clean_epoch is not None:
             for log in self._file_logs():
                 if not log.directory.offline:
@@ -338,15 +346,16 @@ class FileStorage(ReplicaStorage):
     def delete(self, topic_partition: TopicPartition) -> None:
         """Rename the log's directory, and remove it a while later. Mirrors LogManager.asyncDelete."""
         found = self._logs.get(topic_partition)
+        self._abandon_move(topic_partition)
         super().delete(topic_partition)
         if found is not None:
-            self.discard(cast("FileReplicaLog", found[1]))
+            self._discard(cast("FileReplicaLog", found[1]))
 
-    def discard(self, log: FileReplicaLog) -> None:
+    def _discard(self, log: FileReplicaLog) -> None:
         """A log is of no use any more."""
         if log.directory.offline:
             return
-        path = f"{log.directory.path}/{log.topic_partition}.{self._ids.randbytes(UUID_BYTES).hex()}{DELETE_SUFFIX}"
+        path = self._unique_path(log.directory, log.topic_partition, DELETE_SUFFIX)
         try:
             log.rename(path)
             log.release()
@@ -354,6 +363,77 @@ class FileStorage(ReplicaStorage):
             log.directory.failed(error)
             return
         self._remove_later(path, log.file_delete_delay_ms)
+
+    def _unique_path(self, directory: LogDirectory, topic_partition: TopicPartition, suffix: str) -> str:
+        return f"{directory.path}/{topic_partition}.{self._ids.randbytes(UUID_BYTES).hex()}{suffix}"
+
+    # Moves -----------------------------------------------------------------------------------------------------
+
+    def move(self, topic_partition: TopicPartition, directory: str) -> None:
+        """Begin to copy a log to another directory, or note where it is to be when it comes."""
+        found = self._logs.get(topic_partition)
+        if found is None:
+            self.directories.prefer(topic_partition, directory)
+            return
+        self._abandon_move(topic_partition)
+        if self.directories.of(topic_partition) == directory:
+            return
+        topic_id, current = found[0], cast("FileReplicaLog", found[1])
+        target = self._on_disk[directory]
+        path = self._unique_path(target, topic_partition, FUTURE_SUFFIX)
+        try:
+            future = self.new_log_in(target, path, topic_partition, topic_id, current.config, self._now_ms())
+        except OSError as error:
+            target.failed(error)
+            return
+        self._moves[topic_partition] = FutureReplica(
+            current,
+            future,
+            reactor=self._reactor,
+            bytes_per_second=self._move_bytes_per_second,
+            caught_up=self._swap,
+        )
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """The broker has other configurations now; how fast logs move between directories is one of them."""
+        super().reconfigure(config)
+        limit = config.dynamic_own.get(MOVE_LIMIT, config.dynamic_defaults.get(MOVE_LIMIT))
+        self._move_bytes_per_second = None if limit is None else max(int(limit), 1)
+        for move in self._moves.values():
+            move.bytes_per_second = self._move_bytes_per_second
+
+    def _swap(self, move: FutureReplica) -> None:
+        current, future = move.current, move.log
+        topic_partition = current.topic_partition
+        future.flush(self._now_ms())
+        if future.directory.offline:
+            return
+        del self._moves[topic_partition]
+        self._discard(current)
+        try:
+            future.rename(f"{future.directory.path}/{topic_partition}")
+        except OSError as error:
+            future.directory.failed(error)
+            return
+        current.take_over(future)
+        self.directories.put(topic_partition, future.directory.path)
+        self._tell_where(topic_partition, self._logs[topic_partition][0])
+
+    def _abandon_move(self, topic_partition: TopicPartition) -> None:
+        move = self._moves.pop(topic_partition, None)
+        if move is not None:
+            move.stop()
+            self._discard(move.log)
+
+    def futures_in(self, directory: str) -> list[tuple[TopicPartition, int, int]]:
+        """The future replicas in a directory, each with its size and how many offsets it lacks."""
+        return [
+            (topic_partition, move.log.size_in_bytes, move.offset_lag)
+            for topic_partition, move in self._moves.items()
+            if move.log.directory.path == directory
+        ]
+
+    # Removals --------------------------------------------------------------------------------------------------
 
     def _remove_later(self, path: str, delay_ms: int) -> None:
         """Remove a file or a directory when its `file.delete.delay.ms` are over, or at an orderly stop."""
