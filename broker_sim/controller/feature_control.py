@@ -58,6 +58,8 @@ class FeatureControl:
         if self._all_or_nothing:
             fault = next((text for text in faults.values() if text is not None), None)
             if fault is not None:
+                if not request.validate_only:
+                    self._commit(_applied_before_the_fault(faults, wanted))
                 reason = "The update failed for all features since the following feature had an error: "
                 return UpdateFeaturesResponse(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=reason + fault)
         if not request.validate_only:
@@ -125,6 +127,13 @@ class FeatureControl:
         if kind == UNSAFE_DOWNGRADE:
             return f"{where} Unsafe metadata downgrade is not supported in this version."
         return f"{where} Refusing to perform the requested downgrade because it might delete metadata information."
+
+
+def _applied_before_the_fault(faults: Mapping[str, str | None], wanted: Mapping[str, int]) -> dict[str, int]:
+    """kraft.version is raft's own: it has changed when a feature behind it is refused."""
+    names = list(faults)
+    first = next(index for index, name in enumerate(names) if faults[name] is not None)
+    return {KRAFT_VERSION: wanted[KRAFT_VERSION]} if KRAFT_VERSION in names[:first] else {}
 
 
 def _result(name: str, fault: str | None) -> UpdatableFeatureResult:

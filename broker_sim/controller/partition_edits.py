@@ -48,6 +48,8 @@ def _merged(
         for each in fields(PartitionRegistration)
         if each.name not in _COUNTED and getattr(after, each.name) != getattr(before, each.name)
     }
+    if after.leader_epoch != before.leader_epoch:
+        changed["leader"] = after.leader  # whoever raises the epoch names the leader, also the one there was
     return replace(
         merged,
         leader_epoch=merged.leader_epoch + after.leader_epoch - before.leader_epoch,

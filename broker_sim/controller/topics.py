@@ -24,7 +24,6 @@ from protocol_specs.messages.delete_topics import DeletableTopicResult, DeleteTo
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
@@ -38,6 +37,13 @@ MAX_RECORDS_PER_OPERATION: Final = 10_000
 
 _UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."
 _UNKNOWN_TOPIC_ID: Final = "This server does not host this topic ID."
+
+
+_TOO_LARGE: Final = "Unable to perform excessively large batch operation."
+
+
+class _TooLarge(Exception):
+    """More partitions than one operation of the controller can have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +80,12 @@ def create_topics(
     ]
     if wanted and request.timeout_ms <= 0:
         return _refuse_all(request, ErrorCode.REQUEST_TIMED_OUT, None)
-    too_much = _too_much(wanted, config)
-    if too_much is not None:
-        return _refuse_all(request, ErrorCode.POLICY_VIOLATION, too_much)
+    if config.behaviour.creation_counts_partitions and _count_partitions(wanted, config) > MAX_RECORDS_PER_OPERATION:
+        message = "Excessively large number of partitions per request."
+        return _refuse_all(request, ErrorCode.POLICY_VIOLATION, message)
     results: list[CreatableTopicResult] = []
     created: list[TopicImage] = []
+    records = 0
     for topic in wanted:
         try:
             made = _create(topic, image, config, random)
@@ -86,12 +93,13 @@ def create_topics(
         except Refused as refused:
             results.append(_failed(topic.name, refused.error_code, refused.message))
             continue
+        except _TooLarge:
+            return _refuse_all(request, ErrorCode.POLICY_VIOLATION, _TOO_LARGE)
+        records += 1 + len(made.partitions) + len(made.configs)
+        if records > MAX_RECORDS_PER_OPERATION:
+            return _refuse_all(request, ErrorCode.POLICY_VIOLATION, _TOO_LARGE)
         created.append(made)
         results.append(_succeeded(made, config))
-    records = sum(1 + len(topic.partitions) + len(topic.configs) for topic in created)
-    if records > MAX_RECORDS_PER_OPERATION:
-        message = "Unable to perform excessively large batch operation."
-        return _refuse_all(request, ErrorCode.POLICY_VIOLATION, message)
     duplicates = hash_order(name for name, count in counts.items() if count > 1)
     results += [_failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in duplicates]
     if counts[CLUSTER_METADATA_TOPIC_NAME] == 1:
@@ -104,19 +112,11 @@ def _check_quota(quota: MutationQuota | None, partitions: int) -> None:
         raise Refused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
 
 
-def _too_much(topics: Sequence[CreatableTopic], config: BrokerConfig) -> str | None:
-    """Count before anything is made: a request may ask for two thousand million partitions."""
-    partitions = 0
-    for topic in topics:
-        if topic.assignments:
-            partitions += len(topic.assignments)
-        else:
-            partitions += topic.num_partitions if topic.num_partitions > 0 else config.num_partitions
-    if partitions <= MAX_RECORDS_PER_OPERATION:
-        return None
-    if config.behaviour.creation_counts_partitions:
-        return "Excessively large number of partitions per request."
-    return "Unable to perform excessively large batch operation."
+def _count_partitions(topics: list[CreatableTopic], config: BrokerConfig) -> int:
+    return sum(
+        len(topic.assignments) or (topic.num_partitions if topic.num_partitions > 0 else config.num_partitions)
+        for topic in topics
+    )
 
 
 def _create(topic: CreatableTopic, image: MetadataImage, config: BrokerConfig, random: Random) -> TopicImage:
@@ -194,7 +194,7 @@ def _placed_partitions(
     prefix = f"Unable to replicate the partition {replication_factor} time(s): "
     try:
         placed = place(
-            partitions=count,
+            partitions=count if count <= MAX_RECORDS_PER_OPERATION else 1,
             replication_factor=replication_factor,
             brokers=image.brokers.values(),
             random=random,
@@ -202,6 +202,8 @@ def _placed_partitions(
         )
     except PlacementError as error:
         raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, f"{prefix}{error}") from None
+    if count > MAX_RECORDS_PER_OPERATION:
+        raise _TooLarge
     partitions: list[PartitionRegistration] = []
     for replicas in placed:
         registration = new_partition(replicas, image)
