@@ -259,6 +259,7 @@ class Produce:
         shaped.error_message = result.error_message
         if (
             result.error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+            and self.request.transactional_id is None  # else null records fail before the log is asked
             and self.entries.get(result.topic_partition, b"") is None
         ):
             hosted = self.context.broker.replica_manager.partitions.get(result.topic_partition)
