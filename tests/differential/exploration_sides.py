@@ -26,6 +26,7 @@ from protocol_specs.messages.delete_records import (
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from protocol_specs.registry import request_type, response_type
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID, from_text
+from tests.differential.cases.cluster import placed
 from tests.differential.cases.describe_configs import OF_THE_MACHINE
 from tests.differential.cases.describe_log_dirs import named as named_log_dirs
 from tests.differential.cases.describe_quorum import steady
@@ -45,7 +46,8 @@ PATIENT_SECONDS: Final = 8.0
 """How long, when the other side has answered: a real controller is slow at times."""
 
 BROKER_LOGGER: Final = 8
-API_VERSIONS, FETCH, DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM = 18, 1, 32, 35, 55
+FETCH, METADATA, API_VERSIONS, DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM = 1, 3, 18, 32, 35, 55
+DESCRIBE_CLUSTER: Final = 60
 TELEMETRY: Final = (71, 72)
 
 SESSION_MARKER: Final = 0x5E551D01
@@ -53,6 +55,22 @@ PRODUCER_ID: Final = 4_242
 """The producer that `prepare` lets write: any id may be used without being issued."""
 
 FRESH_TOPICS: Final = 60
+TOPICS: Final = {
+    "data": ([1, 2, 3],),
+    "wide": ([2, 3], [3, 1], [1, 2]),
+    "compact": ([2, 1],),
+    "appendtime": ([1],),
+    "trimmed": ([1, 2], [2, 1]),
+    "small": ([1, 3],),
+    "gone": ([1],),
+}
+"""Ends of topics' names -> replicas of each partition, where there are three brokers; on one, all are its."""
+
+CONFIGS: Final = {
+    "compact": {"cleanup_policy": "compact"},
+    "appendtime": {"message_timestamp_type": "LogAppendTime"},
+    "small": {"max_message_bytes": "200"},
+}
 
 
 def marker(suffix: str) -> bytes:
@@ -68,6 +86,7 @@ class Shot:
     version: int
     data: bytes
     note: str
+    broker: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,17 +108,13 @@ class Side:
     def prepare(self) -> None:
         """Make the topics that the shots speak of."""
         probe = self.probe
-        for suffix, partitions, configs in (
-            ("data", 1, {}),
-            ("wide", 3, {}),
-            ("compact", 1, {"cleanup_policy": "compact"}),
-            ("appendtime", 1, {"message_timestamp_type": "LogAppendTime"}),
-            ("trimmed", 2, {}),
-            ("small", 1, {"max_message_bytes": "200"}),
-            ("gone", 1, {}),
-        ):
-            name = probe.topic(suffix, partitions=partitions, retention_ms="-1", **configs)
-            self._ids[marker(suffix)] = self._made(name, partitions)
+        for suffix, replicas in TOPICS.items():
+            configs = CONFIGS.get(suffix, {}) | {"retention_ms": "-1"}
+            if len(probe.addresses) > 1:
+                self._ids[marker(suffix)] = placed(probe, suffix, *replicas, **configs)[1]
+            else:
+                name = probe.topic(suffix, partitions=len(replicas), **configs)
+                self._ids[marker(suffix)] = self._made(name, len(replicas))
         for suffix in ("data", "trimmed", "appendtime"):
             name = f"{probe.name}-{suffix}"
             fill(probe, name, batch(b"a"), batch(b"b", b"c"), timed(1, 2, 3), idempotent(PRODUCER_ID, 0, 0))
@@ -109,7 +124,10 @@ class Side:
         probe.quiet(DeleteRecordsRequest(topics=[trimmed], timeout_ms=5_000), 1)
         probe.quiet(DeleteTopicsRequest(topic_names=[f"{probe.name}-gone"], timeout_ms=5_000), 5)
         fresh = [f"fresh{number}" for number in range(FRESH_TOPICS)]
-        self._make_all(fresh)
+        if len(probe.addresses) > 1:
+            self._ids |= {marker(suffix): placed(probe, suffix, [1, 2], [2, 3])[1] for suffix in fresh}
+        else:
+            self._make_all(fresh)
         await_coordinator(probe, GROUP)
         await_coordinator(probe, TRANSACTION)
         await_ids(probe)
@@ -131,13 +149,13 @@ class Side:
         for suffix in suffixes:
             self._ids[marker(suffix)] = self._made(f"{self.probe.name}-{suffix}", 2)
 
-    def fire(self, shot: Shot, *, broker: int = 1, seconds: float = SECONDS) -> Answer:
+    def fire(self, shot: Shot, *, seconds: float = SECONDS) -> Answer:
         """Send a shot; answer what came back within these seconds."""
         data = shot.data
         for marked, topic_id in self._ids.items():
             data = data.replace(marked, topic_id)
         data = data.replace(struct.pack(">i", SESSION_MARKER), struct.pack(">i", self._session_id))
-        connection = Connection(self.probe.addresses[broker])
+        connection = Connection(self.probe.addresses[shot.broker])
         try:
             connection.send(data)
             frame = connection.receive(seconds)
@@ -197,6 +215,11 @@ def _sorted(value: Any) -> Any:
     return value
 
 
+def _without_controller(answer: Any) -> Any:
+    """Brokers name any broker that lives."""
+    return answer | {"controllerId": answer["controllerId"] > 0} if "controllerId" in answer else answer
+
+
 def _of_any_cluster(answer: Any) -> Any:
     text = answer.get("errorMessage") or ""
     text = re.sub(r"(set of voters .*directoryId=)[^)]*", r"\1<id>", text)
@@ -217,6 +240,8 @@ def _of_any_machine(answer: Any) -> Any:
 
 
 _STEADIED: Final[dict[int, Callable[[Any], Any]]] = {
+    METADATA: _without_controller,
+    DESCRIBE_CLUSTER: _without_controller,
     80: _of_any_cluster,
     81: _of_any_cluster,
     API_VERSIONS: _of_served,

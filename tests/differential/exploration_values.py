@@ -40,11 +40,12 @@ ASKED_RARELY: Final = {  # chance of another value than the first
 class Drawer:
     """Draws messages for one exploration; `number` moves the window of topics that may be changed for good."""
 
-    def __init__(self, random: Random, name: str, release: str) -> None:
+    def __init__(self, random: Random, name: str, release: str, *, brokers: int = 1) -> None:
         self.random = random
         self.name = name
         self.number = 0
         self._release = release
+        self._brokers = list(range(1, brokers + 1))
         self._topic_configs = list(topic_definitions(release))
         self._broker_configs = [
             each for each in broker_definitions(release) if not any(part in each for part in UNSAFE_BROKER_CONFIGS)
@@ -142,6 +143,8 @@ class Drawer:
             found = self._config_values(api, end, path, made)
             if found is not None:
                 return found
+        if end in ("replicas", "broker_ids") or (end == "replica_id" and len(self._brokers) > 1):
+            return [*self._brokers, *([-1] * 4 if end == "replica_id" else [])], [0, len(self._brokers) + 1, -1, INT32]
         if api == "AlterReplicaLogDirs" and end == "path":
             return ["/nowhere", "/tmp"], ["", "relative", "/", "/tmp/", "//", "é"]
         return _TABLE.get(f"{api}.{end}") or _TABLE.get(end) or ([], [])
@@ -214,7 +217,6 @@ _TABLE: Final[dict[str, tuple[list[Any], list[Any]]]] = {
     "acks": ([-1, 1], [0, 2, -2, INT16]),
     "allow_replication_factor_change": ([True, False], []),
     "broker_id": ([99, 2], [-1, INT32, -INT32 - 1]),
-    "broker_ids": ([1], [0, 2, -1, INT32]),
     "client_software_name": (["probe", "a.b-c"], ["", " ", "-a", "a-", ".", "a b", "é", "x" * 300]),
     "client_software_version": (["1", "1.0-x"], ["", "-1", "1.", " 1", "é"]),
     "cluster_id": ([""], ["x"]),
@@ -274,7 +276,6 @@ _TABLE: Final[dict[str, tuple[list[Any], list[Any]]]] = {
     ),
     "replica_epoch": ([-1], [0, 1, INT64]),
     "replica_id": ([-1, -1, -1], [-2, 1, 2, -3, INT32]),
-    "replicas": ([1], [0, 2, -1, INT32]),
     "replication_factor": ([1, 1, -1], [0, 2, -2, INT16]),
     "resource_types": ([2, 4, 8, 16, 32], [0, 1, 3, 64, -1, 127]),
     "response_partition_limit": ([2000, 1, 2, 3], [0, -1, INT32]),

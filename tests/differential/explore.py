@@ -105,10 +105,11 @@ def first_difference(real: Any, ours: Any, path: str = "") -> tuple[str, Any, An
 class Exploration:
     """The shots of one run: the same for the same seed, name and release."""
 
-    def __init__(self, release: str, name: str, seed: int) -> None:
+    def __init__(self, release: str, name: str, seed: int, *, brokers: int = 1) -> None:
         self.release = release
         self.random = Random(f"{seed} {release}")
-        self.drawer = Drawer(self.random, name, release)
+        self.drawer = Drawer(self.random, name, release, brokers=brokers)
+        self._brokers = brokers
 
     def shots(self, api_keys: list[int], kinds: list[str], count: int) -> Iterator[Shot]:
         """`count` shots of each kind and API, the kinds of an API one after another."""
@@ -133,7 +134,8 @@ class Exploration:
         for _ in range(count):
             version = self._version(api_key)
             data = framed_request(api_key, version, self._body(api_key, version))
-            yield Shot(api_key=api_key, version=version, data=data, note="values")
+            broker = self.random.randint(1, self._brokers)
+            yield Shot(api_key=api_key, version=version, data=data, note="values", broker=broker)
 
     def _mutations(self, api_key: int, count: int) -> Iterator[Shot]:
         for _ in range(count // MUTATIONS_OF_ONE):
@@ -182,7 +184,7 @@ def report(findings: Findings, *, examples: bool) -> None:
     """Print the classes of differences, those seen most first."""
     print(f"{findings.asked} probes, {len(findings.differences)} classes of differences")
     for key, found in sorted(findings.differences.items(), key=lambda item: -item[1].count):
-        print(f"{found.count:5} x {key}   (v{found.shot.version}: {found.shot.note})")
+        print(f"{found.count:5} x {key}   (v{found.shot.version}, broker {found.shot.broker}: {found.shot.note})")
         if examples:
             print(f"        sent {found.shot.data.hex()[:2000]}")
             print(f"        real {_cut(found.real)}")
@@ -199,6 +201,7 @@ def main() -> int:
     parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
     parser.add_argument("--api", action="append", help="an API's name; all that are served when none is given")
     parser.add_argument("--kind", action="append", choices=KINDS, help="all when none is given")
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--probes", type=int, default=100, help="for each API and kind")
     parser.add_argument("--real", metavar="HOST:PORT", help="a real broker that runs")
@@ -212,16 +215,18 @@ def main() -> int:
     )
     served = releases.get(arguments.release).api_versions
     api_keys = [key for key in api_keys if arguments.api or key in served or key in (71, 72)]
+    brokers = arguments.brokers
     name = arguments.name or f"x{arguments.seed}"
     with ExitStack() as running:
         bootstrap = arguments.real
         if bootstrap is None:
-            bootstrap = running.enter_context(real_kafka(arguments.release, settings=SETTINGS)).bootstrap_servers
-        cluster = running.enter_context(ThreadedCluster(brokers=1, release=arguments.release, config=SETTINGS))
+            kafka = real_kafka(arguments.release, brokers=brokers, settings=SETTINGS)
+            bootstrap = running.enter_context(kafka).bootstrap_servers
+        cluster = running.enter_context(ThreadedCluster(brokers=brokers, release=arguments.release, config=SETTINGS))
         sides = [Side(each, arguments.release, name) for each in (bootstrap, cluster.bootstrap_servers)]
         for side in sides:
             side.prepare()
-        exploration = Exploration(arguments.release, name, arguments.seed)
+        exploration = Exploration(arguments.release, name, arguments.seed, brokers=brokers)
         shots = exploration.shots(api_keys, arguments.kind or list(KINDS), arguments.probes)
         findings = explore(sides[0], sides[1], shots)
     report(findings, examples=arguments.examples)
