@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from broker_sim.cluster_data import ClusterData
     from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.controller.raft.controller_quorum import ControllerQuorum
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metrics.metric import MetricsSnapshot
     from sim_runtime.digest import EventDigest
@@ -57,6 +58,9 @@ class Cluster:
 
     Without `listen` there are no sockets: the cluster is driven through its brokers' ReplicaManagers. With `data_dir`
     logs and metadata are on `disk`, by default the machine's own; without it they are in memory.
+
+    The one controller never fails. Of several `controllers`, nodes 3000, 3001, ..., one is active as long as a majority
+    of them can reach it.
     """
 
     def __init__(
@@ -65,6 +69,7 @@ class Cluster:
         reactor: IReactor,
         streams: RandomStreams,
         brokers: int = 3,
+        controllers: int = 1,
         topics: Sequence[TopicSpec] = (),
         config: Mapping[str, str] | None = None,
         release: str = DEFAULT_RELEASE,
@@ -87,14 +92,14 @@ class Cluster:
         common, own = split_by_broker(config or {}, brokers)
         self.config = BrokerConfig.parse(common, release=release)
         plan = ListenerPlan(config or {}, host=host, ports=ports, one_machine=broker_reactor is None)
-        self._streams = streams
+        self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self._data = None if data_dir is None else self._set_up_data(data_dir, disk)
-        streams = self._streams
+        streams = self.streams
         self.links = BrokerLinks(reactor=reactor, journal=self.journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
-        make_broker = self._set_up_controller(brokers)
+        make_broker = self._set_up_controller(brokers, controllers, link_delay_ms)
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
@@ -126,12 +131,19 @@ class Cluster:
     def _set_up_data(self, data_dir: str, disk: Disk | None) -> ClusterData:
         from broker_sim.cluster_data import set_up_data
 
-        data, self.cluster_id, self._streams = set_up_data(data_dir, disk, self.cluster_id, self._streams)
+        data, self.cluster_id, self.streams = set_up_data(data_dir, disk, self.cluster_id, self.streams)
         return data
 
-    def _set_up_controller(self, brokers: int) -> Callable[..., Broker]:
+    def _set_up_controller(self, brokers: int, controllers: int, link_delay_ms: float) -> Callable[..., Broker]:
         """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
         self.controller: Controller
+        self._quorum: ControllerQuorum | None = None
+        if controllers != 1:
+            from broker_sim.controller.raft.wiring import set_up_quorum
+
+            self._quorum = set_up_quorum(self, controllers=controllers, brokers=brokers, link_delay_ms=link_delay_ms)
+            self.links = self._quorum.links
+            return Broker
         if self.config.behaviour.zookeeper:
             from broker_sim.zookeeper.wiring import set_up_zookeeper
 
@@ -143,22 +155,25 @@ class Cluster:
                 cluster_id=self.cluster_id,
             )
             return make_broker
-        streams = self._streams
         self.controller = Controller(
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
-        ConfigControl(self.controller)
-        TopicControl(self.controller, config=self.config, random=streams.stream("topic control"))
-        PartitionControl(self.controller, config=self.config, random=streams.stream("partition control"))
+        self.furnish_controller(self.controller)
         ClusterControl(
             self.controller,
             config=self.config,
             broker_ids=range(1, brokers + 1),
-            random=streams.stream("log directories"),
+            random=self.streams.stream("log directories"),
         )
-        ClientQuotaControl(self.controller)
         self.links.attach(CONTROLLER_ID, self.controller)
         return Broker
+
+    def furnish_controller(self, controller: Controller) -> None:
+        """Let a controller answer what brokers forward, but for what is said of the quorum that it is in."""
+        ConfigControl(controller)
+        TopicControl(controller, config=self.config, random=self.streams.stream("topic control"))
+        PartitionControl(controller, config=self.config, random=self.streams.stream("partition control"))
+        ClientQuotaControl(controller)
 
     def _now_us(self) -> int:
         return round(self.reactor.seconds() * 1e6)
@@ -207,6 +222,8 @@ class Cluster:
             for broker in self.brokers.values():
                 broker.close()
             self.controller.stop()
+            if self._quorum is not None:
+                self._quorum.stop()
             self.links.stop()
             if self._data is not None:
                 self._data.close()
@@ -216,6 +233,11 @@ class Cluster:
         return done
 
     # Looking -------------------------------------------------------------------------------------------------
+
+    @property
+    def keeps_data(self) -> bool:
+        """Whether logs and metadata are on a disk."""
+        return self._data is not None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -242,7 +264,7 @@ class Cluster:
 
     def registration_of(self, topic: str, partition: int) -> PartitionRegistration:
         """Replicas, ISR, leader and epochs as the controller has them."""
-        registration = self.controller.image.partition(topic, partition)
+        registration = self.controller.committed_image.partition(topic, partition)
         if registration is None:
             raise BrokerSimError(f"there is no partition {topic}-{partition}")
         return registration
@@ -250,6 +272,11 @@ class Cluster:
     def log_of(self, broker_id: int, topic: str, partition: int) -> ReplicaLog | None:
         """A replica's log, also of a dead broker; None when the broker has none."""
         return self.broker(broker_id).storage.get(TopicPartition(topic, partition))
+
+    @property
+    def active_controller(self) -> int | None:
+        """The node id of the controller that decides, None while none does."""
+        return CONTROLLER_ID if self._quorum is None else self._quorum.active
 
     def metrics(self) -> MetricsSnapshot:
         """What every broker that runs, and the controller, have counted and measured, under Kafka's names."""
@@ -259,8 +286,8 @@ class Cluster:
 
     def pending(self) -> list[str]:
         """Why the cluster is not at rest, in words; empty when all that can run runs and all replicas are equal."""
-        image = self.controller.image
-        reasons = []
+        image = self.controller.committed_image
+        reasons = [] if self._quorum is None else self._quorum.pending()
         for broker in self.brokers.values():
             registration = image.brokers.get(broker.id)
             if not broker.alive:
@@ -338,17 +365,40 @@ class Cluster:
         """Restart brokers one at a time, in order, each when the one before is in sync again; fires at the end."""
         return Deferred.fromCoroutine(rolling_restart(self, broker_ids, catch_up_ms_max=catch_up_ms_max))
 
-    def isolate(self, broker_id: int) -> None:
-        """Cut all links of a broker to other brokers and the controller. Clients still reach it."""
-        self.links.isolate(self.broker(broker_id).id)
+    def isolate(self, node_id: int) -> None:
+        """Cut all links of a broker or controller to all other nodes. Clients still reach it."""
+        self.links.isolate(self._node(node_id))
 
-    def rejoin(self, broker_id: int) -> None:
-        """Restore the links of an isolated broker."""
-        self.links.rejoin(self.broker(broker_id).id)
+    def rejoin(self, node_id: int) -> None:
+        """Restore the links of an isolated node."""
+        self.links.rejoin(self._node(node_id))
+
+    def kill_controller(self, node_id: int | None = None) -> int:
+        """A controller dies without a word, by default the active one; answers which. It needs several of them."""
+        if node_id is None:
+            node_id = self.active_controller
+            if node_id is None:
+                raise BrokerSimError("there is no active controller to kill")
+        self._several_controllers().kill(node_id)
+        return node_id
+
+    def restart_controller(self, node_id: int) -> None:
+        """Start a controller again, after a kill if it runs, with its log and what it has voted."""
+        self._several_controllers().restart(node_id)
+
+    def _several_controllers(self) -> ControllerQuorum:
+        if self._quorum is None:
+            raise BrokerSimError("the cluster has one controller, which never fails; controllers=3 makes it have three")
+        return self._quorum
+
+    def _node(self, node_id: int) -> int:
+        if node_id == CONTROLLER_ID or (self._quorum is not None and node_id in self._quorum.nodes):
+            return node_id
+        return self.broker(node_id).id
 
     def create_topic(self, spec: TopicSpec) -> Deferred[TopicImage]:
         """Make a topic; fires when every broker that runs has applied it."""
-        if spec.name in self.controller.image.topics:
+        if spec.name in self.controller.committed_image.topics:
             raise BrokerSimError(f"topic {spec.name!r} exists already")
         topic = self._topic_image(spec)
         created: Deferred[TopicImage] = Deferred()
@@ -356,12 +406,13 @@ class Cluster:
         def wait(image: MetadataImage) -> None:
             self._when_applied(image.version).addCallback(lambda _: created.callback(topic))
 
-        self.controller.change(f"create topic {spec.name}", lambda image: image.with_topic(topic)).addCallback(wait)
+        change = self.controller.change(f"create topic {spec.name}", lambda image: image.with_topic(topic))
+        change.addCallbacks(wait, created.errback)
         return created
 
     def delete_topic(self, name: str) -> Deferred[None]:
         """Remove a topic; fires when every broker that runs has applied that."""
-        if name not in self.controller.image.topics:
+        if name not in self.controller.committed_image.topics:
             raise BrokerSimError(f"there is no topic {name!r}")
         change = self.controller.change(f"delete topic {name}", lambda image: image.without_topics([name]))
         return change.addCallback(lambda image: self._when_applied(image.version))
@@ -382,7 +433,7 @@ class Cluster:
             )
         return TopicImage(
             name=spec.name,
-            topic_id=self._streams.stream("topic ids").randbytes(UUID_BYTES),
+            topic_id=self.streams.stream("topic ids").randbytes(UUID_BYTES),
             partitions=tuple(partitions),
             configs=dict(spec.configs),
         )

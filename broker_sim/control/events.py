@@ -265,6 +265,28 @@ class BrokerUnfenced(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class ControllerElected(Event):
+    """A node is the active controller now: a broker where ZooKeeper has the metadata, else a voter of the quorum."""
+
+    controller_epoch: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ControllerKilled(Event):
+    """A controller has died without a word; its log and what it has voted are kept."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ControllerStarted(Event):
+    """A controller has started again, on the log that it had."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ZooKeeperSessionExpired(Event):
+    """A broker's session at ZooKeeper has ended, and with it what it had registered there."""
+
+
+@dataclass(slots=True, kw_only=True)
 class LinkChanged(Event):
     """A link between two nodes was held, released, cut, restored or slowed; `broker_id` is its source."""
 
@@ -282,19 +304,6 @@ class RuleFired(Event):
     phase: str
     api: str
     topic: str | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class ControllerElected(Event):
-    """A broker has become the controller of a cluster that has its metadata in ZooKeeper."""
-
-    controller_epoch: int
-
-
-@dataclass(slots=True, kw_only=True)
-class ZooKeeperSessionExpired(Event):
-    """A broker's session at ZooKeeper has ended, and with it what it had registered there."""
-
     partition: int | None = None
     request_id: int = -1
 

@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 
 class ClusterControl:
-    """Answers what brokers pass on; `broker_ids` are those of the whole cluster, which is its own quorum."""
+    """Answers what brokers pass on; without a `quorum` the brokers `broker_ids` are their own."""
 
     __slots__ = ("_controller", "_explains", "_quorum")
 
     def __init__(
-        self, controller: Controller, *, config: BrokerConfig, broker_ids: Sequence[int], random: Random
+        self,
+        controller: Controller,
+        *,
+        config: BrokerConfig,
+        broker_ids: Sequence[int],
+        random: Random,
+        quorum: Quorum | None = None,
     ) -> None:
         self._controller = controller
         self._explains = config.behaviour.unregistration_explains
-        self._quorum = quorum = Quorum(controller, voters=broker_ids, random=random)
+        self._quorum = quorum = quorum or Quorum(controller, voters=broker_ids, random=random)
         FeatureControl(controller, config=config, node_id=quorum.leader_id)
         controller.forwarded[UnregisterBrokerRequest] = self.unregister_broker
 

@@ -141,7 +141,7 @@ def _of_quotas(broker: Broker) -> list[Metric]:
 
 
 def _of_controller(cluster: Cluster) -> list[Metric]:
-    image = cluster.controller.image
+    image = cluster.controller.committed_image
     partitions = [partition for topic in image.topics.values() for partition in topic.partitions]
     gauges = {
         "GlobalTopicCount": len(image.topics),
@@ -150,7 +150,7 @@ def _of_controller(cluster: Cluster) -> list[Metric]:
         "PreferredReplicaImbalanceCount": sum(each.leader != each.preferred_leader for each in partitions),
         "ActiveBrokerCount": sum(not broker.fenced for broker in image.brokers.values()),
         "FencedBrokerCount": sum(broker.fenced for broker in image.brokers.values()),
-        "ActiveControllerCount": 1,
+        "ActiveControllerCount": int(cluster.active_controller is not None),
     }
     made = [
         Metric(domain="kafka.controller", type="KafkaController", name=name, broker=None, value=float(value))

@@ -84,6 +84,18 @@ class QuorumState:
             self.state = EpochState.VOTED
         self._write()
 
+    def adopt(self, high_watermark: int, now_ms: float) -> None:
+        """Go on in the epoch that was written as if the process had never ended, a leader too."""
+        stored = self._storage.quorum_state
+        self.epoch, self.leader_id, self.high_watermark = stored.leader_epoch, stored.leader_id, high_watermark
+        if stored.leader_id != self.local_id:
+            self.state = EpochState.FOLLOWER
+            self.fetched_from_leader(now_ms)
+            return
+        self.state = EpochState.LEADER
+        self.leader = self._leadership(0, self.voters, now_ms)
+        self.leader.high_watermark = high_watermark
+
     # Transitions ---------------------------------------------------------------------------------------------
 
     def to_unattached(self, epoch: int, now_ms: float) -> None:
@@ -157,14 +169,7 @@ class QuorumState:
         self.leader_id = self.local_id
         self.due_ms = NEVER
         self.is_backing_off = False
-        self.leader = LeaderState(
-            local_id=self.local_id,
-            voters=self.voters,
-            epoch_start_offset=epoch_start_offset,
-            granting_voters=self.election.granting_voters,
-            settings=self._settings,
-            now_ms=now_ms,
-        )
+        self.leader = self._leadership(epoch_start_offset, self.election.granting_voters, now_ms)
         self._write()
         return self.leader
 
@@ -206,6 +211,16 @@ class QuorumState:
 
     def _step(self, event: QuorumEvent) -> None:
         self.state = self._table.next(self.state, event)
+
+    def _leadership(self, epoch_start_offset: int, granting_voters: Sequence[int], now_ms: float) -> LeaderState:
+        return LeaderState(
+            local_id=self.local_id,
+            voters=self.voters,
+            epoch_start_offset=epoch_start_offset,
+            granting_voters=granting_voters,
+            settings=self._settings,
+            now_ms=now_ms,
+        )
 
     def _stand(self, now_ms: float, *, retries: int) -> None:
         self._forget_leadership()

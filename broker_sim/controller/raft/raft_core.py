@@ -72,6 +72,14 @@ class RaftCore:
         leader = self.quorum.leader
         return self.quorum.high_watermark if leader is None else leader.high_watermark
 
+    def adopt(self, now_ms: float) -> None:
+        """Be in the middle of the epoch that is in the storage, all of whose log is committed, as its leader says."""
+        self.quorum.adopt(self.log.end_offset, now_ms)
+        self._applied = self.log.end_offset
+        if self.quorum.leader is not None:
+            self.quorum.leader.appended(self.log.end_offset)
+        self._told = (self.quorum.epoch, self.quorum.leader_id)
+
     # Transitions ---------------------------------------------------------------------------------------------
 
     def maybe_transition(self, leader_id: int, epoch: int, now_ms: float) -> None:

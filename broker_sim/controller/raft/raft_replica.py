@@ -90,6 +90,11 @@ class RaftReplica:
         return self._core.quorum.leader
 
     @property
+    def is_leader(self) -> bool:
+        """Whether it believes to lead."""
+        return self._core.quorum.is_leader
+
+    @property
     def high_watermark(self) -> int:
         """What is known to be committed; -1 when nothing is."""
         return self._core.high_watermark
@@ -113,6 +118,11 @@ class RaftReplica:
         if quorum.voters == [self.node_id] and quorum.state is not EpochState.CANDIDATE:
             self._core.time_out(now_ms)  # nobody else can be waited for
         self._core.count_votes(now_ms)
+        self.poll(now_ms)
+
+    def adopt(self, now_ms: float) -> None:
+        """Go on where the storage says, with a log that is committed: how a whole quorum starts in no time."""
+        self._core.adopt(now_ms)
         self.poll(now_ms)
 
     def receive_request(self, source: int, correlation_id: int, request: Any, now_ms: float) -> None:

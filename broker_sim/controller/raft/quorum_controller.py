@@ -1,0 +1,262 @@
+"""A controller that is one of several: active while it leads the quorum, else it only follows. Mirrors QuorumController
+with its QuorumMetaLogListener and deferred events.
+
+While it is active its `image` is ahead of what is committed. Nothing of that is seen outside: brokers fetch the
+committed image, and an answer waits until everything that it may rest upon is committed. When another leads, what is
+not committed is forgotten, and who waits for an answer is told to look for the new controller.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.controller.controller import Controller
+from broker_sim.controller.controller_messages import MetadataLogRequest, MetadataLogResponse
+from broker_sim.controller.image_events import note_changes
+from broker_sim.controller.metadata_log import MetadataBatch
+from broker_sim.controller.metadata_records import records_of_change
+from broker_sim.errors import BrokerSimError
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage, TopicImage
+    from broker_sim.controller.raft.controller_node import ControllerNode
+    from broker_sim.controller.raft.raft_log import RaftBatch
+    from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+    from protocol_specs.schemas.leader_change_message import LeaderChangeMessage
+
+__all__ = ["NotController", "QuorumController"]
+
+
+@dataclass(slots=True, kw_only=True)
+class NotController:
+    """The answer of a controller that is not active: NOT_CONTROLLER, whatever was asked."""
+
+    error_code: ErrorCode = ErrorCode.NOT_CONTROLLER
+
+
+class QuorumController(Controller):
+    """The state machine of one node's process; `node` is the voter that it belongs to."""
+
+    def __init__(self, node: ControllerNode, **parts: Any) -> None:
+        super().__init__(**parts)
+        self._node = node
+        self._active_epoch: int | None = None
+        self._answering = False
+        self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
+        self._unclean: dict[int, frozenset[TopicPartition]] = {}
+        self._stop_timers()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it decides."""
+        return self._active_epoch is not None
+
+    @property
+    def committed_image(self) -> MetadataImage:
+        """What a majority has."""
+        return self.log.committed_image
+
+    @property
+    def node(self) -> ControllerNode:
+        """The voter that it belongs to."""
+        return self._node
+
+    # Leading and following -----------------------------------------------------------------------------------
+
+    def activate(self, epoch: int, leader_change: LeaderChangeMessage, epoch_start_offset: int) -> None:
+        """Decide from now on. Every broker gets a fresh session: nobody knows when it was last heard."""
+        if self.log.end_offset <= epoch_start_offset:
+            self.log.append_leader_change(epoch, leader_change)
+        self._active_epoch = epoch
+        self._take_image()
+        for broker in self.image.brokers.values():
+            self._sessions.register(broker.id, broker.epoch)
+        if self.config.auto_leader_rebalance_enable:
+            self._rebalance.start()
+        if self.config.values.get("unclean.leader.election.interval.ms", 0):
+            self._unclean_elections.start()
+
+    def deactivate(self) -> None:
+        """Forget what is not committed, and send away who waits."""
+        self._active_epoch = None
+        self._unclean.clear()
+        self.log.resign()
+        self.log.truncate_to(self.log.high_watermark)
+        self._take_image()
+        fetches = [answer for _, answer in self._take_waiting()]
+        super().stop()
+        deferred, self._deferred = self._deferred, deque()
+        for answer in [*fetches, *(each for _, each, _ in deferred)]:
+            answer.callback(NotController())
+
+    def stop(self) -> None:
+        """The process ends: nobody is answered."""
+        self._active_epoch = None
+        self._deferred.clear()
+        super().stop()
+
+    def _stop_timers(self) -> None:
+        self._rebalance.stop()
+        self._unclean_elections.stop()
+
+    def _take_image(self) -> None:
+        self.image = self.log.image
+        self._dynamic_config.apply(self.image)
+
+    def _take_waiting(self) -> list[tuple[MetadataLogRequest, Deferred[Any]]]:
+        waiting, self._waiting = self._waiting, {}
+        return list(waiting.values())
+
+    # The log -------------------------------------------------------------------------------------------------
+
+    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+        """Begin a new cluster's log on all voters at once, with this one as the leader."""
+        super().bootstrap(brokers, topics)
+        first = self.log.batches[0]
+        assert first.control is not None, "a log begins with a leader change"
+        first.control = self._node.quorum.first_leader_change()
+        self._active_epoch = first.leader_epoch
+        self._node.quorum.adopt(self.log.batches)
+        self.log.replicate = self._replicate
+
+    def follow(self, batches: Sequence[MetadataBatch]) -> None:
+        """Take a log that is committed as a whole."""
+        self.log.replicate = self._replicate
+        for batch in batches:
+            self.log.append_replicated(batch)
+        self.log.advance_high_watermark(self.log.end_offset)
+        self._take_image()
+
+    def apply_committed(self, batches: Sequence[RaftBatch]) -> None:
+        """A majority has these batches; those of its own are in the log already."""
+        for batch in batches:
+            if batch.base_offset >= self.log.end_offset:
+                self.log.append_replicated(self._metadata_batch(batch))
+            self.log.advance_high_watermark(batch.last_offset + 1)
+        if self.is_active:
+            self._answer_committed()
+        else:
+            self._take_image()
+
+    def _metadata_batch(self, batch: RaftBatch) -> MetadataBatch:
+        if not batch.is_control:
+            assert isinstance(batch.content, MetadataBatch), "controllers replicate batches of metadata"
+            return batch.content
+        return MetadataBatch(
+            base_offset=batch.base_offset,
+            leader_epoch=batch.epoch,
+            append_time_ms=self.now_ms(),
+            control=batch.content,
+            image=self.log.image.with_version(batch.base_offset),
+        )
+
+    def _replicate(self, batch: MetadataBatch) -> None:
+        if batch.control is None:  # the voter has written that itself
+            self._node.append(batch, records=len(batch.records))
+
+    def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
+        old = self.image
+        records = [] if image is old else records_of_change(old, image)
+        if records:
+            batch = self.log.append(records, image)
+            elected = frozenset(unclean)
+            if elected:
+                self._unclean[batch.base_offset] = elected
+            self._take_image()
+            if self.log.replicate is None:
+                note_changes(self._journal, old, self.image, elected)
+
+    def _committed(self, batch: MetadataBatch) -> None:
+        quorum = self._node.quorum
+        if self.log.replicate is None:
+            quorum.told_offset = batch.last_offset + 1
+            super()._committed(batch)
+        elif batch.base_offset >= quorum.told_offset:
+            # Who sees it first tells it: that is the leader, as long as it lives.
+            quorum.told_offset = batch.last_offset + 1
+            old, quorum.told_image = quorum.told_image, self.log.committed_image
+            note_changes(self._journal, old, quorum.told_image, self._unclean.pop(batch.base_offset, frozenset()))
+            super()._committed(batch)
+        elif self.is_active:
+            self._publish_soon()
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer when the answer can no longer be taken back; NotController while another decides."""
+        if self._answering:
+            return super().handle_link_request(request, source)
+        if not self.is_active:
+            return NotController()
+        if isinstance(request, MetadataLogRequest):
+            return self._fetch_metadata(request)
+        if isinstance(request, DescribeQuorumRequest):
+            return super().handle_link_request(request, source)  # the quorum's own business, not the controller's
+        self._answering = True
+        try:
+            answer = super().handle_link_request(request, source)
+        finally:
+            self._answering = False
+        if not isinstance(answer, Deferred):
+            return self._when_committed(answer)
+        return answer.addCallback(self._when_committed)
+
+    def _when_committed(self, response: Any) -> Any:
+        if not self.is_active:
+            return NotController()
+        end = self.log.end_offset
+        if self.log.high_watermark >= end:
+            return response
+        answer: Deferred[Any] = Deferred()
+        self._deferred.append((end, answer, response))
+        return answer
+
+    def _answer_committed(self) -> None:
+        while self._deferred and self._deferred[0][0] <= self.log.high_watermark:
+            _, answer, response = self._deferred.popleft()
+            answer.callback(response)
+
+    def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        return self._answer_alter_partition(request)  # the quorum's linger is enough
+
+    def change(self, reason: str, change: Any) -> Deferred[MetadataImage]:
+        """Change the image; fires when that is committed, and fails when the controller is active no longer."""
+        if self._answering:
+            return super().change(reason, change)  # it is the answer that waits
+        if not self.is_active:
+            raise BrokerSimError(f"{reason}: there is no active controller")
+
+        def decided(answer: Any) -> MetadataImage:
+            if isinstance(answer, NotController):
+                raise BrokerSimError(f"{reason}: another controller is active before this was committed")
+            image: MetadataImage = answer
+            return image
+
+        return super().change(reason, change).addCallback(self._when_committed).addCallback(decided)
+
+    def _publish(self) -> None:
+        self._publish_call = None
+        image = self.committed_image
+        for request, answer in self._take_waiting():
+            if request.version < image.version:
+                answer.callback(MetadataLogResponse(image=image))
+            else:
+                self._waiting[request.broker_id] = (request, answer)
+
+    def _fetch_metadata(self, request: MetadataLogRequest) -> MetadataLogResponse | Deferred[MetadataLogResponse]:
+        self._fetched[request.broker_id] = (request.version, self.now_ms())
+        image = self.committed_image
+        if request.version < image.version and self._publish_call is None:
+            return MetadataLogResponse(image=image)
+        answer: Deferred[MetadataLogResponse] = Deferred()
+        self._waiting[request.broker_id] = (request, answer)
+        return answer

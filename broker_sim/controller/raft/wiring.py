@@ -1,0 +1,53 @@
+"""Several controllers for a cluster, in place of the one that never fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.controller.cluster_control import ClusterControl
+from broker_sim.controller.raft.controller_quorum import CONTROLLERS_MAX, ControllerQuorum
+from broker_sim.controller.raft.quorum_description import ControllersDescription
+from broker_sim.errors import BrokerSimError
+
+if TYPE_CHECKING:
+    from broker_sim.cluster import Cluster
+    from broker_sim.controller.controller import Controller
+    from broker_sim.controller.raft.quorum_controller import QuorumController
+
+__all__ = ["set_up_quorum"]
+
+
+def set_up_quorum(cluster: Cluster, *, controllers: int, brokers: int, link_delay_ms: float) -> ControllerQuorum:
+    """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was."""
+    release = cluster.config.release
+    if not 1 <= controllers <= CONTROLLERS_MAX:
+        raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
+    if cluster.config.behaviour.zookeeper:
+        raise BrokerSimError(f"controllers: {controllers}: release {release} has no quorum of controllers (KRaft)")
+    if cluster.keeps_data:
+        raise BrokerSimError(f"controllers: {controllers}: a data directory keeps the metadata of one controller")
+
+    def furnish(controller: QuorumController) -> None:
+        cluster.furnish_controller(controller)
+        ClusterControl(
+            controller,
+            config=cluster.config,
+            broker_ids=range(1, brokers + 1),
+            random=cluster.streams.stream("log directories"),
+            quorum=ControllersDescription(controller, random=cluster.streams.stream("log directories")),
+        )
+
+    def became_active(controller: Controller) -> None:
+        cluster.controller = controller
+
+    return ControllerQuorum(
+        controllers=controllers,
+        reactor=cluster.reactor,
+        journal=cluster.journal,
+        config=cluster.config,
+        cluster_id=cluster.cluster_id,
+        streams=cluster.streams,
+        link_delay_ms=link_delay_ms,
+        furnish=furnish,
+        became_active=became_active,
+    )
