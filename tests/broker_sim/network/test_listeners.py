@@ -114,8 +114,8 @@ def test_a_leader_without_the_listener_is_no_leader_for_those_who_ask_by_it(
     assert (partition.error_code, partition.leader_id, partition.offline_replicas) == (0, 1, [2])
     served.cluster.kill(1)
     served.world.run_for(ms=30_000)
-    served.cluster.restart(1)
-    served.world.run_for(ms=5_000)
+    served.world.run_until(served.cluster.restart(1), deadline_ms=60_000)
+    served.world.run_for(ms=100)
     assert served.cluster.leader_of("t", 0) == 2
     partition = served.ask(MetadataRequest(topics=None), version, 9192).topics[0].partitions[0]
     assert (partition.error_code, partition.leader_id, partition.offline_replicas) == (error, -1, [2])
@@ -180,8 +180,8 @@ def test_port_0_is_the_systems_choice_and_what_is_advertised(serve: Callable[...
     assert inside != outside
     seen = served.ask(MetadataRequest(topics=None), 12, outside)
     assert endpoints(seen) == [(1, "far", outside)]
-    served.cluster.restart(1)
-    served.world.run_for(ms=5_000)
+    served.world.run_until(served.cluster.restart(1), deadline_ms=60_000)
+    served.world.run_for(ms=100)
     assert [each.port for each in served.cluster.broker(1).listeners.all] == [inside, outside]
 
 
