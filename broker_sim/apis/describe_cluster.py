@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 DESCRIBE_CLUSTER: Final = 60
 BROKER_ENDPOINT: Final = 1
 CONTROLLER_ENDPOINT: Final = 2
+NOBODY: Final = -1
 
 
 def handle_describe_cluster(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
@@ -31,18 +32,24 @@ def handle_describe_cluster(request: DescribeClusterRequest, context: RequestCon
         message = f"Unsupported endpoint type {request.endpoint_type}"
         return _refused(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)
     image = context.broker.metadata_cache.image
+    nodes = [
+        node
+        for node in sorted(image.nodes(context.listener_name).values(), key=lambda node: node.id)
+        if request.include_fenced_brokers or not node.fenced
+    ]
+    controller = controller_id(context)
     return DescribeClusterResponse(
         error_code=ErrorCode.NONE,
         error_message=None,
         endpoint_type=BROKER_ENDPOINT,
         cluster_id=image.cluster_id,
-        controller_id=controller_id(context),
+        # Who asks by a listener that the broker lacks could not reach it.
+        controller_id=controller if any(node.id == controller for node in nodes) else NOBODY,
         brokers=[
             DescribeClusterBroker(
                 broker_id=node.id, host=node.host, port=node.port, rack=node.rack, is_fenced=node.fenced
             )
-            for node in sorted(image.nodes(context.listener_name).values(), key=lambda node: node.id)
-            if request.include_fenced_brokers or not node.fenced
+            for node in nodes
         ],
         cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),
     )

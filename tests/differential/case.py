@@ -35,9 +35,11 @@ class Case:
     """Broker configurations of its own cluster (`2:NAME` is broker 2's), shared by the cases that want the same."""
 
     def settings_for(self, release: str) -> tuple[tuple[str, str], ...]:
-        """Those of its settings that the release knows."""
+        """Those of its settings that the release knows, and those of the tests themselves (`+...`)."""
         known = broker_definitions(release)
-        return tuple((name, value) for name, value in self.settings if name.rpartition(":")[2] in known)
+        return tuple(
+            (name, value) for name, value in self.settings if name.rpartition(":")[2] in known or name[0] == "+"
+        )
 
     @property
     def module(self) -> str:

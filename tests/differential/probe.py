@@ -104,9 +104,12 @@ class Probe:
     """One case's view of one broker. `name` makes topic names that no other case uses."""
 
     def __init__(self, bootstrap: str, *, release: str, name: str) -> None:
-        pairs = [server.rsplit(":", 1) for server in bootstrap.split(",")]
+        servers, *further = bootstrap.split(";")
+        pairs = [server.rsplit(":", 1) for server in servers.split(",")]
         self.addresses = {number: (host, int(port)) for number, (host, port) in enumerate(pairs, 1)}
         self.address = self.addresses[1]
+        self._further = {place: int(port) for place, _, port in (text.partition("=") for text in further)}
+        """The ports of further listeners, by `BROKER@NAME`."""
         self.release = release
         self.name = name
         self.transcript: list[dict[str, Any]] = []
@@ -115,9 +118,15 @@ class Probe:
         self._others: list[Connection] = []
         self._correlation_id = 0
 
-    def connect(self, broker: int = 1) -> Connection:
-        """A connection of its own to a broker, closed at the end of the case."""
-        connection = Connection(self.addresses[broker])
+    def connect(self, broker: int = 1, *, listener: str | None = None) -> Connection:
+        """A connection of its own to a broker, by a further listener if one is named, closed at the end of the case."""
+        address = self.addresses[broker]
+        if listener is not None:
+            address = (address[0], self._further[f"{broker}@{listener}"])
+        for _ in attempts(f"broker {broker} to listen"):
+            with contextlib.suppress(ConnectionRefusedError):
+                connection = Connection(address)
+                break
         self._others.append(connection)
         return connection
 

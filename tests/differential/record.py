@@ -40,7 +40,7 @@ def main() -> int:
                 clusters.setdefault((each.brokers, each.settings_for(release)), []).append(each)
         for (brokers, settings), asked in clusters.items():
             with real_kafka(release, brokers=brokers, settings=SETTINGS | dict(settings)) as kafka:
-                failed += _run(asked, kafka.bootstrap_servers, release, answered)
+                failed += _run(asked, kafka.probe_servers, release, answered)
         kept = _keep(release, {each.module for each in cases}, answered)
         print(f"{release}: {len(cases)} cases run, {kept} kept", file=sys.stderr)
     for name in failed:

@@ -10,6 +10,7 @@ import pytest
 
 from broker_sim.threaded_cluster import ThreadedCluster
 from tests.differential.case import RELEASES, Case, all_cases, run_case
+from tests.differential.extra_listeners import bound_by, ours, probe_servers
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.differential.served import cut_to_served
@@ -27,8 +28,9 @@ def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], str]]
 
         @cache
         def serve(release: str, brokers: int, settings: tuple[tuple[str, str], ...]) -> str:
-            cluster = ThreadedCluster(brokers=brokers, release=release, config=SETTINGS | dict(settings))
-            return clusters.enter_context(cluster).bootstrap_servers
+            config = ours(SETTINGS | dict(settings), brokers)
+            cluster = clusters.enter_context(ThreadedCluster(brokers=brokers, release=release, config=config))
+            return probe_servers(cluster.bootstrap_servers, bound_by(cluster))
 
         yield serve
 
@@ -39,13 +41,13 @@ def test_our_broker_answers_as_the_real_one_did(
 ) -> None:
     bootstrap = served(release, each.brokers, each.settings_for(release))
     name = each.name
-    ours = cut_to_served(run_case(each, bootstrap, release))
+    answered = cut_to_served(run_case(each, bootstrap, release))
     real = cut_to_served(recorded(release)[name])
     reason = each.accepted.get(release) or each.pending.get(release)
     if reason:
-        assert ours != real, f"said to be different ({reason}), but it is the same now"
+        assert answered != real, f"said to be different ({reason}), but it is the same now"
         return
-    assert ours == real
+    assert answered == real
 
 
 def test_every_case_has_a_recording() -> None:

@@ -44,7 +44,7 @@ class OneAtATime:
                 cluster = self._running.enter_context(real_kafka(release, brokers=each.brokers, settings=settings))
             except ToolMissingError as missing:
                 pytest.skip(str(missing))
-            self._bootstrap, self._shape = cluster.bootstrap_servers, shape
+            self._bootstrap, self._shape = cluster.probe_servers, shape
         return self._bootstrap
 
     def stop(self) -> None:

@@ -16,6 +16,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from broker_sim.config.per_broker import split_by_broker
+from tests.differential.extra_listeners import extra_listeners, probe_servers, with_listeners
 from tests.interop.kafka_release import classpath, java_tool
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class RealKafka:
     ) -> None:
         self.release = release
         self._folder = folder
-        self._settings, self._own_settings = split_by_broker(settings or {}, brokers)
         self._classpath = classpath(release)
         self._java = java_tool("java")
         self._ids = list(range(1, brokers + 1))
@@ -47,6 +47,17 @@ class RealKafka:
         ports = free_ports(2 * brokers)
         self._ports = dict(zip(self._ids, ports[:brokers], strict=True))
         self._controller_ports = dict(zip(self._ids, ports[brokers:], strict=True))
+        names = [each.name for each in extra_listeners(settings or {})]
+        extra = iter(free_ports(brokers * len(names)))
+        self._extra_ports = {(broker_id, name): next(extra) for broker_id in self._ids for name in names}
+        given = with_listeners(
+            settings or {},
+            brokers,
+            main=lambda broker_id: f"PLAINTEXT://127.0.0.1:{self._ports[broker_id]}",
+            port=lambda broker_id, name: self._extra_ports[broker_id, name],
+            also=lambda broker_id: f"CONTROLLER://127.0.0.1:{self._controller_ports[broker_id]}",
+        )
+        self._settings, self._own_settings = split_by_broker(given, brokers)
         self._cluster_id = base64.urlsafe_b64encode(random.Random(release).randbytes(16)).decode().rstrip("=")
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
@@ -54,6 +65,11 @@ class RealKafka:
     def bootstrap_servers(self) -> str:
         """What a client's bootstrap.servers takes."""
         return ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
+
+    @property
+    def probe_servers(self) -> str:
+        """What a Probe takes."""
+        return probe_servers(self.bootstrap_servers, self._extra_ports)
 
     def start(self) -> None:
         """Format the log directories, start every broker, wait until each is in the cluster's metadata."""

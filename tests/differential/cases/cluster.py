@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 ALL = (1, 2, 3)
 
 
-def placed(probe: Probe, suffix: str, *replicas: list[int], **config: str) -> tuple[str, bytes]:
+def placed(
+    probe: Probe, suffix: str, *replicas: list[int], all_brokers: tuple[int, ...] = ALL, **config: str
+) -> tuple[str, bytes]:
     """A topic with a partition on each list of brokers, its first broker the leader; the name and the id."""
     name = f"{probe.name}-{suffix}"
     topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
@@ -49,7 +51,7 @@ def placed(probe: Probe, suffix: str, *replicas: list[int], **config: str) -> tu
     topic.configs = new(name, **config).configs
     answer: Any = probe.quiet(CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
     assert answer.topics[0].error_code == 0, answer
-    for broker in ALL:
+    for broker in all_brokers:
         _await_leaders(probe, broker, name, replicas)
     return name, probe.topic_id(name)
 

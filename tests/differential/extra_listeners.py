@@ -1,0 +1,89 @@
+"""Further PLAINTEXT listeners of the brokers of a case: `EXTRA_LISTENERS` among its settings, `NAME[@BROKER][-],...`.
+
+`@BROKER` gives a listener to one broker alone, `-` keeps it from being advertised. A listener is bound on 127.0.0.1 and
+advertised as `<name>.example.com` with the bound port.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from broker_sim.threaded_cluster import ThreadedCluster
+
+EXTRA_LISTENERS = "+listeners"
+_SPEC = re.compile(r"([A-Z]+)(?:@(\d+))?(-?)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraListener:
+    """One of them; `broker` is 0 for all brokers."""
+
+    name: str
+    broker: int
+    advertised: bool
+
+
+def extra_listeners(settings: Mapping[str, str]) -> list[ExtraListener]:
+    """Those that settings ask for."""
+    found = []
+    for text in filter(None, settings.get(EXTRA_LISTENERS, "").split(",")):
+        spec = _SPEC.fullmatch(text)
+        assert spec is not None, text
+        found.append(ExtraListener(name=spec[1], broker=int(spec[2] or 0), advertised=not spec[3]))
+    return found
+
+
+def with_listeners(
+    settings: Mapping[str, str],
+    brokers: int,
+    *,
+    main: Callable[[int], str],
+    port: Callable[[int, str], int],
+    also: Callable[[int], str] = lambda _: "",
+) -> dict[str, str]:
+    """The settings with what each broker's file says of listeners.
+
+    `main` is a broker's PLAINTEXT endpoint, `port` where it binds a further listener, `also` what else it listens on.
+    """
+    wanted = extra_listeners(settings)
+    made = {name: value for name, value in settings.items() if name != EXTRA_LISTENERS}
+    if not wanted:
+        return made
+    for broker in range(1, brokers + 1):
+        bound, told = [main(broker)], [main(broker)]
+        for each in wanted:
+            if each.broker in {0, broker}:
+                number = port(broker, each.name)
+                bound.append(f"{each.name}://127.0.0.1:{number}")
+                if each.advertised:
+                    told.append(f"{each.name}://{each.name.lower()}.example.com:{number}")
+        made[f"{broker}:listeners"] = ",".join(filter(None, [*bound, also(broker)]))
+        made[f"{broker}:advertised.listeners"] = ",".join(told)
+    mapped = ",".join(f"{each.name}:PLAINTEXT" for each in wanted)
+    made["listener.security.protocol.map"] = f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,{mapped}"
+    return made
+
+
+def ours(settings: Mapping[str, str], brokers: int) -> dict[str, str]:
+    """Settings of our cluster: every port is the system's choice."""
+    return with_listeners(settings, brokers, main=lambda _: "PLAINTEXT://127.0.0.1:0", port=lambda _broker, _name: 0)
+
+
+def probe_servers(bootstrap_servers: str, bound: Mapping[tuple[int, str], int]) -> str:
+    """What a Probe takes: the bootstrap servers, then where each broker has bound each further listener."""
+    return ";".join([bootstrap_servers, *(f"{broker}@{name}={port}" for (broker, name), port in bound.items())])
+
+
+def bound_by(cluster: ThreadedCluster) -> dict[tuple[int, str], int]:
+    """Where our brokers have bound their further listeners."""
+    return {
+        (broker.id, listener.name): listener.port
+        for broker in cluster.cluster.brokers.values()
+        for listener in broker.listeners.all
+        if listener.name != broker.listeners.inter_broker
+    }
