@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.java_hash import hash_order, hash_order_of_copy
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import (
     ApiVersion,
@@ -31,6 +32,7 @@ __all__ = ["error_response", "handle"]
 API_VERSIONS: Final = 18
 CLIENT_SOFTWARE_LOWEST: Final = 3
 
+METADATA_VERSION: Final = "metadata.version"
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -61,13 +63,18 @@ def handle(request: ApiVersionsRequest | None, context: RequestContext) -> Handl
     features = context.broker.release.listeners["broker"].features.get(version)
     if features is not None:
         image = context.broker.metadata_cache.image
+        levels = image.finalized_features
+        others = [name for name in levels if name != METADATA_VERSION]
+        finalized = hash_order_of_copy(others, METADATA_VERSION) if METADATA_VERSION in levels else others
         response.supported_features = [
-            SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
-            for name, levels in features.supported.items()
+            SupportedFeatureKey(
+                name=name, min_version=features.supported[name].lowest, max_version=features.supported[name].highest
+            )
+            for name in hash_order(features.supported)
         ]
         response.finalized_features = [
-            FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
-            for name, level in image.finalized_features.items()
+            FinalizedFeatureKey(name=name, min_version_level=levels[name], max_version_level=levels[name])
+            for name in finalized
         ]
         if features.finalized_epoch_sent:
             response.finalized_features_epoch = image.version

@@ -25,8 +25,20 @@ def string_hash(text: str) -> int:
 def hash_order(texts: Iterable[str]) -> list[str]:
     """Different strings as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
     given = list(texts)
-    table = _table_size(len(given))
+    return _ordered(given, _table_size(len(given)))
 
+
+def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:
+    """Different strings as a HashMap lists them that was made of another one, before `last` was put into it."""
+    given = list(texts)
+    fitting = int(len(given) / _LOAD_FACTOR) + 1
+    table = 1 << (fitting - 1).bit_length()
+    if len(given) + 1 > table * _LOAD_FACTOR:
+        table *= 2
+    return _ordered([*given, last], table)
+
+
+def _ordered(given: list[str], table: int) -> list[str]:
     def bucket(text: str) -> int:
         return _bucket(string_hash(text) & _INT32_MASK, table)
 

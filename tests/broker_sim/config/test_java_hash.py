@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from broker_sim.config.java_hash import hash_order, hash_order_of_longs, string_hash
+from broker_sim.config.java_hash import hash_order, hash_order_of_copy, hash_order_of_longs, string_hash
 
 
 def test_hashes_are_those_of_java() -> None:
@@ -21,3 +21,9 @@ def test_order_is_by_bucket_and_stable() -> None:
 def test_longs_fall_into_buckets_by_both_their_halves() -> None:
     assert hash_order_of_longs([17, 3, 16, (1 << 32) + 4]) == [16, 17, 3, (1 << 32) + 4]
     assert hash_order_of_longs([5, 2**63 - 1]) == [2**63 - 1, 5]
+
+
+def test_a_copied_table_is_as_small_as_it_can_be() -> None:
+    # a and i share a bucket of 8; a copy of five keeps 8 buckets when a sixth comes, a copy of six has 16.
+    assert hash_order_of_copy(["i", "b", "c", "d", "e"], "a") == ["i", "a", "b", "c", "d", "e"]
+    assert hash_order_of_copy(["i", "b", "c", "d", "e", "f"], "a") == ["a", "b", "c", "d", "e", "f", "i"]
