@@ -5,6 +5,7 @@ from random import Random
 from broker_sim.apis import client_metrics
 from broker_sim.apis.client_metrics import ClientInstance, ClientMetricsManager
 from broker_sim.apis.client_metrics_subscriptions import PUSH_INTERVAL_MS
+from broker_sim.apis.request_context import ConnectionInfo
 from broker_sim.config.broker_config import BrokerConfig
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.push_telemetry import PushTelemetryRequest
@@ -84,3 +85,13 @@ def test_a_changed_subscription_may_be_asked_for_at_once() -> None:
     assert not isinstance(found, ErrorCode)
     assert (found[1].metrics, found[1].attributes["client_id"]) == (["a"], "orders")
     assert found[1].subscription_id != before.subscription_id
+
+
+def test_an_instance_is_forgotten_with_the_connection_that_it_was_made_on() -> None:
+    clients = manager()
+    first, second = (ConnectionInfo(connection_id=name, client_host="h") for name in ("first", "second"))
+    instance_id = b"a client's name."
+    assert not isinstance(clients.subscribe(instance_id, CLIENT, 0, first), ErrorCode)
+    assert clients.subscribe(instance_id, CLIENT, 1, second) == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+    first.closed = True
+    assert not isinstance(clients.subscribe(instance_id, CLIENT, 2, second), ErrorCode)

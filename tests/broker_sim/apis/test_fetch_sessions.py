@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_sim.apis.fetch_sessions import FetchContext, FetchSessionCache, SessionKey, session_key
+from broker_sim.apis.fetch_sessions import FetchContext, FetchSessionCache, InvalidSession, SessionKey, session_key
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchPartition, PartitionData
 
@@ -175,3 +175,47 @@ def test_epochs_start_again_after_the_last_one(client: Client) -> None:
     context.session.epoch = 2**31 - 1
     assert client.context(session_id, 2**31 - 1).error_code is ErrorCode.NONE
     assert context.session.epoch == 1
+
+
+SHARD_IDS = (2**31 - 1) // 8
+
+
+@pytest.fixture
+def sharded() -> Client:
+    return Client(FetchSessionCache(slots=16, random=Random(1), shards=8))
+
+
+def test_new_sessions_take_turns_at_the_shards(sharded: Client) -> None:
+    assert [sharded.open(0) // SHARD_IDS for _ in range(10)] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]
+
+
+def test_each_shard_has_its_share_of_the_slots(sharded: Client) -> None:
+    opened = [sharded.open(0) for _ in range(24)]
+    assert [session > 0 for session in opened] == [True] * 16 + [False] * 8
+    assert len(sharded.cache) == 16
+
+
+@pytest.mark.parametrize("session_id", [8 * SHARD_IDS, 2**31 - 1, -SHARD_IDS, -(2**31)])
+@pytest.mark.parametrize("epoch", [-1, 0, 1])
+def test_an_id_out_of_every_shard_is_an_error(sharded: Client, session_id: int, epoch: int) -> None:
+    with pytest.raises(InvalidSession, match=f"session id {session_id} is in no shard"):
+        sharded.context(session_id, epoch, 0)
+
+
+@pytest.mark.parametrize("session_id", [8 * SHARD_IDS - 1, -1, 1 - SHARD_IDS])
+def test_other_ids_are_only_not_found(sharded: Client, session_id: int) -> None:
+    assert sharded.answer(sharded.context(session_id, 1, 0)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [])
+
+
+def test_a_partition_without_a_topic_id_fails_where_its_hash_needs_one() -> None:
+    cache = FetchSessionCache(slots=2, random=Random(1), zero_ids_fail=True)
+    nameless = {session_key(bytes(16), "", 0, 13): FetchPartition(partition=0, partition_max_bytes=1)}
+    fields: dict[str, Any] = {"forgotten": [], "from_follower": False, "now_ms": 0}
+    context = cache.context_of(session_id=0, epoch=0, version=13, partitions=nameless, **fields)
+    with pytest.raises(InvalidSession, match="without a topic id"):
+        context.session_answer({known: data(0) for known in nameless}, uses_topic_ids=True, now_ms=0)
+    named = {session_key(b"1" * 16, "", 0, 13): FetchPartition(partition=0, partition_max_bytes=1)}
+    opened = cache.context_of(session_id=0, epoch=0, version=13, partitions=named, **fields)
+    session_id = opened.session_answer({known: data(0) for known in named}, uses_topic_ids=True, now_ms=0)[1]
+    with pytest.raises(InvalidSession, match="without a topic id"):
+        cache.context_of(session_id=session_id, epoch=1, version=13, partitions=nameless, **fields)

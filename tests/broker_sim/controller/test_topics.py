@@ -307,3 +307,16 @@ def test_old_versions_name_topics_in_their_own_field() -> None:
     request = DeleteTopicsRequest(topic_names=["one", "nope"], timeout_ms=1000)
     answered = delete_topics(request, image=image("one"))
     assert [(each.name, each.error_code) for each in answered.response.responses] == [("nope", 3), ("one", 0)]
+
+
+def test_3_7_counts_the_partitions_of_topics_that_can_be_made() -> None:
+    asked = (topic("known", 10_001), topic("a/b", 10_001), topic("new", 10_001, factor=9))
+    made = create(*asked, at=image("known"), release="3.7.2")
+    assert {result.error_code for result in made.response.topics} == {
+        ErrorCode.TOPIC_ALREADY_EXISTS,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+    }
+    assert only(create(topic("new", 10_001), release="3.7.2")).error_code == ErrorCode.POLICY_VIOLATION
+    counted = create(*asked, at=image("known")).response.topics
+    assert {result.error_code for result in counted} == {ErrorCode.POLICY_VIOLATION}
