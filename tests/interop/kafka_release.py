@@ -43,6 +43,15 @@ def classpath(release: str) -> str:
     return f"{folder}/*"
 
 
+def clients_classpath(release: str) -> str:
+    """A Java class path with the release's clients alone, and what logs for them. Raise ToolMissingError."""
+    folder = _cache() / f"kafka-clients-{release}"
+    if not folder.exists():
+        wanted = [("org.apache.kafka", "kafka-clients", release), ("org.slf4j", "slf4j-simple", "1.7.36")]
+        _copy_dependencies(f"kafka-clients-{release}", folder, [DEPENDENCY.format(*each) for each in wanted])
+    return f"{folder}/*"
+
+
 def jars(name: str, *artifacts: str) -> str:
     """A Java class path with these jars (`group:artifact:version`) and nothing that they depend on."""
     folder = _cache() / name

@@ -1,0 +1,129 @@
+"""Clients of each age against brokers of their time: every codec there and back, and a leader that dies meanwhile."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_sim.config.release_behaviour import behaviour_of
+from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs.records.record_set import read_any
+from tests.interop.kafka_release import clients_classpath, java_tool
+from tests.interop.old_pythons import find_python, interpreter_with
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FOLDER = Path(__file__).parent
+TOPIC = "ages"
+PARTITIONS = 3
+RECORDS = 60
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+RUN_SECONDS_MAX = 150
+JAVA_CLIENTS = ("0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
+CONFIG = {"min.insync.replicas": "1", "zookeeper.session.timeout.ms": "1000"}
+
+
+def codecs_of(release: str, *without: str) -> list[str]:
+    known = CODECS[: behaviour_of(release).newest_codec + 1]
+    return [codec for codec in known if codec not in without]
+
+
+def run_while_a_leader_dies(cluster: ThreadedCluster, command: Sequence[str]) -> list[str]:
+    """What a program prints; when it says that it is ready, the leader of its first partition dies."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            lines: list[str] = []
+            for line in process.stdout:
+                lines.append(line.strip())
+                if lines[-1] == "ready":
+                    leader = cluster.call(cluster.cluster.leader_of, TOPIC, 0)
+                    cluster.call(cluster.cluster.kill, leader)
+            _, errors = process.communicate(timeout=RUN_SECONDS_MAX)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
+    return lines
+
+
+def told(lines: list[str], verb: str) -> list[str]:
+    return sorted(line.partition(" ")[2] for line in lines if line.startswith(f"{verb} "))
+
+
+def expected(codecs: Sequence[str]) -> list[str]:
+    return sorted(f"{name}-{number}-{'x' * 100}" for name in (*codecs, "moved") for number in range(RECORDS))
+
+
+def stored(cluster: ThreadedCluster) -> list[str]:
+    """The values in the leaders' logs: the truth."""
+    values: list[str] = []
+    for index in range(PARTITIONS):
+        leader = cluster.call(cluster.cluster.leader_of, TOPIC, index)
+        log = cluster.cluster.log_of(leader, TOPIC, index)
+        assert log is not None
+        for batch in log.batches():
+            values.extend((record.value or b"").decode() for record in read_any(batch.data))
+    return sorted(values)
+
+
+def cluster_of(release: str) -> ThreadedCluster:
+    config = {name: text for name, text in CONFIG.items() if behaviour_of(release).zookeeper or "zoo" not in name}
+    if release.startswith(("0.8.0", "0.8.1")):
+        config.pop("min.insync.replicas")
+    return ThreadedCluster(brokers=3, release=release, topics=[f"{TOPIC}:{PARTITIONS}:3"], config=config)
+
+
+@pytest.mark.parametrize("release", JAVA_CLIENTS)
+def test_java_clients_work_against_the_release_of_their_time(release: str) -> None:
+    java_tool("javac")  # a runtime alone cannot launch a source file
+    java = [java_tool("java"), "-XX:TieredStopAtLevel=1", "-cp", clients_classpath(release)]
+    codecs = codecs_of(release)
+    # 0.8 and 0.9 know no idempotence; their clients only warn of configurations that they do not know.
+    settings = ["enable.idempotence=true"] if behaviour_of(release).newest_magic == 2 else []
+    with cluster_of(release) as cluster:
+        topic = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS)]
+        producer = [*java, str(FOLDER / "java" / "OldProducer.java"), *topic, ",".join(codecs), *settings]
+        lines = run_while_a_leader_dies(cluster, producer)
+        assert told(lines, "sent") == expected(codecs)
+        found = stored(cluster)
+        # A retry without idempotence may store twice what it lost the answer of.
+        assert sorted(set(found)) == expected(codecs)
+        assert not settings or found == expected(codecs)
+        if release.startswith("0.8"):
+            return  # its KafkaConsumer reads nothing yet
+        consumer = [*java, str(FOLDER / "java" / "OldConsumer.java"), *topic, str(len(found))]
+        read = subprocess.run(consumer, capture_output=True, text=True, check=True, timeout=RUN_SECONDS_MAX)
+        assert told(read.stdout.splitlines(), "read") == found
+
+
+@pytest.mark.parametrize(("release", "version"), [("0.8.2.2", "0.8.2"), ("0.9.0.1", "0.9"), ("0.10.2.2", "0.10")])
+def test_kafka_python_1_4_7_works_with_its_old_api_versions(release: str, version: str) -> None:
+    requirements = ["kafka-python==1.4.7", "python-snappy==0.7.3", "lz4>=4.3", "xxhash>=3"]
+    python = interpreter_with("kafka-python-1.4.7", requirements, sys.executable)
+    _check_python_client([python, str(FOLDER / "old_python" / "kafka_python_client.py")], release, version)
+
+
+@pytest.mark.parametrize("release", ["0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.2.3"])
+def test_confluent_kafka_1_9_2_works_against_releases_up_to_its_time(release: str) -> None:
+    # It has wheels for Python 3.6 to 3.10; 3.11 came later.
+    python = interpreter_with(
+        "confluent-kafka-1.9.2", ["confluent-kafka==1.9.2"], find_python("3.10", "3.9", "3.8", "3.7")
+    )
+    fallback = "" if behaviour_of(release).newest_magic else ".".join(release.split(".")[:3])
+    _check_python_client([python, str(FOLDER / "old_python" / "confluent_kafka_client.py")], release, fallback)
+
+
+def _check_python_client(program: Sequence[str], release: str, version: str) -> None:
+    codecs = codecs_of(release)
+    with cluster_of(release) as cluster:
+        arguments = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS), ",".join(codecs), version]
+        lines = run_while_a_leader_dies(cluster, [*program, *arguments])
+        assert told(lines, "sent") == expected(codecs)
+        found = stored(cluster)
+        assert sorted(set(found)) == expected(codecs)
+        assert set(told(lines, "read")) == set(found)
