@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_sim.threaded_cluster import ThreadedCluster
-from tests.interop.kafka_release import RELEASES, classpath, java_tool
+from tests.interop.kafka_release import RELEASES
+from tests.interop.kafka_tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.interop
-
-TOOL_SECONDS_MAX = 60
-
-
-class Tools:
-    """Runs the release's tools against a cluster of three brokers."""
-
-    def __init__(self, release: str, bootstrap_servers: str) -> None:
-        self.release = release
-        self._java = [java_tool("java"), "-cp", classpath(release)]
-        self._bootstrap = ["--bootstrap-server", bootstrap_servers]
-
-    def run(self, name: str, *arguments: str) -> str:
-        """What a tool prints; it must end well."""
-        # kafka-cluster wants its verb first, the others the servers.
-        verb, rest = (arguments[:1], arguments[1:]) if name == "ClusterTool" else ((), arguments)
-        command = [*self._java, f"org.apache.kafka.tools.{name}", *verb, *self._bootstrap, *rest]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_SECONDS_MAX, check=False)
-        assert done.returncode == 0, f"{name} {arguments}: {done.stdout}{done.stderr}"
-        return done.stdout
 
 
 @pytest.fixture(scope="module", params=RELEASES)
