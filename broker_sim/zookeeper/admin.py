@@ -220,7 +220,14 @@ class ZkAdminManager:
                 result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             else:
                 try:
-                    made = new_topic(topic, image=image, deletions=deletions, config=config, random=self._random)
+                    made = new_topic(
+                        topic,
+                        image=image,
+                        deletions=deletions,
+                        config=config,
+                        random=self._random,
+                        era=self._broker.era,
+                    )
                 except Refused as refused:
                     results[name] = _failed(name, refused.error_code, refused.message)
                 else:
@@ -308,6 +315,9 @@ class ZkAdminManager:
                 if (known := self._image.partition(*each)) is None or known.leader != leader
             ]
 
+        if self._broker.release.api_versions[ElectLeadersRequest.API_KEY].highest == 0:
+            # Before KIP-460 an election that is not needed has succeeded.
+            errors = {each: error for each, error in errors.items() if error[0] is not ErrorCode.ELECTION_NOT_NEEDED}
         for each in await self._until(unseen, request.timeout_ms):
             errors[each] = (ErrorCode.REQUEST_TIMED_OUT, None)
         return _elections({each: errors.get(each, (ErrorCode.NONE, None)) for each in partitions})

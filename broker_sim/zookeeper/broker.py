@@ -84,7 +84,11 @@ class ZooKeeperBroker(Broker):
             config=lambda: self.config,
             client=client,
         )
-        self.control = ControlRequests(self, refuses_newer_epochs=era.refuses_newer_broker_epochs)
+        self.control = ControlRequests(
+            self,
+            refuses_newer_epochs=era.refuses_newer_broker_epochs,
+            marks_foreign_partitions_offline=era.marks_foreign_partitions_offline,
+        )
         self.active_controller_id = NO_CONTROLLER
         self.lifecycle = ZooKeeperLifecycle(
             host=self,
@@ -147,6 +151,10 @@ class ZooKeeperBroker(Broker):
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         """Whether a hosted partition is in a log directory that has failed."""
         return topic_partition in self.replica_manager.offline
+
+    def mark_offline(self, topic_partition: TopicPartition) -> None:
+        """Have a partition as one in a log directory that has failed."""
+        self.replica_manager.offline[topic_partition] = None
 
     def topic_configs(self, topic: str) -> Mapping[str, str]:
         """A topic's configurations, read where a log is made; only their changes are told to brokers.

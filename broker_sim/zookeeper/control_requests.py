@@ -60,6 +60,9 @@ class ControlledBroker(Protocol):
     def is_offline(self, topic_partition: TopicPartition) -> bool:
         """Whether a hosted partition is in a log directory that has failed."""
 
+    def mark_offline(self, topic_partition: TopicPartition) -> None:
+        """Have a partition as one in a log directory that has failed."""
+
     def topic_configs(self, topic: str) -> Mapping[str, str]:
         """A topic's configurations, as far as they are known here."""
 
@@ -73,8 +76,11 @@ class ControlledBroker(Protocol):
 class ControlRequests:
     """Answers the controller, and whoever pretends to be it."""
 
-    def __init__(self, broker: ControlledBroker, *, refuses_newer_epochs: bool) -> None:
+    def __init__(
+        self, broker: ControlledBroker, *, refuses_newer_epochs: bool, marks_foreign_partitions_offline: bool
+    ) -> None:
         self._broker = broker
+        self._marks_offline = marks_foreign_partitions_offline
         self._refuses_newer = refuses_newer_epochs
         self.controller_epoch = 0
 
@@ -118,9 +124,16 @@ class ControlRequests:
             if topic_id not in (ZERO_UUID, partition.topic_id):
                 return ErrorCode.INCONSISTENT_TOPIC_ID
             if state.leader_epoch <= partition.leader_epoch:
-                known = state.leader_epoch == partition.leader_epoch and gets_id
+                loses_id = (
+                    topic_id == ZERO_UUID
+                    and partition.topic_id != id_of_name(topic_partition.topic)
+                    and state.leader != broker.id
+                )
+                known = state.leader_epoch == partition.leader_epoch and (gets_id or loses_id)
                 return ErrorCode.NONE if known else ErrorCode.STALE_CONTROLLER_EPOCH
         if broker.id not in state.replicas or topic_partition.partition < 0:
+            if self._marks_offline and partition is None:
+                broker.mark_offline(topic_partition)
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if partition is None:
             identity = id_of_name(topic_partition.topic) if topic_id == ZERO_UUID else topic_id

@@ -37,6 +37,10 @@ class ZooKeeperEra:
     """A controller that has been succeeded cannot write to ZooKeeper any more (from 2.1 on)."""
     refuses_newer_broker_epochs: bool
     """A broker refuses what is for a later life of it, as before 2.5 (else it has only not yet heard of that life)."""
+    marks_foreign_partitions_offline: bool
+    """A LeaderAndIsr for a partition that is not the broker's own makes it offline there, as from 1.0 to 3.0."""
+    illegal_names: bool
+    """Topic names are "illegal" in words, as before 3.3 (else "invalid")."""
     topic_ids: bool
     """Topics have ids (KIP-516, from 2.8 on); without them a topic is what its name says."""
 
@@ -53,6 +57,8 @@ class ZooKeeperEra:
             alter_partition_version=versions.get(ALTER_PARTITION),
             writes_are_fenced=versions[FETCH] >= 10,
             refuses_newer_broker_epochs=versions.get(INIT_PRODUCER_ID, 0) < 3,
+            marks_foreign_partitions_offline=leader_and_isr >= 1 and versions[FETCH] < 13,
+            illegal_names=versions.get(ALTER_PARTITION, 0) < 2,
             topic_ids=leader_and_isr >= 5,
         )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.controller.manual_assignment import Refused
 from broker_sim.controller.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
-from broker_sim.controller.topic_names import colliding_name, refused_name
+from broker_sim.controller.topic_names import MAX_NAME_LENGTH, colliding_name, refused_name
 from broker_sim.controller.topics import random_topic_id
 from broker_sim.errors import ConfigError
 from protocol_specs.error_codes import ErrorCode
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage
+    from broker_sim.zookeeper.era import ZooKeeperEra
     from protocol_specs.messages.create_partitions import CreatePartitionsTopic
     from protocol_specs.messages.create_topics import CreatableTopic
 
@@ -35,7 +36,13 @@ def bare_partition(replicas: Iterable[int]) -> PartitionRegistration:
 
 
 def new_topic(
-    topic: CreatableTopic, *, image: MetadataImage, deletions: Sequence[str], config: BrokerConfig, random: Random
+    topic: CreatableTopic,
+    *,
+    image: MetadataImage,
+    deletions: Sequence[str],
+    config: BrokerConfig,
+    random: Random,
+    era: ZooKeeperEra,
 ) -> TopicImage:
     """The topic as it is written into ZooKeeper; Refused, looked for in Kafka's order."""
     name = topic.name
@@ -61,7 +68,7 @@ def new_topic(
         brokers = list(image.brokers.values())
         assignments = dict(enumerate(assign_replicas(brokers, partitions, factor, random=random)))
     configs = {entry.name: entry.value for entry in topic.configs if entry.value is not None}
-    _validate(name, assignments, configs, image, config)
+    _validate(name, assignments, configs, image, config, era)
     return TopicImage(
         name=name,
         topic_id=random_topic_id(random),
@@ -76,8 +83,9 @@ def _validate(
     configs: Mapping[str, str],
     image: MetadataImage,
     config: BrokerConfig,
+    era: ZooKeeperEra,
 ) -> None:
-    reason = refused_name(name)
+    reason = _illegal_name(name) if era.illegal_names else refused_name(name)
     if reason is not None:
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     collision = colliding_name(name, image.topics)
@@ -91,13 +99,25 @@ def _validate(
         shown = ", ".join(
             f"{index} -> ArrayBuffer({', '.join(map(str, replicas))})" for index, replicas in assignments.items()
         )
-        raise Refused(wrong, f"Duplicate replica assignment found: HashMap({shown})")
+        raise Refused(wrong, f"Duplicate replica assignment found: {'Hash' if era.topic_ids else ''}Map({shown})")
     if sorted(assignments) != list(range(len(assignments))):
         raise Refused(wrong, "partitions should be a consecutive 0-based integer sequence")
     try:
         validate_topic_overrides(configs, config.release)
     except ConfigError as error:
         raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
+
+
+def _illegal_name(name: str) -> str | None:
+    if refused_name(name) is None:
+        return None
+    if not name:
+        return "Topic name is illegal, it can't be empty"
+    if name in {".", ".."}:
+        return 'Topic name cannot be "." or ".."'
+    if len(name) > MAX_NAME_LENGTH:
+        return f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {name}"
+    return f"Topic name \"{name}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
 
 
 def assign_replicas(

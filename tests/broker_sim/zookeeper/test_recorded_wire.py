@@ -1,0 +1,63 @@
+"""The answers of real brokers with ZooKeeper, case by case, against ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from broker_sim.cluster import Cluster
+from sim_runtime.random_streams import RandomStreams
+from sim_runtime.virtual_reactor import VirtualReactor
+from tests.broker_sim.zookeeper import wire_cases
+
+if TYPE_CHECKING:
+    from protocol_specs.message import Message
+
+RECORDED = {
+    path.stem: json.loads(path.read_text("utf-8")) for path in (Path(__file__).parent / "recorded").glob("*.json")
+}
+_ANSWERS: dict[str, dict[str, Any]] = {}
+
+
+def answers_of(release: str) -> dict[str, Any]:
+    """Ours, asked in a row as the real brokers were."""
+    if release not in _ANSWERS:
+        reactor = VirtualReactor()
+        config = {"zookeeper.connect": "zookeeper:2181"} if release.startswith("3") else {}
+        cluster = Cluster(
+            reactor=reactor, streams=RandomStreams(1), brokers=2, config=config, release=release, listen=False
+        )
+        cluster.start()
+        reactor.run_for(ms=10)
+
+        def ask(who: str, request: Message, version: int) -> Any:
+            broker = cluster.brokers[1 if who == wire_cases.CONTROLLER else 2]
+            connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
+            asked = type(request).decode(version, request.encode(version))
+            context = RequestContext(broker, connection, request.API_KEY, version, request=asked)
+            answer: Any = broker.apis.handle(asked, context)
+            if isinstance(answer, Deferred):
+                answer = reactor.run_until(answer, deadline_ms=60_000)
+            reactor.run_for(ms=300)
+            return type(answer).decode(version, answer.encode(version))
+
+        table = cluster.brokers[1].release.api_versions
+        versions = {key: item.highest for key, item in table.items()}
+        asked = wire_cases.Cluster(ask=ask, other=2, versions=versions)
+        _ANSWERS[release] = dict(wire_cases.all_cases(asked))
+        cluster.close()
+    return _ANSWERS[release]
+
+
+@pytest.mark.parametrize(("release", "name"), [(release, name) for release in RECORDED for name in RECORDED[release]])
+def test_the_answer_is_that_of_the_real_broker(release: str, name: str) -> None:
+    assert answers_of(release)[name] == RECORDED[release][name]
+
+
+def test_both_ages_are_recorded() -> None:
+    assert {"2.3.1", "3.7.2"} <= RECORDED.keys()
