@@ -101,10 +101,9 @@ class ZkAdminManager:
         """Whether a request is answered by whoever gets it."""
         return isinstance(request, _ANY_BROKER)
 
-    def answer(self, request: Any) -> Deferred[Any]:
+    def answer(self, request: Any, client_id: str | None = None) -> Deferred[Any]:
         """Answer what the controller answers; fails with LinkFailure when this broker's session has ended."""
         handlers: Mapping[type[Any], Callable[[Any], Awaitable[Any]]] = {
-            CreateTopicsRequest: self._create_topics,
             DeleteTopicsRequest: self._delete_topics,
             CreatePartitionsRequest: self._create_partitions,
             ElectLeadersRequest: self._elect_leaders,
@@ -112,11 +111,16 @@ class ZkAdminManager:
             ListPartitionReassignmentsRequest: self._list_reassignments,
             UpdateFeaturesRequest: self._update_features,
         }
+        if isinstance(request, CreateTopicsRequest):
+            return self._run(self._create_topics(request, client_id))
         return self._run(handlers[type(request)](request))
 
     def not_controller(self, request: Any) -> Any:
         """The answers of a broker that is no controller, where they are not the same as for other errors; else None."""
         error = ErrorCode.NOT_CONTROLLER
+        if isinstance(request, CreateTopicsRequest) and self._broker.era.answers_topics_once:
+            names = dict.fromkeys(topic.name for topic in request.topics)
+            return CreateTopicsResponse(topics=[_failed(name, error, None) for name in names])
         if isinstance(request, ElectLeadersRequest):
             if request.election_type not in ELECTION_TYPES:
                 return refused_elections(request, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -203,7 +207,7 @@ class ZkAdminManager:
 
     # Topics --------------------------------------------------------------------------------------------------
 
-    async def _create_topics(self, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    async def _create_topics(self, request: CreateTopicsRequest, client_id: str | None) -> CreateTopicsResponse:
         config = self._broker.config
         image, deletions = await self._client.request(
             "ZooKeeperGetTopics", lambda zookeeper, _: (zookeeper.image, zookeeper.deletions())
@@ -214,7 +218,7 @@ class ZkAdminManager:
         for topic in request.topics:
             name = topic.name
             if counts[name] > 1:
-                results[name] = _failed(name, ErrorCode.INVALID_REQUEST, "Found multiple entries for this topic.")
+                results[name] = _failed(name, ErrorCode.INVALID_REQUEST, self._named_twice(counts, client_id))
             elif name == CLUSTER_METADATA_TOPIC_NAME and self._broker.era.topic_ids:
                 result = results[name] = _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
                 result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -240,7 +244,18 @@ class ZkAdminManager:
             left = await self._until(lambda: self._without_leaders(sizes), request.timeout_ms)
             for name in list(created) if request.timeout_ms <= 0 else left:
                 results[name] = _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
-        return CreateTopicsResponse(topics=[results[topic.name] for topic in request.topics])
+        asked = [topic.name for topic in request.topics]
+        answered = dict.fromkeys(asked) if self._broker.era.answers_topics_once else asked
+        return CreateTopicsResponse(topics=[results[name] for name in answered])
+
+    def _named_twice(self, counts: Mapping[str, int], client_id: str | None) -> str:
+        if not self._broker.era.answers_topics_once:
+            return "Found multiple entries for this topic."
+        names = ",".join(name for name, count in counts.items() if count > 1)
+        return (
+            f"Create topics request from client `{client_id or ''}` contains multiple entries for the following topics: "
+            f"{names}"
+        )
 
     async def _delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in request.topics):
@@ -248,7 +263,8 @@ class ZkAdminManager:
         image = self._image
         results: list[DeletableTopicResult] = []
         doomed: dict[str, list[DeletableTopicResult]] = {}
-        for given, topic_id in _named(request):
+        named = _named(request)
+        for given, topic_id in dict.fromkeys(named) if self._broker.era.answers_topics_once else named:
             result = DeletableTopicResult(name=given, topic_id=topic_id, error_code=ErrorCode.NONE)
             results.append(result)
             known = image.topics_by_id.get(topic_id) if given is None else image.topics.get(given)

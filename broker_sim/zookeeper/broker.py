@@ -324,7 +324,7 @@ class ZooKeeperBroker(Broker):
         if not self.controller.is_active:
             refused = self.admin.not_controller(request)
             return succeed(refused or self.apis.error_response(request, context, ErrorCode.NOT_CONTROLLER))
-        return self.admin.answer(request)
+        return self.admin.answer(request, context.client_id)
 
 
 def _nobody_asks(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from protocol_specs.releases import Release
 
 FETCH: Final = 1
+METADATA: Final = 3
 LEADER_AND_ISR: Final = 4
 STOP_REPLICA: Final = 5
 UPDATE_METADATA: Final = 6
@@ -41,6 +42,8 @@ class ZooKeeperEra:
     """A LeaderAndIsr for a partition that is not the broker's own makes it offline there, as from 1.0 to 3.0."""
     illegal_names: bool
     """Topic names are "illegal" in words, as before 3.3 (else "invalid")."""
+    answers_topics_once: bool
+    """A topic that a request names twice is answered once, as before 2.3, when answers were maps by topic."""
     topic_ids: bool
     """Topics have ids (KIP-516, from 2.8 on); without them a topic is what its name says."""
 
@@ -59,6 +62,7 @@ class ZooKeeperEra:
             refuses_newer_broker_epochs=versions.get(INIT_PRODUCER_ID, 0) < 3,
             marks_foreign_partitions_offline=leader_and_isr >= 1 and versions[FETCH] < 13,
             illegal_names=versions.get(ALTER_PARTITION, 0) < 2,
+            answers_topics_once=versions[METADATA] < 8,
             topic_ids=leader_and_isr >= 5,
         )
 

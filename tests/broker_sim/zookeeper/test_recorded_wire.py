@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 RECORDED = {
     path.stem: json.loads(path.read_text("utf-8")) for path in (Path(__file__).parent / "recorded").glob("*.json")
 }
+GAPS = "before 2.3 a topic could lack partitions in between, which ours cannot"
+ACCEPTED = {
+    ("1.1.1", "CreateTopics a gap"): GAPS,
+    ("1.1.1", "CreateTopics other sizes"): GAPS,
+}
 _ANSWERS: dict[str, dict[str, Any]] = {}
 
 
@@ -39,7 +44,7 @@ def answers_of(release: str) -> dict[str, Any]:
             broker = cluster.brokers[1 if who == wire_cases.CONTROLLER else 2]
             connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
             asked = type(request).decode(version, request.encode(version))
-            context = RequestContext(broker, connection, request.API_KEY, version, request=asked)
+            context = RequestContext(broker, connection, request.API_KEY, version, client_id="probe", request=asked)
             answer: Any = broker.apis.handle(asked, context)
             if isinstance(answer, Deferred):
                 answer = reactor.run_until(answer, deadline_ms=60_000)
@@ -56,8 +61,12 @@ def answers_of(release: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("release", "name"), [(release, name) for release in RECORDED for name in RECORDED[release]])
 def test_the_answer_is_that_of_the_real_broker(release: str, name: str) -> None:
-    assert answers_of(release)[name] == RECORDED[release][name]
+    same = answers_of(release)[name] == RECORDED[release][name]
+    if (release, name) in ACCEPTED:
+        assert not same, "it need not be accepted any more"
+    else:
+        assert answers_of(release)[name] == RECORDED[release][name]
 
 
-def test_both_ages_are_recorded() -> None:
-    assert {"2.3.1", "3.7.2"} <= RECORDED.keys()
+def test_every_age_is_recorded() -> None:
+    assert {"1.1.1", "2.3.1", "3.7.2"} <= RECORDED.keys()
