@@ -233,7 +233,11 @@ def _check_threads(old: BrokerConfig, new: BrokerConfig) -> None:
 
 
 def _check_thread_count(name: str, old: BrokerConfig, new: BrokerConfig) -> None:
-    value, current = _number(new[name]), _number(old[name])
+    _check_resize(name, old[name], new[name])
+
+
+def _check_resize(name: str, old: ConfigValue, new: ConfigValue) -> None:
+    value, current = _number(new), _number(old)
     if value == current:
         return
     prefix = f"Dynamic thread count update validation failed for {name}={value}, value should"
@@ -287,10 +291,23 @@ def _check_connections(old: BrokerConfig, new: BrokerConfig) -> None:
     for name in ("max.connections", "max.connection.creation.rate"):
         if new[name] != old[name] and _number(new[name]) <= 0:
             raise ConfigError(f"Invalid {name} {new[name]}")
+        for listener in _listeners(new):
+            value = new.for_listener(name, listener)
+            if value != old.for_listener(name, listener) and _number(value) <= 0:
+                raise ConfigError(f"Invalid {name} {value}")
 
 
 def _check_network_threads(old: BrokerConfig, new: BrokerConfig) -> None:
-    _check_thread_count("num.network.threads", old, new)
+    name = "num.network.threads"
+    _check_thread_count(name, old, new)
+    for listener in _listeners(new):
+        _check_resize(name, old.for_listener(name, listener), new.for_listener(name, listener))
+
+
+def _listeners(config: BrokerConfig) -> list[str]:
+    """The names of a broker's listeners; what is said of others changes nothing."""
+    text = config.static.get("listeners")
+    return ["PLAINTEXT"] if text is None else [each.partition("://")[0].strip() for each in text.split(",")]
 
 
 def _check_listeners(old: BrokerConfig, new: BrokerConfig) -> None:

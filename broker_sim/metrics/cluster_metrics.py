@@ -99,6 +99,12 @@ def _of_planes(server: SocketServer) -> list[tuple[str, str, str, float]]:
         made += [
             ("kafka.network", "RequestChannel", "ControlPlaneRequestQueueSize", size),
             ("kafka.network", "SocketServer", "ControlPlaneExpiredConnectionsKilledCount", expired[False]),
+            (
+                "kafka.network",
+                "SocketServer",
+                "ControlPlaneNetworkProcessorAvgIdlePercent",
+                server.processor_idle_ratio(server.control_plane),
+            ),
         ]
     if server.memory_pool is not None:
         available = server.memory_pool.available

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from broker_sim.network.broker_listeners import BrokerListeners, Listener
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.memory_pool import MemoryPool
+    from broker_sim.network.plane import Plane
     from broker_sim.network.processor import Processor
     from sim_runtime.interfaces import IReactor
 
@@ -118,9 +119,9 @@ class SocketServer:
         busy_us = self.broker.apis.request_metrics.busy_us + self.handler_pool.held_us
         return self._idle_ratio(busy_us, self.handler_pool.size)
 
-    def processor_idle_ratio(self) -> float:
+    def processor_idle_ratio(self, plane: Plane | None = None) -> float:
         """Of all Processors' time since the start, what they were not blocked (NetworkProcessorAvgIdlePercent)."""
-        processors = [each for each in self.processors if each.acceptor.plane is self.data_plane]
+        processors = [each for each in self.processors if each.acceptor.plane is (plane or self.data_plane)]
         return self._idle_ratio(sum(processor.blocked_us() for processor in processors), len(processors))
 
     def _idle_ratio(self, busy_us: int, size: int) -> float:

@@ -279,7 +279,11 @@ def test_the_control_plane_has_a_processor_a_handler_and_a_queue_of_its_own(serv
     server.resize_processors(4)
     assert (len(control.processors), len(data.processors)) == (1, 4)
     names = [metric.name for metric in served.cluster.metrics() if metric.name.startswith("ControlPlane")]
-    assert names == ["ControlPlaneRequestQueueSize", "ControlPlaneExpiredConnectionsKilledCount"]
+    assert names == [
+        "ControlPlaneRequestQueueSize",
+        "ControlPlaneExpiredConnectionsKilledCount",
+        "ControlPlaneNetworkProcessorAvgIdlePercent",
+    ]
 
 
 def test_the_control_plane_blocks_its_processor_alone_when_its_queue_is_full(serve: Callable[..., Served]) -> None:

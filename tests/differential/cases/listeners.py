@@ -11,6 +11,7 @@ from protocol_specs.messages.metadata import MetadataRequest
 from tests.differential.case import case
 from tests.differential.cases.cluster import placed, without_controller
 from tests.differential.cases.find_coordinator import GROUP, await_coordinator
+from tests.differential.config_requests import BROKER, SET, incremental
 from tests.differential.extra_listeners import EXTRA_LISTENERS
 from tests.differential.probe import attempts
 from tests.differential.requests import all_versions, batch, fetch, metadata, produce, wanted
@@ -153,3 +154,27 @@ def leaders_elsewhere_by_the_listener_that_was_asked(probe: Probe) -> None:
             note=str(name),
             only=lambda a: nodes(a, "nodeEndpoints"),
         )
+
+
+@case(settings=TWO)
+def limits_of_one_listener(probe: Probe) -> None:
+    """What may change while a broker runs, and by how much."""
+    for listener in ("external", "plaintext", "nobody"):
+        for key, values in (
+            ("num.network.threads", ("0", "1", "2", "6", "7", "x")),
+            ("max.connections", ("-1", "0", "5")),
+            ("max.connection.creation.rate", ("-1", "0", "5")),
+        ):
+            for value in values:
+                name = f"listener.name.{listener}.{key}"
+                for broker in ("1", ""):
+                    request = incremental((BROKER, broker, [(name, SET, value)]), validate_only=True)
+                    probe.ask(request, 1, note=f"{name}={value} of {broker!r}")
+
+
+@case(settings=TWO)
+def limits_of_all_listeners(probe: Probe) -> None:
+    for key, values in (("num.network.threads", ("1", "6", "7")), ("max.connections", ("0", "5"))):
+        for value in values:
+            request = incremental((BROKER, "1", [(key, SET, value)]), validate_only=True)
+            probe.ask(request, 1, note=f"{key}={value}")
