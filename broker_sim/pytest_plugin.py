@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["kafka_cluster", "kafka_cluster_factory", "pytest_configure"]
 
-QUICK_FAILOVER: Final[Mapping[str, str]] = {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "200"}
-"""A killed broker is noticed after a second, not after Kafka's nine; a test's own `config` goes before it."""
+QUICK_FAILOVER: Final[Mapping[str, str]] = {
+    "broker.session.timeout.ms": "1000",
+    "broker.heartbeat.interval.ms": "200",
+    "zookeeper.session.timeout.ms": "1000",
+}
+"""A killed broker is noticed after a second, not after Kafka's nine; a test's own `config` goes before it.
+
+A release gets what it knows of it."""
 
 MARKER = "kafka_cluster(brokers, topics, config, release): the shape of this test's kafka_cluster"
 
@@ -35,12 +41,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def kafka_cluster_factory() -> Iterator[Callable[..., ThreadedCluster]]:
     """Make clusters: `kafka_cluster_factory(brokers=1, topics=["orders:6:1"], config={...})`."""
     # Imported here, so that pytest starts as fast as without this plugin.
+    from broker_sim.config.definitions import broker_definitions
+    from broker_sim.config.release_behaviour import DEFAULT_RELEASE
     from broker_sim.threaded_cluster import ThreadedCluster
 
     clusters: list[ThreadedCluster] = []
 
-    def make(config: Mapping[str, str] | None = None, **shape: Any) -> ThreadedCluster:
-        cluster = ThreadedCluster(config={**QUICK_FAILOVER, **(config or {})}, **shape)
+    def make(
+        config: Mapping[str, str] | None = None, *, release: str = DEFAULT_RELEASE, **shape: Any
+    ) -> ThreadedCluster:
+        known = broker_definitions(release)
+        quick = {name: value for name, value in QUICK_FAILOVER.items() if name in known}
+        cluster = ThreadedCluster(config={**quick, **(config or {})}, release=release, **shape)
         clusters.append(cluster)
         return cluster
 

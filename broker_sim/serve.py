@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--release",
         default=DEFAULT_RELEASE,
-        help=f"the Kafka release to emulate: 4.3.1 or 3.7.2 (default {DEFAULT_RELEASE})",
+        help=f"the Kafka release to emulate, from 0.8.0 on, such as 0.10.2, 2.8 or 3.7 (default {DEFAULT_RELEASE})",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="of ids and of everything else that chance decides (default 0)"

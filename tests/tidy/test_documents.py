@@ -22,6 +22,9 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 # Commands that a reader is told to type -> the test that runs them.
 RUN_BY = {
     "make demo": "tests/interop/test_demo.py",
+    "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (
+        "tests/broker_sim/releases/test_serve_release.py"
+    ),
     "broker-sim serve --brokers 2 -o listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://:0 "
     "-o advertised.listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0 "
     "-o listener.security.protocol.map=PLAINTEXT:PLAINTEXT,EXTERNAL:PLAINTEXT": "tests/broker_sim/test_serve.py",
