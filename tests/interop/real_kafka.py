@@ -20,7 +20,7 @@ from tests.differential.extra_listeners import extra_listeners, probe_servers, w
 from tests.interop.kafka_release import classpath, java_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 START_SECONDS_MAX = 90
 STOP_SECONDS_MAX = 20
@@ -32,13 +32,26 @@ log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
 
 
+QUICK_START = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""What lives for a minute starts sooner without the second compiler."""
+AS_SHIPPED = ("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
+"""As kafka-server-start.sh starts it: for whoever measures."""
+
+
 class RealKafka:
     """One cluster: broker ids from 1, a JVM each. `settings` are broker configurations, `2:NAME` that of broker 2."""
 
     def __init__(
-        self, release: str, folder: Path, *, brokers: int = 1, settings: Mapping[str, str] | None = None
+        self,
+        release: str,
+        folder: Path,
+        *,
+        brokers: int = 1,
+        settings: Mapping[str, str] | None = None,
+        jvm: Sequence[str] = QUICK_START,
     ) -> None:
         self.release = release
+        self._jvm_options = jvm
         self._folder = folder
         self._classpath = classpath(release)
         self._java = java_tool("java")
@@ -110,9 +123,7 @@ class RealKafka:
     def _jvm(self) -> list[str]:
         return [
             self._java,
-            "-Xmx512m",
-            "-XX:+UseSerialGC",
-            "-XX:TieredStopAtLevel=1",  # what lives for a minute starts sooner without the second compiler
+            *self._jvm_options,
             f"-Dlog4j.configuration=file:{self._folder}/log4j.properties",
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
             "-cp",
@@ -184,10 +195,12 @@ def free_ports(count: int) -> list[int]:
 
 
 @contextlib.contextmanager
-def real_kafka(release: str, *, brokers: int = 1, settings: Mapping[str, str] | None = None) -> Iterator[RealKafka]:
+def real_kafka(
+    release: str, *, brokers: int = 1, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = QUICK_START
+) -> Iterator[RealKafka]:
     """A started cluster in a temporary folder, stopped at the end. Raise ToolMissingError for Java or Maven."""
     with tempfile.TemporaryDirectory(prefix=f"kafka-{release}-") as folder:
-        cluster = RealKafka(release, Path(folder), brokers=brokers, settings=settings)
+        cluster = RealKafka(release, Path(folder), brokers=brokers, settings=settings, jvm=jvm)
         try:
             cluster.start()
             yield cluster
