@@ -252,10 +252,8 @@ class ZkAdminManager:
         if not self._broker.era.answers_topics_once:
             return "Found multiple entries for this topic."
         names = ",".join(name for name, count in counts.items() if count > 1)
-        return (
-            f"Create topics request from client `{client_id or ''}` contains multiple entries for the following topics: "
-            f"{names}"
-        )
+        asked = f"Create topics request from client `{client_id or ''}`"
+        return f"{asked} contains multiple entries for the following topics: {names}"
 
     async def _delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in request.topics):
