@@ -24,6 +24,7 @@ __all__ = ["add_arguments", "run"]
 EXIT_SERVED: Final = 0
 EXIT_BAD_INPUT: Final = 2
 BROKERS_MAX: Final = 100
+CONTROLLERS_MAX: Final = 9
 CLOSE_TIMEOUT_MS: Final = 5_000
 DEFAULT_RELEASE: Final = "4.3.1"
 JOURNAL_EVENTS_KEPT: Final = 10_000
@@ -36,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `broker-sim serve`."""
     parser.add_argument(
         "--brokers", type=_brokers, default=3, metavar="N", help="how many brokers, ids 1 to N (default 3)"
+    )
+    parser.add_argument(
+        "--controllers",
+        type=_controllers,
+        default=1,
+        metavar="N",
+        help="how many controllers, ids 3000, 3001, ..., of which a majority decides; one never fails (default 1)",
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to bind and to advertise (default 127.0.0.1)")
     parser.add_argument(
@@ -122,6 +130,7 @@ def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
     return Cluster(
         reactor=reactor,
         brokers=args.brokers,
+        controllers=args.controllers,
         topics=[TopicSpec.parse(text) for text in args.topic],
         config=_configs(args.config),
         streams=RandomStreams(args.seed),
@@ -202,6 +211,10 @@ def _refuse(problem: str) -> int:
 
 def _brokers(text: str) -> int:
     return _whole(text, 1, BROKERS_MAX)
+
+
+def _controllers(text: str) -> int:
+    return _whole(text, 1, CONTROLLERS_MAX)
 
 
 def _port(text: str) -> int:

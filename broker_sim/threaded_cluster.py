@@ -37,6 +37,7 @@ class ThreadedCluster:
         self,
         *,
         brokers: int = 3,
+        controllers: int = 1,
         topics: Sequence[str | TopicSpec] = (),
         config: Mapping[str, str] | None = None,
         release: str = "4.3.1",
@@ -55,6 +56,7 @@ class ThreadedCluster:
             cluster = Cluster(
                 reactor=self._thread.reactor,
                 brokers=brokers,
+                controllers=controllers,
                 topics=specs,
                 config=config or {},
                 streams=RandomStreams(seed),
@@ -97,6 +99,29 @@ class ThreadedCluster:
     def restart(self, broker_id: int) -> None:
         """Start a broker that was killed or stopped, on its old port and its old log."""
         self.call(self.cluster.restart, broker_id)
+
+    def isolate(self, node_id: int) -> None:
+        """Cut a broker or controller off from all other nodes; clients still reach it."""
+        self.call(self.cluster.isolate, node_id)
+
+    def rejoin(self, node_id: int) -> None:
+        """Restore the links of an isolated node."""
+        self.call(self.cluster.rejoin, node_id)
+
+    @property
+    def active_controller(self) -> int | None:
+        """The node id of the controller that decides, None while none does."""
+        active: int | None = self.call(lambda: self.cluster.active_controller)
+        return active
+
+    def kill_controller(self, node_id: int | None = None) -> int:
+        """Kill a controller, by default the active one; answers which. It needs several of them."""
+        killed: int = self.call(self.cluster.kill_controller, node_id)
+        return killed
+
+    def restart_controller(self, node_id: int) -> None:
+        """Start a controller again, with its log and what it has voted."""
+        self.call(self.cluster.restart_controller, node_id)
 
     def rolling_restart(self) -> None:
         """Stop every broker in order and start it again, one at a time, each when the one before is in sync again."""

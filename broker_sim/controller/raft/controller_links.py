@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.raft.controller_channel import ControllerChannel
 from broker_sim.replication.broker_links import CONTROLLER_ID, REQUEST_TIMEOUT_MS, BrokerLinks
@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["ControllerLinks"]
+
+FORWARDING_RETRY_TIMEOUT_MS: Final = 60_000
+"""How long a broker tries to have a client's request answered, whatever the client's own time-out is."""
+OF_BROKERS: Final = (-1, 1, 56, 59, 62, 63, 67, 73)
+"""What brokers ask for themselves: Fetch of metadata, AlterPartition, FetchSnapshot, registration, heartbeat, ids."""
 
 
 class ControllerLinks(BrokerLinks):
@@ -41,6 +46,8 @@ class ControllerLinks(BrokerLinks):
         if isinstance(request, BrokerHeartbeatRequest):
             # Half a session, so that a second try can come in time (KAFKA-14392).
             timeout_ms //= 2
+        elif request.API_KEY not in OF_BROKERS:
+            timeout_ms = max(timeout_ms, FORWARDING_RETRY_TIMEOUT_MS)
         return channel.send(request, version=version, timeout_ms=timeout_ms)
 
     def detach(self, node_id: int) -> None:
