@@ -99,10 +99,8 @@ def _validate(
         shown = ", ".join(
             f"{index} -> ArrayBuffer({', '.join(map(str, replicas))})" for index, replicas in assignments.items()
         )
-        raise Refused(
-            wrong,
-            f"Duplicate replica assignment found: {'Hash' if era.alter_partition_version is not None else ''}Map({shown})",
-        )
+        shown_as = "Map" if era.alter_partition_version is None else "HashMap"
+        raise Refused(wrong, f"Duplicate replica assignment found: {shown_as}({shown})")
     if sorted(assignments) != list(range(len(assignments))):
         raise Refused(wrong, "partitions should be a consecutive 0-based integer sequence")
     try:
