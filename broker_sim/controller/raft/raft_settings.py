@@ -39,16 +39,16 @@ class RaftSettings:
         """Take them from controller.quorum.* and the release."""
 
         def milliseconds(name: str) -> int:
-            value = config[f"controller.quorum.{name}.ms"]
+            value = config[name]
             assert isinstance(value, int)
             return value
 
         return cls(
-            election_timeout_ms=milliseconds("election.timeout"),
-            election_backoff_max_ms=milliseconds("election.backoff.max"),
-            fetch_timeout_ms=milliseconds("fetch.timeout"),
-            request_timeout_ms=milliseconds("request.timeout"),
-            append_linger_ms=milliseconds("append.linger"),
+            election_timeout_ms=milliseconds("controller.quorum.election.timeout.ms"),
+            election_backoff_max_ms=milliseconds("controller.quorum.election.backoff.max.ms"),
+            fetch_timeout_ms=milliseconds("controller.quorum.fetch.timeout.ms"),
+            request_timeout_ms=milliseconds("controller.quorum.request.timeout.ms"),
+            append_linger_ms=milliseconds("controller.quorum.append.linger.ms"),
             pre_vote=releases.get(config.release).listeners["controller"].api_versions[VOTE].highest >= PRE_VOTE_SINCE,
         )
 
