@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from broker_sim.config.release_behaviour import behaviour_of
+from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs import releases
 from tests.interop.kafka_release import ToolMissingError
 from tests.interop.servers import serving
 
@@ -76,3 +79,27 @@ def outcomes(request: pytest.FixtureRequest, program: Path) -> dict[tuple[str, s
 @pytest.mark.parametrize("codec", CODECS)
 def test_franz_go_reads_back_what_it_produced(outcomes: dict[tuple[str, str], str], codec: str, acks: str) -> None:
     assert outcomes[codec, acks] == "ok"
+
+
+def kversion(release: str) -> str:
+    """How franz-go names a release: by three numbers in 0.x, else by two."""
+    version = releases.get(release).version
+    return "v" + ".".join(str(part) for part in version[: 3 if version[0] == 0 else 2])
+
+
+@pytest.mark.parametrize("program", ["go.mod"], indirect=True)
+@pytest.mark.parametrize("release", releases.names())
+def test_franz_go_speaks_the_versions_of_each_release(program: Path, release: str) -> None:
+    behaviour = behaviour_of(release)
+    codecs = [codec for codec in CODECS[: behaviour.newest_codec + 1] if codec != "lz4" or behaviour.newest_magic]
+    acks = ACKS if behaviour.newest_magic == 2 else ACKS[:-1]
+    with ThreadedCluster(brokers=3, release=release, topics=[f"{TOPIC}:{PARTITIONS}:3"]) as cluster:
+        run = subprocess.run(
+            [str(program), cluster.bootstrap_servers, TOPIC, str(PARTITIONS), kversion(release)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=RUN_SECONDS_MAX,
+        )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.splitlines() == [f"{codec} {acknowledged} ok" for codec in codecs for acknowledged in acks]
