@@ -22,10 +22,13 @@ def string_hash(text: str) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
 
 
-def hash_order(texts: Iterable[str]) -> list[str]:
-    """Different strings as a HashMap that grew with them lists its keys; equal buckets keep the given order."""
+def hash_order(texts: Iterable[str], *, beside: int = 0) -> list[str]:
+    """Different strings as a HashMap that grew with them lists its keys; equal buckets keep the given order.
+
+    `beside` is how many other keys are in the table.
+    """
     given = list(texts)
-    return _ordered(given, _table_size(len(given)))
+    return _ordered(given, _table_size(len(given) + beside))
 
 
 def hash_order_of_copy(texts: Iterable[str], last: str) -> list[str]:

@@ -78,12 +78,16 @@ def _check_pattern(pattern: str) -> None:
     raise ConfigError(msg)
 
 
+GROUP_DEFAULTS: Final = 11
+"""How many defaults stand in the table into which Kafka puts a group's configurations before it looks at them."""
+
+
 def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) -> None:
     """Raise for the first reason why a group cannot be so; `config` has the bounds. Mirrors GroupConfig.validate."""
     if not name:
         raise MalformedConfig("Default group resources are not allowed.")
     definitions = group_definitions(config.release)
-    for key in hash_order(configs):
+    for key in hash_order(configs, beside=GROUP_DEFAULTS):
         if key not in definitions:
             msg = f"Unknown group config name: {key}"
             raise ConfigError(msg)
