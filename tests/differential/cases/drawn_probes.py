@@ -17,7 +17,7 @@ from tests.differential.cases.describe_configs import BROKER, BROKER_LOGGER, TOP
 from tests.differential.cases.raft_voters import remove
 from tests.differential.cases.telemetry import named
 from tests.differential.cases.update_features import to
-from tests.differential.config_requests import SET, incremental
+from tests.differential.config_requests import CLIENT_METRICS, GROUP, SET, Change, incremental
 from tests.differential.probe import attempts
 from tests.differential.requests import (
     batch,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 NO_SUCH_ID = b"no such topic id"
 INT32 = 2**31 - 1
-GROUP = 32
 EPOCHS = (0, 1, -1)
 SESSION_IDS = (INT32, INT32 - 7, INT32 - 8, 1, -1, -268_435_454, -268_435_455, -INT32 - 1)
 """Ids at the borders of the shards that 4.x has for sessions."""
@@ -225,3 +224,13 @@ def a_partition_twice_in_a_reassignment(probe: Probe) -> None:
     expected = [second for _, second in moves]
     await_reassigned(probe, topic, *expected)
     ask_metadata(probe, topic)
+
+
+@case()
+def the_first_of_several_unknown_configurations(probe: Probe) -> None:
+    """It is the first in a hash table, which is larger for groups: their defaults are in it."""
+    topic = probe.topic()
+    for count in (1, 2, 5, 8, 11, 13, 14, 20):
+        changes: list[Change] = [(f"unknown.{number * 37 % 101}", SET, "1") for number in range(count)]
+        for kind, name in ((TOPIC, topic), (CLIENT_METRICS, "m"), (GROUP, "g")):
+            probe.ask(incremental((kind, name, changes), validate_only=True), 1, note=f"{count} of type {kind}")
