@@ -157,7 +157,8 @@ def test_the_defaults_are_three_brokers_of_the_newest_release() -> None:
 def test_what_is_served_from_a_data_directory_outlives_the_process(tmp_path: Path) -> None:
     from confluent_kafka import Consumer, Producer, TopicPartition
 
-    command = [sys.executable, "-m", "broker_sim", "--brokers", "1", "--topic", "orders:1", "--data-dir", str(tmp_path)]
+    options = ["--brokers", "3", "--topic", "orders:6:3", "--data-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "broker_sim", *options]
 
     def serve_and(use: Callable[[str], None], ending: signal.Signals) -> None:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
@@ -168,7 +169,7 @@ def test_what_is_served_from_a_data_directory_outlives_the_process(tmp_path: Pat
 
     def produce(servers: str) -> None:
         producer = Producer({"bootstrap.servers": servers, "log_level": 0})
-        producer.produce("orders", b"kept")
+        producer.produce("orders", b"kept", partition=0)
         assert producer.flush(SECONDS_MAX) == 0
 
     read: list[bytes | None] = []
