@@ -55,6 +55,9 @@ class ReleaseBehaviour:
     Up to 3.9 both modes exist: 3.3 is the first whose KRaft was meant for production (KIP-833); 4.0 has no other.
     """
 
+    high_watermark_waits_for_min_isr: bool = _since("3.7")
+    """A high watermark stays while the ISR is smaller than min.insync.replicas (KIP-966)."""
+
     # Requests.
     versions_are_checked: bool = _since("0.10")
     """A request of a version that is not served closes the connection (else it is read as the newest known, KIP-35)."""

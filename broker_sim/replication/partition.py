@@ -56,6 +56,7 @@ class PartitionHost(Protocol):
     journal: Journal
     alter_partition: AlterPartitionManager
     replica_lag_time_max_ms: int
+    high_watermark_waits_for_min_isr: bool
 
     def now_ms(self) -> int:
         """The broker's clock."""
@@ -293,10 +294,10 @@ class Partition:
     def maybe_increment_high_watermark(self, now_ms: int) -> bool:
         """Move the high watermark to the smallest log end of the maximal ISR and of who is about to join it.
 
-        Not below min.insync.replicas, and never back. Mirrors maybeIncrementLeaderHW.
+        From 3.7 on not below min.insync.replicas, and never back. Mirrors maybeIncrementLeaderHW.
         """
         log = self.log
-        if self.under_min_isr:
+        if self.under_min_isr and self._host.high_watermark_waits_for_min_isr:
             return False
         end = new = log.log_end_offset
         if new == log.high_watermark:

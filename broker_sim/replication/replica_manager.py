@@ -33,7 +33,6 @@ from broker_sim.replication.requests import (
     PartitionFetchResult,
 )
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.fetch import FetchRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +86,6 @@ class ReplicaManager:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch
         self.config = config
-        self.fetch_version = config.release_table.api_versions[FetchRequest.API_KEY].highest
         self.reactor = reactor
         self.journal = journal
         self.links = links
@@ -96,6 +94,7 @@ class ReplicaManager:
         self.replica_selector = replica_selector(config)
         self.follower_versions = follower_versions(config.release)
         self.now_ms = clock.now_ms
+        self.high_watermark_waits_for_min_isr = config.behaviour.high_watermark_waits_for_min_isr
         self.replication_quotas = ReplicationQuotas(config, broker_id=broker_id, now_ms=clock.now_ms)
         self.partitions: dict[TopicPartition, Partition] = {}
         self.offline: dict[TopicPartition, None] = {}

@@ -360,3 +360,27 @@ def test_sessions_hand_over_without_messages_in_every_version(replicas: Make) ->
     assert cluster.produce(1).error_code is ErrorCode.NONE
     assert overheard.requests == []
     assert cluster.values(3) == [1]
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ("0.10.2.2", {"Fetch": 3}),
+        ("1.1.1", {"Fetch": 7, "OffsetForLeaderEpoch": 0}),
+        ("2.6.3", {"Fetch": 11, "OffsetForLeaderEpoch": 3}),
+        ("2.8.2", {"Fetch": 12}),
+        ("3.9.2", {"Fetch": 17}),
+    ],
+)
+def test_every_release_has_followers_of_its_time(replicas: Make, release: str, expected: dict[str, int]) -> None:
+    cluster = replicas(brokers=2, replication_factor=2, release=release, topic_config={"min.insync.replicas": "1"})
+    for value in range(3):
+        cluster.produce(value)
+    overheard = Overheard(cluster)
+    restarted = cluster.cluster.restart(2)
+    cluster.world.run_until(restarted, deadline_ms=60_000)
+    cluster.settle(within_ms=60_000)
+    assert overheard.versions() == expected
+    assert cluster.values(2) == cluster.values(1)
+    for said, version in [*overheard.requests, *overheard.responses]:
+        carried(said, version)

@@ -198,3 +198,16 @@ def test_followers_learn_the_high_watermark_one_fetch_later(replicas: Make) -> N
     assert (cluster.high_watermark(1), cluster.high_watermark(2)) == (2, 1)
     cluster.run(ms=500)
     assert cluster.high_watermark(2) == cluster.high_watermark(3) == 2
+
+
+@pytest.mark.parametrize(("release", "advances"), [("3.6.2", True), ("3.7.2", False), ("4.3.1", False)])
+def test_with_too_small_an_isr_the_high_watermark_moves_before_3_7_alone(
+    replicas: Make, release: str, advances: bool
+) -> None:
+    cluster = replicas(release=release, brokers=2, replication_factor=2, topic_config={"min.insync.replicas": "2"})
+    cluster.produce(0)
+    cluster.cluster.kill(2)
+    cluster.run(ms=60_000)
+    assert cluster.isr() == (1,)
+    cluster.produce(1, acks=1)
+    assert cluster.high_watermark(1) == (2 if advances else 1)
