@@ -23,7 +23,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 RUN_BY = {
     "make demo": "tests/interop/test_demo.py",
     "broker-sim serve --release 0.10.2 --topic orders:6:3 -o log.message.format.version=0.9.0": (
-        "tests/broker_sim/releases/test_serve_release.py"
+        "tests/broker_sim/config/test_release_serve.py"
     ),
     "broker-sim serve --brokers 2 -o listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://:0 "
     "-o advertised.listeners=PLAINTEXT://127.0.0.1:0,EXTERNAL://127.0.0.1:0 "

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.threaded_cluster import ThreadedCluster
-    from tests.broker_sim.releases.conftest import RawClient
+    from tests.broker_sim.config.conftest import RawClient
 
     Start = Callable[..., ThreadedCluster]
     Connect = Callable[[ThreadedCluster], RawClient]

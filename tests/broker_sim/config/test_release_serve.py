@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
-from tests.broker_sim.releases.conftest import RawClient
+from tests.broker_sim.config.conftest import RawClient
 from tests.interop.served_cluster import served_cluster
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.threaded_cluster import ThreadedCluster
-    from tests.broker_sim.releases.conftest import RawClient
+    from tests.broker_sim.config.conftest import RawClient
 
     Start = Callable[..., ThreadedCluster]
     Connect = Callable[[ThreadedCluster], RawClient]
