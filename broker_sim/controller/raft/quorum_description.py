@@ -18,6 +18,7 @@ from protocol_specs.messages.describe_quorum import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from broker_sim.controller.raft.leader_state import ReplicaProgress
@@ -58,7 +59,7 @@ class ControllersDescription(Quorum):
             leader_epoch=self._node.replica.epoch,
             high_watermark=leader.high_watermark,
             current_voters=[self._voter(leader.voters[voter], now_ms) for voter in self._voters],
-            observers=[self._broker(broker_id, now_ms) for broker_id in sorted(image.brokers)],
+            observers=self._observers_seen(sorted(image.brokers), now_ms),
         )
         return DescribeQuorumResponse(
             error_message="",
@@ -81,8 +82,11 @@ class ControllersDescription(Quorum):
             return UNKNOWN
         return now_ms - round(self._node.quorum.reactor.seconds() * 1000 - reactor_ms)
 
-    def _broker(self, broker_id: int, now_ms: int) -> ReplicaState:
-        log_end_offset, fetched_ms = self._node.controller.metadata_progress(broker_id, now_ms)
+    def _observers_seen(self, broker_ids: Sequence[int], now_ms: int) -> list[ReplicaState]:
+        seen = {broker_id: self._node.controller.metadata_progress(broker_id, now_ms) for broker_id in broker_ids}
+        return [self._broker(broker_id, *progress) for broker_id, progress in seen.items() if progress[0] >= 0]
+
+    def _broker(self, broker_id: int, log_end_offset: int, fetched_ms: int) -> ReplicaState:
         directories = self._node.controller.committed_image.brokers[broker_id].log_dirs
         return ReplicaState(
             replica_id=broker_id,
