@@ -18,6 +18,7 @@ from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
 from broker_sim.controller.controller_versions import ALTER_PARTITION, controller_version
 from broker_sim.controller.metadata_image import FeatureRange, MetadataImage
+from broker_sim.controller.metadata_log import FIRST_LEADER_EPOCH
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_manager import LogManager
@@ -91,7 +92,9 @@ class Broker:
         self.listeners = listeners
         self.rack = config.broker_rack
         self.metadata_lag_ms = 0.0
-        """How long after its arrival an image is applied; may be changed at any time."""
+        """How long after their arrival records of the metadata log are applied; may be changed at any time."""
+        self.metadata_held = False
+        """Whether it applies nothing of the metadata log; `hold_metadata` and `resume_metadata` say so."""
         self._listens = listen
         self._image_applied = image_applied
         self._previous_epoch = NO_EPOCH
@@ -152,9 +155,12 @@ class Broker:
             reactor=self.reactor,
             links=self.links,
             broker_id=self.id,
+            release=self.release,
+            empty=MetadataImage.empty(self.cluster_id),
             lag_ms=lambda: self.metadata_lag_ms,
             apply=self._apply_image,
         )
+        self._loader.held = self.metadata_held
         self.apis = KafkaApis(self)
 
     # State ---------------------------------------------------------------------------------------------------
@@ -241,7 +247,7 @@ class Broker:
         self.replica_manager.broker_epoch = epoch
         self.lifecycle.adopt(epoch)
         self._apply_image(image)
-        self._loader.start(image.version)
+        self._loader.start(image, leader_epoch=FIRST_LEADER_EPOCH)
 
     def start(self) -> Deferred[None]:
         """Start the process again; fires when the controller has unfenced the broker."""
@@ -253,7 +259,7 @@ class Broker:
         self._running = Deferred()
         running = self._running
         self.lifecycle.start()
-        self._loader.start(0)
+        self._loader.start()
         return running
 
     def _begin(self) -> None:
@@ -261,6 +267,16 @@ class Broker:
         self.replica_manager.roles.start()
         self._log_manager.start()
         self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
+
+    def hold_metadata(self) -> None:
+        """Apply nothing of the metadata log until `resume_metadata`, in the next lives neither."""
+        self.metadata_held = True
+        self._loader.hold()
+
+    def resume_metadata(self) -> None:
+        """Apply what has come meanwhile, and what comes."""
+        self.metadata_held = False
+        self._loader.resume()
 
     def kill(self) -> None:
         """Die without a word: connections are reset, timers are gone, logs stay. Does nothing to a dead broker."""

@@ -19,23 +19,25 @@ from broker_sim.controller.alter_partition import answer_alter_partition
 from broker_sim.controller.bootstrap_metadata import bootstrap_records, metadata_log_limits
 from broker_sim.controller.broker_registration import refuse_registration, registration_of
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
-from broker_sim.controller.controller_messages import MetadataLogRequest, MetadataLogResponse
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
 from broker_sim.controller.image_events import note_batch, note_changes
+from broker_sim.controller.metadata_fetches import MetadataFetch, MetadataFetches
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
-from broker_sim.controller.metadata_log import MetadataLog
+from broker_sim.controller.metadata_log import FIRST_LEADER_EPOCH, MetadataLog
 from broker_sim.controller.metadata_record_versions import record_versions
 from broker_sim.controller.metadata_records import METADATA_VERSION, records_of_change
 from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas, ForwardedRequest
+from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from protocol_specs.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
 from sim_runtime.repeating_call import RepeatingCall
 
@@ -53,7 +55,6 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 NO_BROKER: Final = -1
-FIRST_LEADER_EPOCH: Final = 1
 ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 
 
@@ -76,8 +77,9 @@ class Controller:
             config, now_us=journal.now_us, image=lambda: self.image.client_quotas
         )
         self._sessions = BrokerSessions(reactor, config.broker_session_timeout_ms, self._session_expired)
-        self._waiting: dict[int, tuple[MetadataLogRequest, Deferred[MetadataLogResponse]]] = {}
-        self._fetched: dict[int, tuple[int, int]] = {}
+        self._fetches = MetadataFetches(
+            self.log, cluster_id=cluster_id, leader_id=lambda: self.node_id, now_ms=self.now_ms
+        )
         self._publish_call: IDelayedCall | None = None
         self._lingering: dict[IDelayedCall, None] = {}
         self._topic_configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
@@ -98,13 +100,18 @@ class Controller:
         self._sessions.stop()
         self._rebalance.stop()
         self._unclean_elections.stop()
-        self._waiting.clear()
+        self._fetches.take_waiting()
         for call in self._lingering:
             call.cancel()
         self._lingering.clear()
         if self._publish_call is not None:
             self._publish_call.cancel()
             self._publish_call = None
+
+    @property
+    def node_id(self) -> int:
+        """The node that leads the metadata log: the lowest of combined nodes."""
+        return min(self.image.brokers, default=CONTROLLER_ID)
 
     @property
     def config(self) -> BrokerConfig:
@@ -172,12 +179,7 @@ class Controller:
 
     def _publish(self) -> None:
         self._publish_call = None
-        waiting, self._waiting = self._waiting, {}
-        for broker_id, (request, answer) in waiting.items():
-            if request.version < self.image.version:
-                answer.callback(MetadataLogResponse(image=self.image))
-            else:
-                self._waiting[broker_id] = (request, answer)
+        self._fetches.publish()
 
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
         """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time."""
@@ -209,8 +211,9 @@ class Controller:
         """Answer what a broker asks over its link."""
         if isinstance(request, ForwardedRequest):
             return self.mutation_quotas.answer(request, lambda inner: self.handle_link_request(inner, source))
-        if isinstance(request, MetadataLogRequest):
-            return self._fetch_metadata(request)
+        if isinstance(request, MetadataFetch):
+            # What this turn commits is handed out with the next: brokers see it together.
+            return self._fetches.fetch(request, may_answer=self._publish_call is None)
         if isinstance(request, BrokerHeartbeatRequest):
             return self._heartbeat(request)
         if isinstance(request, AlterPartitionRequest):
@@ -222,6 +225,8 @@ class Controller:
                 return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
             first, size = self.allocate_producer_ids(request.broker_id)
             return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
+        if isinstance(request, FetchSnapshotRequest):
+            return self._fetches.fetch_snapshot(request)
         answer = self.forwarded.get(type(request))
         if answer is None:
             msg = f"the controller has no answer for {type(request).__name__} from broker {source}"
@@ -230,7 +235,7 @@ class Controller:
 
     def peer_reset(self, node_id: int) -> None:
         """A broker's connection is reset; its session only ends when its heartbeats fail to come."""
-        self._waiting.pop(node_id, None)
+        self._fetches.forget(node_id)
 
     def replica_fetcher(self, leader_id: int) -> None:
         """The controller replicates nothing."""
@@ -247,10 +252,7 @@ class Controller:
 
     def metadata_progress(self, broker_id: int, now_ms: int) -> tuple[int, int]:
         """The end of a broker's metadata log, and when it was seen last: now, while its fetch waits."""
-        if broker_id in self._waiting:
-            return self.log.end_offset, now_ms
-        version, fetched_ms = self._fetched.get(broker_id, (-1, -1))
-        return version + 1 if fetched_ms >= 0 else -1, fetched_ms
+        return self._fetches.progress(broker_id, now_ms)
 
     def unregister_broker(self, broker_id: int) -> bool:
         """Forget a broker, alive or not; False when it is not registered. Mirrors ReplicationControlManager."""
@@ -260,14 +262,6 @@ class Controller:
         self._sessions.end(broker_id)
         self._commit(image.without_broker(broker_id), unclean)
         return True
-
-    def _fetch_metadata(self, request: MetadataLogRequest) -> MetadataLogResponse | Deferred[MetadataLogResponse]:
-        self._fetched[request.broker_id] = (request.version, self.now_ms())
-        if request.version < self.image.version and self._publish_call is None:
-            return MetadataLogResponse(image=self.image)
-        answer: Deferred[MetadataLogResponse] = Deferred()
-        self._waiting[request.broker_id] = (request, answer)
-        return answer
 
     def _alter_partition(
         self, request: AlterPartitionRequest

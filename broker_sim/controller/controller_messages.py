@@ -1,17 +1,16 @@
-"""A broker's Fetch of the metadata log, and what a leader says of an ISR to whoever asks the controller for it.
+"""What a leader says of an ISR to whoever asks the controller for it, and hears of it.
 
-All else that brokers and controller say to each other are the protocol's own messages.
+All that goes over the links are the protocol's own messages: AlterPartition (56) is made of these.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
 
 
@@ -36,20 +35,3 @@ class AlteredPartition:
     leader_epoch: int = -1
     isr: tuple[int, ...] = ()
     partition_epoch: int = -1
-
-
-@dataclass(slots=True, kw_only=True)
-class MetadataLogRequest:
-    """A broker asks for whatever is newer than the version that it has; it waits until there is something."""
-
-    NAME: ClassVar[str] = "FetchMetadataLog"
-    API_KEY: ClassVar[int] = -1
-    broker_id: int
-    version: int
-
-
-@dataclass(slots=True, kw_only=True)
-class MetadataLogResponse:
-    """The newest committed image."""
-
-    image: MetadataImage

@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from protocol_specs.releases import Release
 
-__all__ = ["ALLOCATE_PRODUCER_IDS", "ALTER_PARTITION", "BROKER_HEARTBEAT", "BROKER_REGISTRATION", "controller_version"]
+__all__ = [
+    "ALLOCATE_PRODUCER_IDS",
+    "ALTER_PARTITION",
+    "BROKER_HEARTBEAT",
+    "BROKER_REGISTRATION",
+    "FETCH",
+    "FETCH_SNAPSHOT",
+    "controller_version",
+]
 
+FETCH: Final = 1
 ALTER_PARTITION: Final = 56
+FETCH_SNAPSHOT: Final = 59
 BROKER_REGISTRATION: Final = 62
 BROKER_HEARTBEAT: Final = 63
 ALLOCATE_PRODUCER_IDS: Final = 67

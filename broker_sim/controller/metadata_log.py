@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LoggedRecord", "MetadataBatch", "MetadataLog", "MetadataLogLimits", "MetadataSnapshot", "SnapshotId"]
 
+FIRST_LEADER_EPOCH: Final = 1
+"""The epoch in which a cluster starts that starts as a whole."""
 IMAGES_KEPT: Final = 32
 """How many of the last batches keep their image; who reads an older one replays its records."""
 RECORDS_BETWEEN_SNAPSHOTS_MAX: Final = 10_000
@@ -274,7 +276,8 @@ class MetadataLog:
             batch = self._uncommitted.popleft()
             self.committed_image = batch.applied_to(self.committed_image)
             self.high_watermark = batch.last_offset + 1
-            self._since_snapshot += len(batch.records) if self._counts_records else len(batch.encode())
+            records = batch.last_offset + 1 - batch.base_offset
+            self._since_snapshot += records if self._counts_records else len(batch.encode())
             self.committed(batch)
         self._make_snapshot_when_due()
 

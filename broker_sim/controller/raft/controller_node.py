@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.controller.metadata_fetches import MetadataFetch
 from broker_sim.controller.raft.raft_log import RaftStorage
 from broker_sim.controller.raft.raft_outputs import Committed, LeaderChanged, Output, SendRequest, SendResponse
 from broker_sim.controller.raft.raft_replica import RaftReplica
@@ -103,7 +104,8 @@ class ControllerNode:
 
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer a voter by the quorum's rules, and a broker by the controller."""
-        if not isinstance(request, FetchRequest | VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest):
+        asks_voter = isinstance(request, FetchRequest | VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest)
+        if not asks_voter or isinstance(request, MetadataFetch):
             return self.controller.handle_link_request(request, source)
         self._tickets += 1
         answer: Deferred[Any] = Deferred()

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.controller import Controller
-from broker_sim.controller.controller_messages import MetadataLogRequest, MetadataLogResponse
 from broker_sim.controller.image_events import note_changes
+from broker_sim.controller.metadata_fetches import MetadataFetch
 from broker_sim.controller.metadata_log import MetadataBatch
 from broker_sim.controller.metadata_records import records_of_change
 from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,6 +67,11 @@ class QuorumController(Controller):
         return self.log.committed_image
 
     @property
+    def node_id(self) -> int:
+        """The node that it runs on."""
+        return self._node.id
+
+    @property
     def node(self) -> ControllerNode:
         """The voter that it belongs to."""
         return self._node
@@ -92,7 +98,7 @@ class QuorumController(Controller):
         self.log.resign()
         self.log.truncate_to(self.log.high_watermark)
         self._take_image()
-        fetches = [answer for _, answer in self._take_waiting()]
+        fetches: list[Deferred[Any]] = [*self._fetches.take_waiting()]
         super().stop()
         deferred, self._deferred = self._deferred, deque()
         for answer in [*fetches, *(each for _, each, _ in deferred)]:
@@ -111,10 +117,6 @@ class QuorumController(Controller):
     def _take_image(self) -> None:
         self.image = self.log.image
         self._dynamic_config.apply(self.image)
-
-    def _take_waiting(self) -> list[tuple[MetadataLogRequest, Deferred[Any]]]:
-        waiting, self._waiting = self._waiting, {}
-        return list(waiting.values())
 
     # The log -------------------------------------------------------------------------------------------------
 
@@ -197,10 +199,8 @@ class QuorumController(Controller):
             return super().handle_link_request(request, source)
         if not self.is_active:
             return NotController()
-        if isinstance(request, MetadataLogRequest):
-            return self._fetch_metadata(request)
-        if isinstance(request, DescribeQuorumRequest):
-            return super().handle_link_request(request, source)  # the quorum's own business, not the controller's
+        if isinstance(request, MetadataFetch | FetchSnapshotRequest | DescribeQuorumRequest):
+            return super().handle_link_request(request, source)  # what is committed, or the quorum's own business
         self._answering = True
         try:
             answer = super().handle_link_request(request, source)
@@ -242,21 +242,3 @@ class QuorumController(Controller):
             return image
 
         return super().change(reason, change).addCallback(self._when_committed).addCallback(decided)
-
-    def _publish(self) -> None:
-        self._publish_call = None
-        image = self.committed_image
-        for request, answer in self._take_waiting():
-            if request.version < image.version:
-                answer.callback(MetadataLogResponse(image=image))
-            else:
-                self._waiting[request.broker_id] = (request, answer)
-
-    def _fetch_metadata(self, request: MetadataLogRequest) -> MetadataLogResponse | Deferred[MetadataLogResponse]:
-        self._fetched[request.broker_id] = (request.version, self.now_ms())
-        image = self.committed_image
-        if request.version < image.version and self._publish_call is None:
-            return MetadataLogResponse(image=image)
-        answer: Deferred[MetadataLogResponse] = Deferred()
-        self._waiting[request.broker_id] = (request, answer)
-        return answer

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.cluster import TopicSpec
 from broker_sim.control.events import Detail, RequestReceived, ResponseSent
+from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.follower_versions import FollowerVersions
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import (
@@ -65,7 +66,8 @@ class Overheard:
 
         def listening(source: int, target: int, request: Any, *, version: int = 0, **options: Any) -> Any:
             answer = send(source, target, request, version=version, **options)
-            if isinstance(request, FetchRequest | ListOffsetsRequest | OffsetForLeaderEpochRequest):
+            of_partitions = isinstance(request, FetchRequest | ListOffsetsRequest | OffsetForLeaderEpochRequest)
+            if of_partitions and target != CONTROLLER_ID:
                 self.requests.append((request, version))
                 answer.addCallback(lambda response: self.responses.append((response, version)) or response)
             return answer
@@ -155,8 +157,10 @@ def test_the_journal_shows_version_and_link(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(0)
     cluster.run(ms=1)
-    received = [event for event in cluster.journal.events_of(RequestReceived) if event.api == "Fetch"]
-    answered = [event for event in cluster.journal.events_of(ResponseSent) if event.api == "Fetch"]
+    received, answered = (
+        [each for each in cluster.journal.events_of(kind) if each.api == "Fetch" and each.broker_id != CONTROLLER_ID]
+        for kind in (RequestReceived, ResponseSent)
+    )
     assert {(event.api_version, event.broker_id, event.connection_id) for event in received} == {
         (18, 1, "link:2-1"),
         (18, 1, "link:3-1"),
