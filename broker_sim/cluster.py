@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.raft.controller_quorum import ControllerQuorum
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metrics.metric import MetricsSnapshot
+    from broker_sim.zookeeper.ensemble import ZooKeeper
     from sim_runtime.digest import EventDigest
     from sim_runtime.disk import Disk
     from sim_runtime.interfaces import IReactor
@@ -138,6 +139,10 @@ class Cluster:
         """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
         self.controller: Controller
         self._quorum: ControllerQuorum | None = None
+        self._zookeeper: ZooKeeper | None = None
+        if self.config.behaviour.zookeeper and controllers != 1:
+            msg = f"controllers: release {self.config.release} has ZooKeeper, and one of its brokers is the controller"
+            raise BrokerSimError(msg)
         if controllers != 1:
             from broker_sim.controller.raft.wiring import set_up_quorum
 
@@ -147,14 +152,14 @@ class Cluster:
         if self.config.behaviour.zookeeper:
             from broker_sim.zookeeper.wiring import set_up_zookeeper
 
-            self.controller, make_broker = set_up_zookeeper(
+            self.controller = self._zookeeper = zookeeper = set_up_zookeeper(
                 reactor=self.reactor,
                 links=self.links,
                 journal=self.journal,
                 config=self.config,
                 cluster_id=self.cluster_id,
             )
-            return make_broker
+            return zookeeper.make_broker
         self.controller = Controller(
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
@@ -275,7 +280,9 @@ class Cluster:
 
     @property
     def active_controller(self) -> int | None:
-        """The node id of the controller that decides, None while none does."""
+        """The node id of the controller that decides, None while none does; with ZooKeeper it is a broker's."""
+        if self._zookeeper is not None:
+            return self._zookeeper.active_controller
         return CONTROLLER_ID if self._quorum is None else self._quorum.active
 
     def metrics(self) -> MetricsSnapshot:
@@ -385,6 +392,9 @@ class Cluster:
     def restart_controller(self, node_id: int) -> None:
         """Start a controller again, after a kill if it runs, with its log and what it has voted."""
         self._several_controllers().restart(node_id)
+        if self._zookeeper is not None:
+            self.kill(node_id)
+            return node_id
 
     def _several_controllers(self) -> ControllerQuorum:
         if self._quorum is None:
@@ -398,6 +408,8 @@ class Cluster:
 
     def create_topic(self, spec: TopicSpec) -> Deferred[TopicImage]:
         """Make a topic; fires when every broker that runs has applied it."""
+        if self._zookeeper is not None and node_id == self._zookeeper.node_id:
+            return node_id
         if spec.name in self.controller.committed_image.topics:
             raise BrokerSimError(f"topic {spec.name!r} exists already")
         topic = self._topic_image(spec)

@@ -23,6 +23,7 @@ from broker_sim.zookeeper.era import ZooKeeperEra, id_of_name
 from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
 from broker_sim.zookeeper.messages import (
     NO_CONTROLLER,
+    ZOOKEEPER_ID,
     Code,
     ControllerInfo,
     Path,
@@ -37,6 +38,7 @@ from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from broker_sim.broker import Broker
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
@@ -53,6 +55,10 @@ BLOCK_SIZE: Final = 1000
 
 class ZooKeeper(Controller):
     """`image` is what is in the store now; `controller_id` is who holds /controller, -1 for nobody."""
+
+    node_id: Final = ZOOKEEPER_ID
+    make_broker: Callable[..., Broker]
+    """Makes a broker that knows this ensemble."""
 
     def __init__(
         self, *, reactor: IReactor, links: BrokerLinks, journal: Journal, config: BrokerConfig, cluster_id: str
@@ -111,6 +117,11 @@ class ZooKeeper(Controller):
         session = self._controller_session
         assert session is not None, "a cluster that starts as a whole has a controller"
         return self.watch_as_controller(session) if session.broker_id == broker_id else None
+
+    @property
+    def active_controller(self) -> int | None:
+        """The broker that holds /controller; None for nobody."""
+        return None if self.controller_id == NO_CONTROLLER else self.controller_id
 
     # Requests ------------------------------------------------------------------------------------------------
 

@@ -12,22 +12,19 @@ from broker_sim.zookeeper.ensemble import ZooKeeper
 from broker_sim.zookeeper.messages import ZOOKEEPER_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from broker_sim.broker import Broker
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
-    from broker_sim.controller.controller import Controller
     from broker_sim.replication.broker_links import BrokerLinks
     from sim_runtime.interfaces import IReactor
 
 
 def set_up_zookeeper(
     *, reactor: IReactor, links: BrokerLinks, journal: Journal, config: BrokerConfig, cluster_id: str
-) -> tuple[Controller, Callable[..., Broker]]:
-    """The ensemble, attached to its links and ready to change configurations and quotas; and the brokers' class."""
+) -> ZooKeeper:
+    """The ensemble, attached to its links, ready to change configurations and quotas and to make brokers."""
     ensemble = ZooKeeper(reactor=reactor, links=links, journal=journal, config=config, cluster_id=cluster_id)
     ConfigControl(ensemble)
     ClientQuotaControl(ensemble)
     links.attach(ZOOKEEPER_ID, ensemble)
-    return ensemble, partial(ZooKeeperBroker, ensemble=ensemble)
+    ensemble.make_broker = partial(ZooKeeperBroker, ensemble=ensemble)
+    return ensemble

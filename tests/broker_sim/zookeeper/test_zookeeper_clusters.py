@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.cluster import TopicSpec
+from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.events import ControllerElected, ZooKeeperSessionExpired
 from broker_sim.errors import BrokerSimError, ConfigError
+from broker_sim.topic_partition import TopicPartition
+from sim_runtime.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,3 +167,72 @@ def test_two_runs_of_one_seed_are_the_same(era: Callable[..., Any]) -> None:
         cluster.run(ms=30_000)
         digests.append(cluster.replicas.world.digest.hexdigest())
     assert digests[0] == digests[1]
+
+
+def test_a_cluster_tells_and_kills_its_controller(era: Callable[..., Any]) -> None:
+    cluster = era("2.3").cluster
+    assert cluster.active_controller == 1
+    assert cluster.kill_controller() == 1
+    assert not cluster.broker(1).alive
+    assert cluster.active_controller == 1, "its session has not ended yet"
+
+
+def test_everybody_can_be_cut_off_from_zookeeper(era: Callable[..., Any]) -> None:
+    cluster = era("2.3")
+    cluster.cluster.isolate(2181)
+    cluster.run_out_session()
+    assert cluster.cluster.active_controller is None
+    assert not cluster.zookeeper.image.brokers
+    assert cluster.broker(1).partition(TopicPartition("t", 0)).is_leader, "data flows on"
+    answers = cluster.send(1, 1, acks=-1)
+    cluster.run(ms=100)
+    assert [answer.error_code for answer in answers] == [0]
+    cluster.cluster.rejoin(2181)
+    cluster.replicas.settle(within_ms=60_000)
+    assert cluster.cluster.active_controller is not None
+
+
+def test_several_controllers_are_refused_where_a_broker_is_the_controller() -> None:
+    world = World(1)
+    with pytest.raises(BrokerSimError, match=r"controllers: release 2\.3\.1 has ZooKeeper"):
+        Cluster(reactor=world.reactor, streams=world.streams, controllers=3, release="2.3", listen=False)
+
+
+def test_a_tool_of_before_2_4_reassigns_by_zookeeper(era: Callable[..., Any]) -> None:
+    cluster = era("1.1", brokers=4, replication_factor=2)
+    cluster.send(1, 1)
+    cluster.zookeeper.wish_reassignment({TopicPartition("t", 0): [3, 4]})
+    cluster.replicas.settle()
+    registration = cluster.cluster.registration_of("t", 0)
+    assert (registration.replicas, set(registration.isr)) == ((3, 4), {3, 4})
+    assert registration.leader in (3, 4)
+    assert cluster.zookeeper.reassignments() == {}
+    assert cluster.cluster.log_of(1, "t", 0) is None
+    assert cluster.end(3) == cluster.end(4) == 1
+
+
+def test_a_reassignment_goes_on_under_the_next_controller(era: Callable[..., Any]) -> None:
+    cluster = era("2.3", brokers=4, replication_factor=2)
+    cluster.hold(4, 1)
+    cluster.hold(4, 2)
+    cluster.send(1, 1)
+    cluster.zookeeper.wish_reassignment({TopicPartition("t", 0): [2, 4]})
+    cluster.run(ms=200)
+    assert cluster.cluster.registration_of("t", 0).is_reassigning
+    cluster.cluster.kill(1)
+    cluster.release(4, 1)
+    cluster.release(4, 2)
+    cluster.run_out_session()
+    cluster.run(ms=30_000)
+    registration = cluster.cluster.registration_of("t", 0)
+    assert (registration.replicas, set(registration.isr), registration.is_reassigning) == ((2, 4), {2, 4}, False)
+
+
+def test_a_changed_configuration_reaches_every_broker_by_its_watch(era: Callable[..., Any]) -> None:
+    cluster = era("2.3")
+    topic = replace(cluster.zookeeper.image.topics["t"], configs={"min.insync.replicas": "3"})
+    cluster.zookeeper.change("a tool", lambda image: image.with_topic(topic))
+    cluster.run(ms=10)
+    for broker_id in (1, 2, 3):
+        assert cluster.broker(broker_id).metadata_cache.image.topics["t"].configs == {"min.insync.replicas": "3"}
+        assert cluster.cluster.log_of(broker_id, "t", 0).config.min_insync_replicas == 3
