@@ -43,6 +43,8 @@ class PipelinedChannel(KafkaChannel):
 
     def __init__(self, acceptor: Acceptor, info: ConnectionInfo, *, limit_bytes: int) -> None:
         super().__init__(acceptor, info, limit_bytes=limit_bytes)
+        self.handler = -1
+        """The number of the handler that it belongs to, once it has asked for something."""
         self.unanswered: deque[RequestContext] = deque()
         self.ready: dict[RequestContext, Response | NoAnswer] = {}
         self.partly_sent = False

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.kafka_apis import KafkaApis
     from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.network.pipelined_channel import PipelinedChannel
     from broker_sim.network.pipelined_request_channel import PipelinedRequestChannel
     from sim_runtime.interfaces import IReactor
 
@@ -44,7 +45,10 @@ class PipelinedHandlerPool(HandlerPool):
 
     def handler_of(self, context: RequestContext) -> int:
         """The number of the handler of the request's connection."""
-        return abs(string_hash(context.connection_id)) % self.size
+        channel: PipelinedChannel = context.channel  # type: ignore[assignment]  # its Acceptor makes no others
+        if channel.handler < 0:
+            channel.handler = abs(string_hash(context.connection_id)) % self.size
+        return channel.handler
 
     def is_idle(self, handler: int) -> bool:
         """Whether a handler waits for a request."""
