@@ -102,10 +102,12 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
             synonym = definition.synonyms[0].name if definition.synonyms else ""
             values[key] = config.values.get(synonym, definition.default)
     for key, lowest, highest in _BOUNDS:
+        if key not in values:
+            continue  # it came later
         _check_bounds(key, values[key], config, lowest, highest)
     for kind in ("consumer", "share", "streams"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
-        if _number(values[session]) <= _number(values[heartbeat]):
+        if session in values and _number(values[session]) <= _number(values[heartbeat]):
             msg = f"{session} must be greater than {heartbeat}"
             raise ConfigError(msg)
 

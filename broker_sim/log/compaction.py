@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.cleaned_transactions import CleanedTransactions, aborted_transactions
 from broker_sim.log.log_segment import LogSegment
+from broker_sim.log.message_set_compaction import cleaned_message, tombstone_horizon_ms
 from protocol_specs.records.batch_builder import encode_record_body, seal_batch
-from protocol_specs.records.batch_peek import DELETE_HORIZON_FLAG_MASK, TimestampType, peek_header
+from protocol_specs.records.batch_peek import (
+    DELETE_HORIZON_FLAG_MASK,
+    MAGIC_OFFSET,
+    MAGIC_V2,
+    TimestampType,
+    peek_header,
+)
 from protocol_specs.records.compression import compress
 from protocol_specs.records.record_batch import empty_batch, read_records
+from protocol_specs.records.record_set import read_any
 from protocol_specs.records.varints import encode_varint
 
 if TYPE_CHECKING:
@@ -96,7 +104,7 @@ def clean(cleanable: LogToClean, now_ms: int) -> None:
     log = cleanable.log
     end = cleanable.first_uncleanable_offset
     last_offsets = _last_offset_of_each_key(log, cleanable.first_dirty_offset, end)
-    cleaner = _Cleaner(log, last_offsets, end, now_ms)
+    cleaner = _Cleaner(log, last_offsets, cleanable.first_dirty_offset, end, now_ms)
     for group in _grouped_by_size(_segments_between(log, 0, end), log, end):
         log.replace_segments(cleaner.cleaned(group), group)
     log.first_dirty_offset = end
@@ -126,7 +134,7 @@ def _last_offset_of_each_key(log: ReplicaLog, start: int, end: int) -> dict[byte
             if batch.is_control:
                 transactions.control_batch_read(batch)
             elif not transactions.batch_is_aborted(batch) and batch.last_offset >= start:
-                for record in read_records(batch.data):
+                for record in read_any(batch.data):
                     if record.key is not None and record.offset >= start:
                         last_offsets[record.key] = record.offset
     return last_offsets
@@ -154,8 +162,14 @@ def _grouped_by_size(segments: Sequence[LogSegment], log: ReplicaLog, end: int) 
 class _Cleaner:
     """One round over one log: decides batch by batch and record by record. Mirrors Cleaner.cleanInto."""
 
-    def __init__(self, log: ReplicaLog, last_offsets: dict[bytes, int], end: int, now_ms: int) -> None:
+    def __init__(
+        self, log: ReplicaLog, last_offsets: dict[bytes, int], first_dirty_offset: int, end: int, now_ms: int
+    ) -> None:
         self._log = log
+        self._tombstone_horizon_ms = tombstone_horizon_ms(
+            log.segments, first_dirty_offset, log.config.delete_retention_ms
+        )
+        self._old_tombstones_stay = True
         self._last_offsets = last_offsets
         self._end = end
         self._now_ms = now_ms
@@ -168,6 +182,7 @@ class _Cleaner:
             first.base_offset, self._now_ms, self._log.config, producer_snapshot=first.producer_snapshot
         )
         for each in group:
+            self._old_tombstones_stay = each.modified_ms > self._tombstone_horizon_ms
             for batch in each.batches:
                 kept = self._cleaned(batch)
                 if kept is not None:
@@ -176,6 +191,9 @@ class _Cleaner:
         return segment
 
     def _cleaned(self, batch: StoredBatch) -> StoredBatch | None:
+        if batch.data[MAGIC_OFFSET] != MAGIC_V2:
+            horizon = None if self._old_tombstones_stay else self._now_ms
+            return cleaned_message(batch, lambda record: self._stays(record, horizon))
         header = peek_header(batch.data)
         horizon = header.delete_horizon_ms
         if batch.is_control:
