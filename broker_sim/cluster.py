@@ -386,15 +386,18 @@ class Cluster:
             node_id = self.active_controller
             if node_id is None:
                 raise BrokerSimError("there is no active controller to kill")
+        if self._zookeeper is not None:
+            self.kill(node_id)
+            return node_id
         self._several_controllers().kill(node_id)
         return node_id
 
     def restart_controller(self, node_id: int) -> None:
         """Start a controller again, after a kill if it runs, with its log and what it has voted."""
-        self._several_controllers().restart(node_id)
         if self._zookeeper is not None:
-            self.kill(node_id)
-            return node_id
+            self.restart(node_id)
+        else:
+            self._several_controllers().restart(node_id)
 
     def _several_controllers(self) -> ControllerQuorum:
         if self._quorum is None:
@@ -402,14 +405,14 @@ class Cluster:
         return self._quorum
 
     def _node(self, node_id: int) -> int:
+        if self._zookeeper is not None and node_id == self._zookeeper.node_id:
+            return node_id
         if node_id == CONTROLLER_ID or (self._quorum is not None and node_id in self._quorum.nodes):
             return node_id
         return self.broker(node_id).id
 
     def create_topic(self, spec: TopicSpec) -> Deferred[TopicImage]:
         """Make a topic; fires when every broker that runs has applied it."""
-        if self._zookeeper is not None and node_id == self._zookeeper.node_id:
-            return node_id
         if spec.name in self.controller.committed_image.topics:
             raise BrokerSimError(f"topic {spec.name!r} exists already")
         topic = self._topic_image(spec)
