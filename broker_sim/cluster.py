@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.broker import Broker
 from broker_sim.config.broker_config import BrokerConfig
@@ -330,9 +330,12 @@ class Cluster:
 
     # Verbs ---------------------------------------------------------------------------------------------------
 
-    def kill(self, broker_id: int) -> None:
-        """The broker dies without a word; its session at the controller ends by missed heartbeats."""
-        self.broker(broker_id).kill()
+    def kill(self, node_id: int) -> None:
+        """The broker dies without a word; its session at the controller ends by missed heartbeats. Or a controller."""
+        if self._quorum is not None and node_id in self._quorum.nodes:
+            self._quorum.kill(node_id)
+        else:
+            self.broker(node_id).kill()
 
     def lose_power(self, broker_id: int) -> None:
         """The broker dies with its machine: of what it has not flushed a part is lost. It needs a `data_dir`."""
@@ -360,9 +363,12 @@ class Cluster:
         """The broker shuts down in order; fires when it is down."""
         return Deferred.fromCoroutine(self.broker(broker_id).stop())
 
-    def restart(self, broker_id: int) -> Deferred[None]:
-        """Start the broker again, after a kill if it runs; fires when the controller has unfenced it."""
-        broker = self.broker(broker_id)
+    def restart(self, node_id: int) -> Deferred[None]:
+        """Start the broker again, after a kill if it runs; fires when it is unfenced. A controller is there at once."""
+        if self._quorum is not None and node_id in self._quorum.nodes:
+            self._quorum.restart(node_id)
+            return succeed(None)
+        broker = self.broker(node_id)
         broker.kill()
         return broker.start()
 

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
 from broker_sim.faults.grammar import RuleError
 from broker_sim.faults.progress import Progress
-from broker_sim.faults.rule import KilledBy, LeaderOf, Self
+from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, Self
 from broker_sim.faults.strike import Strike
 from protocol_specs.errors import UnknownApi
 from protocol_specs.registry import api_name
@@ -212,6 +212,11 @@ class FaultEngine:
             if leader is None:
                 raise RuleError(("broker",), f"{broker.topic}-{broker.partition} has no leader")
             return leader
+        if isinstance(broker, ActiveController):
+            active = self._cluster.active_controller
+            if active is None:
+                raise RuleError(("broker",), "no controller is active")
+            return active
         assert isinstance(broker, KilledBy)
         victim = self._state(broker.rule).victim
         if victim is None:

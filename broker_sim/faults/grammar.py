@@ -26,7 +26,7 @@ from broker_sim.faults.acts import (
     Stop,
 )
 from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import Act, BrokerRef, Gate, KilledBy, LeaderOf, Range, Rule, Select, Self
+from broker_sim.faults.rule import Act, ActiveController, BrokerRef, Gate, KilledBy, LeaderOf, Range, Rule, Select, Self
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.registry import API_KEYS, api_name
 
@@ -39,7 +39,7 @@ _GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "append
 _PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
 _LEADER_OF: Final = re.compile(r"leader of (?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
 _KILLED_BY: Final = re.compile(r"killed by (?P<rule>.+)")
-_BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'killed by RULE' or 'self'"
+_BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'active controller', 'killed by RULE' or 'self'"
 
 
 class RuleError(BrokerSimError):
@@ -204,6 +204,8 @@ def _broker(value: object, path: tuple[str, ...]) -> BrokerRef:
     text = value if isinstance(value, str) else ""
     if text == "self":
         return Self()
+    if text == "active controller":
+        return ActiveController()
     leader, killed = _LEADER_OF.fullmatch(text), _KILLED_BY.fullmatch(text)
     if leader:
         return LeaderOf(leader["topic"], int(leader["partition"]))

@@ -48,8 +48,16 @@ class Self:
         return "self"
 
 
-BrokerRef: TypeAlias = int | LeaderOf | KilledBy | Self
-"""A broker by its id, or by what it is when the rule opens."""
+@dataclass(frozen=True, slots=True)
+class ActiveController:
+    """The controller that decides when the rule opens: a node of its own where there are several."""
+
+    def __str__(self) -> str:
+        return "active controller"
+
+
+BrokerRef: TypeAlias = int | LeaderOf | KilledBy | Self | ActiveController
+"""A broker or controller by its id, or by what it is when the rule opens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ _NUMBERS: Final = {
 _BROKER: Final = {
     "oneOf": [
         {"type": "integer"},
-        {"type": "string", "pattern": "^(self|leader of .+-[0-9]+|killed by .+)$"},
+        {"type": "string", "pattern": "^(self|active controller|leader of .+-[0-9]+|killed by .+)$"},
     ],
 }
 

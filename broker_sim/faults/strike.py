@@ -23,11 +23,15 @@ class FaultTarget(Protocol):
     def journal(self) -> Journal:
         """Where rules are reported, and what triggers count."""
 
+    @property
+    def active_controller(self) -> int | None:
+        """The node id of the controller that decides, None while none does."""
+
     def kill(self, broker_id: int) -> None:
-        """Kill a broker: connections reset, timers gone, logs kept."""
+        """Kill a broker or controller: connections reset, timers gone, logs kept."""
 
     def restart(self, broker_id: int) -> object:
-        """Start a broker that was killed or stopped."""
+        """Start a broker or controller that was killed or stopped."""
 
     def stop(self, broker_id: int) -> object:
         """Shut a broker down in order."""

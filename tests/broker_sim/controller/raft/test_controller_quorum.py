@@ -13,6 +13,7 @@ import pytest
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import ControllerElected, ControllerKilled, Detail, LeaderElected, TopicCreated
 from broker_sim.errors import BrokerSimError
+from broker_sim.faults.grammar import parse_rule
 from broker_sim.replication.broker_links import LinkFailure
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import alter_partition_reassignments as reassign
@@ -327,13 +328,37 @@ def test_an_isolated_active_controller_resigns_and_comes_back_as_a_follower(cont
     assert one.cluster.active_controller == successor
 
 
+def test_a_rule_kills_the_active_controller_and_brings_it_back(controlled) -> None:
+    one = controlled()
+    faults = one.cluster.faults
+    faults.add(parse_rule({"name": "coup", "when": {"delay_ms": 50}, "act": {"kill": "active controller"}}))
+    faults.add(
+        parse_rule({"name": "back", "when": {"after": "coup", "delay_ms": 5_000}, "act": {"restart": "killed by coup"}})
+    )
+    one.run(100)
+    assert one.cluster.active_controller is None
+    one.run(5_100)
+    assert one.cluster.active_controller in {3001, 3002}
+    one.settle()
+    assert [report.struck for report in faults.reports()] == [1, 1]
+
+
+def test_a_rule_strikes_what_one_controller_is_asked(controlled) -> None:
+    one = controlled()
+    one.cluster.faults.add(
+        parse_rule(
+            {"name": "mute", "select": {"broker": 3001, "api": "Vote", "replica": "any"}, "act": "drop_response"}
+        )
+    )
+    one.cluster.kill_controller()
+    one.run(1_000)
+    assert one.elect() in {3001, 3002}
+
+
 def test_producer_ids_are_never_handed_out_twice(controlled) -> None:
     one = controlled()
     blocks = []
     for _ in range(3):
-        for broker in one.cluster.brokers.values():
-            broker.producer_ids.stop()
-            broker._boot_parts  # noqa: B018 - the broker goes on; only its ids are asked for below
         request = one.cluster.controller.allocate_producer_ids(1)
         blocks.append(request.first)
         one.run(100)
