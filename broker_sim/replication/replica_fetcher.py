@@ -374,6 +374,8 @@ class ReplicaFetcher:
         elif error is ErrorCode.FENCED_LEADER_EPOCH and state.leader_epoch == state.partition.leader_epoch:
             # Newer metadata is on its way; until it comes there is nothing to ask for.
             del self._states[topic_partition]
+            self._changed.pop(topic_partition, None)
+            self._throttled.pop(topic_partition, None)
         else:
             self._delay(topic_partition, state)
 

@@ -215,3 +215,27 @@ def test_a_follower_over_a_wire_waits_as_one_over_a_link(replicas: Make) -> None
     cluster.run(ms=size / RATE * 1_000)
     waited_s, size = fetch()
     assert (waited_s, size > RATE) == (0, True)
+
+
+@pytest.mark.parametrize("sides", [("leader",), ("follower",), ("leader", "follower")])
+@pytest.mark.parametrize("delay_ms", [0.0, 5.0])
+def test_a_leader_that_dies_under_a_throttle_is_followed_by_the_next(
+    replicas: Make, sides: tuple[str, ...], delay_ms: float
+) -> None:
+    cluster, _ = filled(replicas, link_delay_ms=delay_ms)
+    throttle(cluster, *sides, rate=1_000)
+    cluster.cluster.kill(3)
+    cluster.run(ms=12_000)
+    for value in range(50):
+        cluster.send(value, acks=1)
+    restarted = cluster.cluster.restart(3)
+    cluster.world.run_until(restarted, deadline_ms=30_000)
+    cluster.run(ms=2_000)
+    cluster.cluster.kill(1)
+    cluster.run(ms=12_000)
+    assert cluster.leader() == 2
+    throttle(cluster, *sides, rate=1_000_000)
+    restarted = cluster.cluster.restart(1)
+    cluster.world.run_until(restarted, deadline_ms=30_000)
+    cluster.settle(within_ms=60_000)
+    assert cluster.values(1) == cluster.values(2) == cluster.values(3)
