@@ -303,3 +303,20 @@ def test_kraft_has_no_control_plane() -> None:
     world = World(1)
     with pytest.raises(ConfigError, match=r"control.plane.listener.name is not supported in KRaft mode"):
         Cluster(reactor=world.reactor, streams=world.streams, config=CONTROL, release="3.7", listen=False)
+
+
+def test_a_listeners_threads_and_limits_change_while_it_serves(serve: Callable[..., Served]) -> None:
+    served = serve(TWO | {"num.network.threads": "2"})
+    server = served.server()
+    clients = [served.connect(9192) for _ in range(4)]
+    broker = served.cluster.broker(1)
+    own = {"listener.name.external.num.network.threads": "4", "listener.name.external.max.connections": "4"}
+    server.reconfigure(broker.config.with_dynamic({}, own))
+    assert {name: len(found.processors) for name, found in server.acceptors.items()} == {"PLAINTEXT": 2, "EXTERNAL": 4}
+    waits = served.connect(9192)
+    assert len(server.acceptors["EXTERNAL"].waiting) == 1
+    server.reconfigure(broker.config.with_dynamic({}, {}))
+    served.world.run_for(ms=5)
+    assert {name: len(found.processors) for name, found in server.acceptors.items()} == {"PLAINTEXT": 2, "EXTERNAL": 2}
+    assert (len(server.acceptors["EXTERNAL"].waiting), waits.closed) == (0, False)
+    assert [client.closed for client in clients] == [False] * 4, "they are on the Processors that stay"
