@@ -19,11 +19,8 @@ __all__ = ["set_up_quorum"]
 
 def set_up_quorum(cluster: Cluster, *, controllers: int, brokers: int, link_delay_ms: float) -> ControllerQuorum:
     """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was."""
-    release = cluster.config.release
     if not 1 <= controllers <= CONTROLLERS_MAX:
         raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
-    if cluster.config.behaviour.zookeeper:
-        raise BrokerSimError(f"controllers: {controllers}: release {release} has no quorum of controllers (KRaft)")
     if cluster.keeps_data:
         raise BrokerSimError(f"controllers: {controllers}: a data directory keeps the metadata of one controller")
 

@@ -467,7 +467,7 @@ def test_a_cluster_of_one_controller_cannot_lose_it() -> None:
     [
         ({"controllers": 0}, "controllers: 0 is not between 1 and 9"),
         ({"controllers": 10}, "controllers: 10 is not between 1 and 9"),
-        ({"controllers": 3, "release": "2.8"}, "2.8.* has no quorum of controllers"),
+        ({"controllers": 3, "release": "2.8"}, "release 2.8.* has ZooKeeper"),
     ],
 )
 def test_what_cannot_be_a_quorum_is_refused(options, reason) -> None:
