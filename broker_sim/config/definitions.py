@@ -15,6 +15,7 @@ from importlib import resources
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_sim.config.java_hash import hash_order
 from broker_sim.config.release_behaviour import behaviour_of, release_number
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def describe_order(kind: str, release: str) -> tuple[str, ...]:
     names: list[str] = next(
         (order["names"] for order in reversed(orders) if release_number(order["since"]) <= number), []
     )
+    if kind == "group":  # a plain HashMap
+        names = hash_order(shown)
     return tuple(name for name in names if name in shown and shown[name].shown)
 
 

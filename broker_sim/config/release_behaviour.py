@@ -119,9 +119,9 @@ class ReleaseBehaviour:
     # Topics.
     disabled_deletion_has_an_error: bool = _since("2.1")
     """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KIP-322; else it only times out)."""
-    min_insync_replicas_is_dynamic_default: bool = _since("4.0")
+    min_insync_replicas_is_dynamic_default: bool = _since("4.1")
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
-    share_coordinator: bool = _since("4.1")
+    share_coordinator: bool = _since("4.0")
     """FindCoordinator knows key type 2 (share) from v6 on."""
     placement_mentions_cordoned_directories: bool = _since("4.3")
     """The refusal of a replication factor speaks of cordoned log directories too."""
@@ -133,11 +133,11 @@ class ReleaseBehaviour:
     """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
 
     # Configurations.
-    lists_refuse_empty_items: bool = _since("4.0")
+    lists_refuse_empty_items: bool = _since("4.2")
     """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool = _since("4.0")
     """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
-    scala_collections_in_messages: bool = _until("4.0")
+    scala_collections_in_messages: bool = _until("4.3")
     """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
     unknown_list_is_server_error: bool = _until("4.0")
     """Appending to a broker configuration that nobody knows is -1 (else refused by name)."""
@@ -147,9 +147,11 @@ class ReleaseBehaviour:
     # The cluster and its clients.
     features_change_all_or_nothing: bool = _since("4.0")
     """UpdateFeatures changes all features or none, and answers one error at the top (else one for each feature)."""
+    downgrades_name_both_levels: bool = _since("4.2")
+    """The refusal of a metadata.version that would lose something says from where to where (else where to)."""
     unregistration_explains: bool = _since("4.0")
     """UnregisterBroker says which broker is not registered (else its error has no words)."""
-    telemetry_is_decompressed: bool = _since("4.0")
+    telemetry_is_decompressed: bool = _since("4.3")
     """PushTelemetry refuses metrics that do not decompress within telemetry.max.bytes (else nobody looks)."""
     telemetry_knows_ports: bool = _since("4.0")
     """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""

@@ -37,13 +37,14 @@ METADATA_CHANGES: Final = (5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30)
 class FeatureControl:
     """Answers UpdateFeatures; `node_id` names the controller in messages."""
 
-    __slots__ = ("_all_or_nothing", "_controller", "_node_id", "_supported")
+    __slots__ = ("_all_or_nothing", "_controller", "_names_both_levels", "_node_id", "_supported")
 
     def __init__(self, controller: Controller, *, config: BrokerConfig, node_id: int) -> None:
         self._controller = controller
         self._node_id = node_id
         self._supported = releases.get(config.release).supported_features
         self._all_or_nothing = config.behaviour.features_change_all_or_nothing
+        self._names_both_levels = config.behaviour.downgrades_name_both_levels
         controller.forwarded[UpdateFeaturesRequest] = self.update
 
     def update(self, request: UpdateFeaturesRequest, source: int) -> UpdateFeaturesResponse:  # noqa: ARG002 - any broker may ask
@@ -120,7 +121,7 @@ class FeatureControl:
             return f"Invalid metadata.version {level}. Unable to set a metadata.version less than 3.3-IV0"
         if not any(level < change <= current for change in METADATA_CHANGES):
             return None
-        if self._all_or_nothing:
+        if self._names_both_levels:
             where = f"Unsupported metadata.version downgrade from {current} to {level}."
         else:
             where = f"Invalid metadata.version {level}."
