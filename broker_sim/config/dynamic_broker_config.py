@@ -4,7 +4,7 @@ DynamicBrokerConfig and DynamicConfigPublisher.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from broker_sim.controller.metadata_image import MetadataImage
 
     Reconfigure = Callable[[BrokerConfig, BrokerConfig], None]
+
+READ_AT_THE_START_ALONE: Final = ("advertised.listeners", "listener.security.protocol.map", "listeners")
+"""What Kafka can change while a broker runs and this simulator cannot: no listener comes or goes."""
 
 _log = Logger()
 
@@ -60,6 +63,6 @@ class DynamicBrokerConfig:
 
     def _tell_what_has_no_effect(self) -> None:
         for name in [*self._defaults, *self._own]:
-            if name not in self._told and not has_effect(name):
+            if name not in self._told and (name in READ_AT_THE_START_ALONE or not has_effect(name)):
                 self._told[name] = None
                 _log.warn("This configuration has no effect in the simulator: {name}", name=name)

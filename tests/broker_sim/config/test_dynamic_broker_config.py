@@ -67,6 +67,13 @@ def test_what_has_no_effect_is_said_once() -> None:
     assert warned == ["log.cleaner.io.buffer.size"]
 
 
+def test_listeners_have_an_effect_in_a_file_alone() -> None:
+    dynamic = DynamicBrokerConfig(BrokerConfig.parse({"listeners": "PLAINTEXT://:9092"}), 1)
+    with capturedLogs() as logs:
+        dynamic.apply(image({"listeners": "PLAINTEXT://:9092,CONTROLLER://:9093"}))
+    assert [event["name"] for event in logs if event["log_level"] is LogLevel.warn] == ["listeners"]
+
+
 def test_a_value_that_cannot_be_changes_nothing() -> None:
     dynamic = DynamicBrokerConfig(BrokerConfig.parse({}), 1)
     with capturedLogs() as logs:
