@@ -17,6 +17,7 @@ from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
 from broker_sim.controller.controller_versions import ALTER_PARTITION, controller_version
+from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.metadata_image import FeatureRange, MetadataImage
 from broker_sim.controller.metadata_log import FIRST_LEADER_EPOCH
 from broker_sim.controller.producer_ids import ProducerIdManager
@@ -27,7 +28,6 @@ from broker_sim.metadata_cache import MetadataCache
 from broker_sim.metadata_loader import MetadataLoader
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
-from broker_sim.quotas.controller_mutation_quotas import ForwardedRequest
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.inter_broker_apis import answer_inter_broker
@@ -226,9 +226,10 @@ class Broker:
         self, request: Any, *, timeout_ms: int, context: RequestContext | None = None
     ) -> Deferred[Any]:
         """Let the controller answer a client's request (KIP-590); fails with LinkFailure when it cannot be reached."""
-        if context is not None and self.apis.quotas.active:
-            request = ForwardedRequest(request=request, client_id=context.client_id, api_version=context.api_version)
-        return self.links.send(self.id, CONTROLLER_ID, request, timeout_ms=timeout_ms)
+        version = self.release.api_versions[request.API_KEY].highest if context is None else context.api_version
+        forwarded = ForwardedRequest(request, api_version=version, context=context)
+        sent = self.links.send(self.id, CONTROLLER_ID, forwarded, timeout_ms=timeout_ms)
+        return sent.addCallback(ForwardedResponse.opened)
 
     # Life ----------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from broker_sim.controller.broker_registration import refuse_registration, regis
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
+from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.image_events import note_batch, note_changes
 from broker_sim.controller.metadata_fetches import MetadataFetch, MetadataFetches
 from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
@@ -29,7 +30,7 @@ from broker_sim.controller.metadata_record_versions import record_versions
 from broker_sim.controller.metadata_records import METADATA_VERSION, records_of_change
 from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
-from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas, ForwardedRequest
+from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -210,7 +211,10 @@ class Controller:
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer what a broker asks over its link."""
         if isinstance(request, ForwardedRequest):
-            return self.mutation_quotas.answer(request, lambda inner: self.handle_link_request(inner, source))
+            answer = self.mutation_quotas.answer(request, lambda inner: self.handle_link_request(inner, source))
+            if isinstance(answer, Deferred):
+                return answer.addCallback(lambda response: ForwardedResponse(request, response))
+            return ForwardedResponse(request, answer)
         if isinstance(request, MetadataFetch):
             # What this turn commits is handed out with the next: brokers see it together.
             return self._fetches.fetch(request, may_answer=self._publish_call is None)

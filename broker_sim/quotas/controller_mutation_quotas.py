@@ -7,7 +7,6 @@ client wait. Either way the one who finds tokens may take more than there are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.quotas.client_quota_manager import ANONYMOUS, ControllerMutationQuotaManager
@@ -16,32 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.controller.envelope import ForwardedRequest
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.quotas.rate import TokenBucket
 
-__all__ = ["ControllerMutationQuotas", "ForwardedRequest", "MutationQuota"]
+__all__ = ["ControllerMutationQuotas", "MutationQuota"]
 
 STRICT_SINCE: Final = {19: 6, 20: 5, 37: 3}
 """CreateTopics, DeleteTopics, CreatePartitions: from this version on clients know the error."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForwardedRequest:
-    """A request that a broker passes on, with who asks and in which version. Mirrors Envelope (KIP-590)."""
-
-    request: Any
-    client_id: str | None
-    api_version: int
-
-    @property
-    def NAME(self) -> str:  # noqa: N802 - as every message has it
-        """The name of what is passed on."""
-        return str(self.request.NAME)
-
-    @property
-    def API_KEY(self) -> int:  # noqa: N802 - as every message has it
-        """The key of what is passed on."""
-        return int(self.request.API_KEY)
 
 
 class MutationQuota:

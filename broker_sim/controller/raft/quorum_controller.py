@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.controller import Controller
+from broker_sim.controller.envelope import ForwardedRequest
 from broker_sim.controller.image_events import note_changes
 from broker_sim.controller.metadata_fetches import MetadataFetch
 from broker_sim.controller.metadata_log import MetadataBatch
@@ -199,7 +200,8 @@ class QuorumController(Controller):
             return super().handle_link_request(request, source)
         if not self.is_active:
             return NotController()
-        if isinstance(request, MetadataFetch | FetchSnapshotRequest | DescribeQuorumRequest):
+        asked = request.request if isinstance(request, ForwardedRequest) else request
+        if isinstance(asked, MetadataFetch | FetchSnapshotRequest | DescribeQuorumRequest):
             return super().handle_link_request(request, source)  # what is committed, or the quorum's own business
         self._answering = True
         try:

@@ -1,0 +1,122 @@
+"""Envelope (api key 58): a client's request as a broker passes it on to the controller (KIP-590). Mirrors
+ForwardingManager and EnvelopeUtils.
+
+On a link the request and its answer travel by reference; `request_data` and `response_data` are their bytes, header
+first, made when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from protocol_specs.messages.headers import (
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+    response_header_version,
+)
+from protocol_specs.schemas.default_principal_data import DefaultPrincipalData
+from protocol_specs.schemas.record_serde import encode_versioned
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Message
+
+__all__ = ["ForwardedRequest", "ForwardedResponse", "anonymous_principal"]
+
+NO_CLIENT_HOST: Final = "127.0.0.1"
+
+
+def anonymous_principal() -> bytes:
+    """User:ANONYMOUS, as every client of a listener without authentication is."""
+    return encode_versioned(DefaultPrincipalData(type="User", name="ANONYMOUS", token_authenticated=False), 0)
+
+
+class ForwardedRequest:
+    """A request by reference, with who asks and in which version. `envelope` is what stands for it on a wire.
+
+    Fault rules mean what is passed on, so its key is that of the request.
+    """
+
+    __slots__ = ("api_version", "client_host", "client_id", "correlation_id", "request")
+    NAME: ClassVar[str] = "Envelope"
+
+    def __init__(self, request: Message, *, api_version: int, context: RequestContext | None) -> None:
+        self.request = request
+        self.api_version = api_version
+        self.client_id = None if context is None else context.client_id
+        self.client_host = NO_CLIENT_HOST if context is None else context.client_host
+        self.correlation_id = 0 if context is None else context.correlation_id
+
+    @property
+    def API_KEY(self) -> int:  # noqa: N802 - as every message has it
+        """The key of what is passed on."""
+        return int(self.request.API_KEY)
+
+    def envelope(self) -> EnvelopeRequest:
+        """The declared message."""
+        return EnvelopeRequest(
+            request_data=self.request_data,
+            request_principal=anonymous_principal(),
+            client_host_address=ipaddress.ip_address(self.client_host).packed,
+        )
+
+    @property
+    def request_data(self) -> bytes:
+        """Header and body of the client's request."""
+        header = RequestHeader(
+            request_api_key=self.request.API_KEY,
+            request_api_version=self.api_version,
+            correlation_id=self.correlation_id,
+            client_id=self.client_id,
+        )
+        version = request_header_version(type(self.request), self.api_version)
+        return header.encode(version) + self.request.encode(self.api_version)
+
+
+class ForwardedResponse:
+    """The answer by reference; one with an error of its own has none."""
+
+    __slots__ = ("_error_code", "forwarded", "response")
+    NAME: ClassVar[str] = "Envelope"
+
+    def __init__(self, forwarded: ForwardedRequest, response: Any) -> None:
+        self.forwarded = forwarded
+        self.response = response
+        self._error_code = ErrorCode.NONE
+
+    @property
+    def error_code(self) -> ErrorCode:
+        """The envelope's own error. A fault rule's goes to the answer in it, where that has one for the whole."""
+        return self._error_code
+
+    @error_code.setter
+    def error_code(self, error_code: ErrorCode) -> None:
+        if hasattr(self.response, "error_code"):
+            self.response.error_code = error_code
+        else:
+            self._error_code = error_code
+
+    def opened(self) -> Any:
+        """The answer in it; LinkFailure with an error of the envelope."""
+        if self._error_code:
+            raise LinkFailure(f"{self.forwarded.request.NAME} in an Envelope: {self._error_code.name}")
+        return self.response
+
+    def envelope(self) -> EnvelopeResponse:
+        """The declared message."""
+        return EnvelopeResponse(response_data=self.response_data, error_code=self._error_code)
+
+    @property
+    def response_data(self) -> bytes | None:
+        """Header and body of the answer to the client."""
+        if self._error_code:
+            return None
+        version = self.forwarded.api_version
+        header = ResponseHeader(correlation_id=self.forwarded.correlation_id)
+        body: bytes = self.response.encode(version)
+        return header.encode(response_header_version(type(self.response), version)) + body
