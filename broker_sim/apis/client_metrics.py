@@ -33,6 +33,8 @@ EXCUSES: Final = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPR
 """After these a client may ask again at once."""
 UUID_BYTES: Final = 16
 LONG_AGO_MS: Final = -(1 << 62)
+DECOMPRESSED_BYTES_MAX: Final = 64 * 1024 * 1024
+"""What metrics may grow to where Kafka has no limit but its heap."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,6 +74,7 @@ class ClientMetricsManager:
 
     __slots__ = (
         "_configs",
+        "_decompressed_bytes_max",
         "_decompresses",
         "_excuses",
         "_forgets",
@@ -87,6 +90,8 @@ class ClientMetricsManager:
         assert isinstance(max_bytes, int)
         self.max_bytes = max_bytes
         self._decompresses = config.behaviour.telemetry_is_decompressed
+        limited = config.behaviour.telemetry_is_small_decompressed
+        self._decompressed_bytes_max = max_bytes if limited else DECOMPRESSED_BYTES_MAX
         self._excuses = config.behaviour.telemetry_excuses_errors
         self._forgets = config.behaviour.telemetry_ends_with_connection
         self._random = random
@@ -189,7 +194,7 @@ class ClientMetricsManager:
         from protocol_specs.records.compression import CompressionCodec, decompress
 
         try:
-            decompress(CompressionCodec.for_id(codec), metrics, limit_bytes=self.max_bytes)
+            decompress(CompressionCodec.for_id(codec), metrics, limit_bytes=self._decompressed_bytes_max)
         except ProtocolError:
             return False
         return True

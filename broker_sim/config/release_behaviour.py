@@ -85,13 +85,13 @@ class ReleaseBehaviour:
     """Null records, and from v3 on none that is whole, close the connection (else the partition has an error)."""
     produce_of_old_batches_is_unreadable: bool = _until("2.1")
     """So do another magic than 2, and two batches for one partition, from v3 on (else the partition has an error)."""
-    null_produce_records_hang: bool = _since("4.0")
+    null_produce_records_hang: bool = _since("3.9")
     """Produce with null records is never answered (else the partition gets -1)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
 
     # Offsets and fetches.
-    list_offsets_special_timestamps_gated: bool = _since("4.0")
+    list_offsets_special_timestamps_gated: bool = _since("3.9")
     """ListOffsets -3, -4, -5 need their own versions and other negatives are 35 (else taken as a time)."""
     list_offsets_lowest_timestamp: int = _steps({"0": -2, "3.0": -3, "3.5": -4, "3.9": -5, "4.2": -6})
     """The lowest of the special timestamps: -3 came with KIP-734, -4 with KIP-405, -5 with KIP-1005, then KIP-1023."""
@@ -121,13 +121,13 @@ class ReleaseBehaviour:
     """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KIP-322; else it only times out)."""
     min_insync_replicas_is_dynamic_default: bool = _since("4.1")
     """A new cluster has min.insync.replicas as cluster-wide dynamic configuration (KIP-966)."""
-    share_coordinator: bool = _since("4.0")
+    share_coordinator: bool = _since("3.9")
     """FindCoordinator knows key type 2 (share) from v6 on."""
     placement_mentions_cordoned_directories: bool = _since("4.3")
     """The refusal of a replication factor speaks of cordoned log directories too."""
-    creation_counts_partitions: bool = _since("4.0")
+    creation_counts_partitions: bool = _since("3.9")
     """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
-    cluster_metadata_creation_is_invalid: bool = _since("4.0")
+    cluster_metadata_creation_is_invalid: bool = _since("3.9")
     """Creating __cluster_metadata is 42 with a reason (else 29)."""
     reassignment_shrinks_safely: bool = _since("4.0")
     """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
@@ -151,8 +151,10 @@ class ReleaseBehaviour:
     """The refusal of a metadata.version that would lose something says from where to where (else where to)."""
     unregistration_explains: bool = _since("4.0")
     """UnregisterBroker says which broker is not registered (else its error has no words)."""
-    telemetry_is_decompressed: bool = _since("4.3")
-    """PushTelemetry refuses metrics that do not decompress within telemetry.max.bytes (else nobody looks)."""
+    telemetry_is_decompressed: bool = _since("3.9")
+    """PushTelemetry refuses metrics that do not decompress (else nobody looks)."""
+    telemetry_is_small_decompressed: bool = _since("4.3")
+    """It refuses those that do not decompress within telemetry.max.bytes, too."""
     telemetry_knows_ports: bool = _since("4.0")
     """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
     telemetry_excuses_errors: bool = _since("4.0")
