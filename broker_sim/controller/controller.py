@@ -403,11 +403,11 @@ class Controller:
         self._commit(image.with_broker(replace(broker, in_controlled_shutdown=True)), unclean)
         self._sessions.begin_controlled_shutdown(broker.id, self.image.version)
 
-    def take_replicas(self, lost: Mapping[TopicPartition, PartitionRegistration], broker_id: int) -> None:
-        """Commit partitions that have lost a broker's replica, which leaves ISR and leadership."""
-        image = self.image.with_partitions(lost)
+    def take_replicas(self, lost: Mapping[TopicPartition, PartitionRegistration], broker: BrokerRegistration) -> None:
+        """Commit partitions that have lost a broker's replica, which leaves ISR and leadership, and the broker so."""
+        image = self.image.with_broker(broker).with_partitions(lost)
         targets = {
-            each: tuple(replica for replica in registration.isr if replica != broker_id)
+            each: tuple(replica for replica in registration.isr if replica != broker.id)
             for each, registration in lost.items()
         }
         image, unclean = self._elect(image, targets)

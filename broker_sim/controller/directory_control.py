@@ -81,8 +81,9 @@ class DirectoryControl:
             if broker_id not in registration.lost_replicas
             and self._directory_of(broker_id, topic_id, topic_partition.partition) in offline
         }
-        if lost:
-            self._controller.take_replicas(lost, broker_id)
+        broker = image.brokers[broker_id]
+        online = tuple(directory_id for directory_id in broker.log_dirs if directory_id not in offline)
+        self._controller.take_replicas(lost, replace(broker, log_dirs=online))
 
     def _directory_of(self, broker_id: int, topic_id: bytes, index: int) -> bytes | None:
         return self._assigned.get(broker_id, {}).get((topic_id, index))

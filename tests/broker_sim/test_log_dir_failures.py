@@ -42,7 +42,10 @@ def test_another_replica_leads_when_the_leaders_directory_fails(replicas_elsewhe
     assert (registration.leader, registration.isr, registration.leader_epoch) == (2, (2, 3), 1)
     assert registration.lost_replicas == (1,)
     assert made.cluster.broker(1).alive
-    assert not made.cluster.controller.image.brokers[1].fenced
+    broker = made.cluster.controller.image.brokers[1]
+    assert not broker.fenced
+    storage = made.cluster.broker(1).storage
+    assert broker.log_dirs == (storage.directory_id("/a"), storage.directory_id("/c"))
     (event,) = [event for event in made.journal.events if isinstance(event, LogDirFailed)]
     assert (event.broker_id, event.log_dir, event.partitions) == (1, "/b", ("t-0",))
     assert made.produce(4, broker=2).base_offset == 3
