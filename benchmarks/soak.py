@@ -36,6 +36,7 @@ CONFIG: Final = {
     "log.retention.bytes": str(2 << 20),
     "log.segment.bytes": str(1 << 20),
     "log.retention.check.interval.ms": "1000",
+    "log.initial.task.delay.ms": "500",  # brokers seldom live for the usual 30 seconds here
     "broker.session.timeout.ms": "1500",
     "broker.heartbeat.interval.ms": "300",
     "replica.lag.time.max.ms": "1500",
