@@ -85,7 +85,7 @@ class ReleaseBehaviour:
     """Null records, and from v3 on none that is whole, close the connection (else the partition has an error)."""
     produce_of_old_batches_is_unreadable: bool = _until("2.1")
     """So do another magic than 2, and two batches for one partition, from v3 on (else the partition has an error)."""
-    null_produce_records_hang: bool = _since("3.9")
+    null_produce_records_hang: bool = _since("3.8")
     """Produce with null records is never answered (else the partition gets -1)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
@@ -151,7 +151,7 @@ class ReleaseBehaviour:
     """The refusal of a metadata.version that would lose something says from where to where (else where to)."""
     unregistration_explains: bool = _since("4.0")
     """UnregisterBroker says which broker is not registered (else its error has no words)."""
-    telemetry_is_decompressed: bool = _since("3.9")
+    telemetry_is_decompressed: bool = _since("3.8")
     """PushTelemetry refuses metrics that do not decompress (else nobody looks)."""
     telemetry_is_small_decompressed: bool = _since("4.3")
     """It refuses those that do not decompress within telemetry.max.bytes, too."""
