@@ -104,6 +104,7 @@ class Cluster:
         self.brokers: dict[int, Broker] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
+            broker_config = plan.file_of(broker_id, broker_config)
             if self._data is not None:
                 broker_config = self._data.broker_config(broker_config, broker_id)
             self.brokers[broker_id] = make_broker(

@@ -68,10 +68,8 @@ class BrokerListeners:
         return cls([listener])
 
     @classmethod
-    def configured(
-        cls, config: BrokerConfig, host: str, *, port_offset: int = 0, advertised_offset: int = 0
-    ) -> BrokerListeners:
-        """Those of the broker's file; an offset is added to each port that is not 0."""
+    def configured(cls, config: BrokerConfig, host: str) -> BrokerListeners:
+        """Those of the broker's file; an empty host is advertised as `host`."""
         # Only brokers with listeners in their file pay for reading them.
         from broker_sim.config.listeners import listener_config
 
@@ -82,13 +80,13 @@ class BrokerListeners:
             listener = Listener(
                 name=each.listener,
                 host=each.host or "",
-                port=_port(each.port, port_offset),
+                port=_port(each.port),
                 security_protocol=each.security_protocol.value,
             )
             told = advertised.get(each.listener)
             if told is not None:
                 listener.advertised_host = told.host or host
-                listener.advertised_port = _port(told.port, advertised_offset)
+                listener.advertised_port = _port(told.port)
             listeners.append(listener)
         return cls(listeners, inter_broker=found.inter_broker, control_plane=found.control_plane, is_default=False)
 
@@ -124,8 +122,7 @@ class BrokerListeners:
         return ",".join(f"{name}://{host}:{port}" for name, (host, port) in self.endpoints.items())
 
 
-def _port(port: int, offset: int) -> int:
-    chosen = port + offset if port else 0
-    if not 0 <= chosen <= PORT_MAX:
-        raise ConfigError(f"port out of range:{chosen}")
-    return chosen
+def _port(port: int) -> int:
+    if not 0 <= port <= PORT_MAX:
+        raise ConfigError(f"port out of range:{port}")
+    return port

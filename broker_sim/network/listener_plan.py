@@ -7,8 +7,12 @@ it is.
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.definitions import broker_definitions
+from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError
 from broker_sim.network.broker_listeners import BrokerListeners
 
@@ -31,6 +35,10 @@ _OF_LISTENERS: Final = frozenset(
 )
 
 
+_WITH_PORTS: Final = ("advertised.listeners", "listeners")
+_PORT: Final = re.compile(r":([0-9]+)(?=\s*(?:,|$))")
+
+
 class ListenerPlan:
     """`given` is the cluster's configuration as it was written; on `one_machine` all brokers share the ports."""
 
@@ -48,6 +56,24 @@ class ListenerPlan:
         self._one_machine = one_machine
         self._bound: dict[tuple[str, int], int] = {}
 
+    def file_of(self, broker_id: int, config: BrokerConfig) -> BrokerConfig:
+        """A broker's configuration with the ports that are its own, where it shares the text with broker 1."""
+        offset = broker_id - 1 if self._one_machine else 0
+        texts = {
+            name: _counted_on(config.static[name], offset)
+            for name in _WITH_PORTS
+            if offset and name in config.static and f"{broker_id}:{name}" not in self._given
+        }
+        if not texts:
+            return config
+        definitions = broker_definitions(config.release)
+        return replace(
+            config,
+            static={**config.static, **texts},
+            overrides={**config.overrides, **texts},
+            values={**config.values, **{name: parse_value(definitions[name], text) for name, text in texts.items()}},
+        )
+
     def of(self, broker_id: int, config: BrokerConfig) -> BrokerListeners:
         """A broker's listeners: PLAINTEXT alone when its file has no word of them."""
         host = self._host if isinstance(self._host, str) else self._host(broker_id)
@@ -58,15 +84,7 @@ class ListenerPlan:
             raise ConfigError(
                 f"the port {port} and the configuration of listeners both say where broker {broker_id} listens"
             )
-        offset = broker_id - 1 if self._one_machine else 0
-        own = f"{broker_id}:listeners" in self._given
-        own_advertised = f"{broker_id}:advertised.listeners" in self._given
-        found = BrokerListeners.configured(
-            config,
-            host,
-            port_offset=0 if own else offset,
-            advertised_offset=0 if own_advertised or (own and "advertised.listeners" not in config.static) else offset,
-        )
+        found = BrokerListeners.configured(config, host)
         if self._one_machine:
             self._check_free(broker_id, found)
         return found
@@ -80,3 +98,8 @@ class ListenerPlan:
                         f"listeners: broker {other} and broker {broker_id} would both bind {each.host}:{each.port}; "
                         "each broker takes the ports after those of the one before: leave room between two listeners"
                     )
+
+
+def _counted_on(text: str, offset: int) -> str:
+    """The same endpoints, each port that is not 0 so much higher."""
+    return _PORT.sub(lambda port: f":{int(port[1]) + offset}" if int(port[1]) else port[0], text)

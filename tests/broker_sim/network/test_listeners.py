@@ -164,6 +164,16 @@ def test_ports_of_one_text_are_counted_on_by_brokers_of_one_machine() -> None:
         [9094, 9194],
     ]
     assert cluster.bootstrap_servers == "127.0.0.1:9092,127.0.0.1:9093,127.0.0.1:9094"
+    files = [(broker.config.static["listeners"], broker.config["listeners"]) for broker in cluster.brokers.values()]
+    assert files[2] == ("PLAINTEXT://:9094,EXTERNAL://:9194", ["PLAINTEXT://:9094", "EXTERNAL://:9194"]), "as shown"
+
+
+def test_what_is_given_to_one_broker_is_taken_as_it_is() -> None:
+    world = World(1)
+    config = TWO | {"advertised.listeners": "PLAINTEXT://far:9092", "2:listeners": "PLAINTEXT://:7000,EXTERNAL://:7001"}
+    cluster = Cluster(reactor=world.reactor, streams=world.streams, brokers=2, config=config, listen=False)
+    second = cluster.broker(2).listeners
+    assert ([each.port for each in second.all], second.endpoints) == ([7000, 7001], {"PLAINTEXT": ("far", 9093)})
 
 
 def test_ports_that_two_brokers_would_take_are_named() -> None:
