@@ -55,6 +55,7 @@ PRODUCER_ID: Final = 4_242
 """The producer that `prepare` lets write: any id may be used without being issued."""
 
 FRESH_TOPICS: Final = 60
+CREATED_AT_ONCE: Final = 10
 TOPICS: Final = {
     "data": ([1, 2, 3],),
     "wide": ([2, 3], [3, 1], [1, 2]),
@@ -127,7 +128,8 @@ class Side:
         if len(probe.addresses) > 1:
             self._ids |= {marker(suffix): placed(probe, suffix, [1, 2], [2, 3])[1] for suffix in fresh}
         else:
-            self._make_all(fresh)
+            for first in range(0, FRESH_TOPICS, CREATED_AT_ONCE):
+                self._make_all(fresh[first : first + CREATED_AT_ONCE])
         await_coordinator(probe, GROUP)
         await_coordinator(probe, TRANSACTION)
         await_ids(probe)
