@@ -314,7 +314,7 @@ class ReplicaFetchSession:
         replica.append_as_follower(batches, log.high_watermark, log.log_start_offset)
         asked.tell(log)
         moved = asked.log_start_offset != replica.log.log_start_offset
-        if batches or moved:
+        if batches or moved or follower.log_end_offset != asked.fetch_offset:
             asked.log_start_offset = replica.log.log_start_offset
             asked.fetch_offset = replica.log.log_end_offset
             if batches:
@@ -378,6 +378,9 @@ class ReplicaFetchSession:
                 self._news[topic_partition] = None
                 self._urgent = True
             if data is None:
+                if size == 0:
+                    # Asked before this broker led, looked at only now: the next Fetch counts for it.
+                    self._joining[topic_partition] = None
                 continue
             left -= size
             self._sent.append(topic_partition)
