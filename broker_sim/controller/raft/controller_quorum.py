@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import ControllerElected, ControllerKilled, ControllerStarted
 from broker_sim.controller.metadata_image import MetadataImage
+from broker_sim.controller.raft.committed_events import UndecidedJournal
 from broker_sim.controller.raft.controller_links import ControllerLinks
 from broker_sim.controller.raft.controller_node import ControllerNode
 from broker_sim.controller.raft.quorum_controller import QuorumController
@@ -76,7 +77,11 @@ class ControllerQuorum:
     def make_controller(self, node: ControllerNode) -> QuorumController:
         """A controller without a log, with everything that it answers."""
         controller = QuorumController(
-            node, reactor=self.reactor, journal=self.journal, config=self._config, cluster_id=self._cluster_id
+            node,
+            reactor=self.reactor,
+            journal=UndecidedJournal(self.journal),
+            config=self._config,
+            cluster_id=self._cluster_id,
         )
         self._furnish(controller)
         return controller

@@ -20,6 +20,7 @@ from broker_sim.controller.image_events import note_changes
 from broker_sim.controller.metadata_fetches import MetadataFetch
 from broker_sim.controller.metadata_log import MetadataBatch
 from broker_sim.controller.metadata_records import records_of_change
+from broker_sim.controller.raft.committed_events import note_brokers
 from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
@@ -188,6 +189,7 @@ class QuorumController(Controller):
             quorum.told_offset = batch.last_offset + 1
             old, quorum.told_image = quorum.told_image, self.log.committed_image
             note_changes(self._journal, old, quorum.told_image, self._unclean.pop(batch.base_offset, frozenset()))
+            note_brokers(quorum.journal, old, quorum.told_image)
             super()._committed(batch)
         elif self.is_active:
             self._publish_soon()

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.cluster import Cluster, TopicSpec
-from broker_sim.control.events import ControllerElected, ControllerKilled, Detail, LeaderElected, TopicCreated
+from broker_sim.control.events import (
+    BrokerFenced,
+    ControllerElected,
+    ControllerKilled,
+    Detail,
+    LeaderElected,
+    TopicCreated,
+)
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.replication.broker_links import LinkFailure
@@ -79,6 +86,10 @@ class Controlled:
 
     def settle(self) -> None:
         self.run_until(lambda: not self.cluster.pending(), within_ms=60_000)
+
+    def settle_brokers(self) -> None:
+        self.run(1_000)
+        assert not any(broker.fenced for broker in self.cluster.controller.committed_image.brokers.values())
 
     def ask(self, request: Any, *, broker: int = 1, timeout_ms: int = 30_000) -> list[Any]:
         """Forward a client's request; the list has the answer, or the failure, when there is one."""
@@ -314,6 +325,21 @@ def test_a_controller_in_a_minority_that_still_believes_to_lead_cannot_commit(co
     assert len({log.high_watermark for log in logs}) == 1
     records = [[each for batch in log.read_committed(0) for each in batch.messages] for log in logs]
     assert records[0] == records[1] == records[2]
+
+
+def test_what_a_minority_decides_of_brokers_is_not_told(controlled) -> None:
+    one = controlled(config={"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "200"})
+    one.part([3000], [3001, 3002])
+    one.create("u")  # heartbeats are answered after it, and sessions end for want of a second one
+    old = one.cluster._quorum.nodes[3000].controller
+    one.run_until(lambda: all(broker.fenced for broker in old.image.brokers.values()), within_ms=3_000)
+    assert one.cluster.journal.events_of(BrokerFenced) == []
+    one.cluster.kill_controller(3000)
+    one.elect()
+    one.settle_brokers()
+    one.cluster.kill(1)
+    one.run_until(lambda: one.cluster.journal.events_of(BrokerFenced))
+    assert [event.broker_id for event in one.cluster.journal.events_of(BrokerFenced)] == [1]
 
 
 def test_an_isolated_active_controller_resigns_and_comes_back_as_a_follower(controlled, release) -> None:
