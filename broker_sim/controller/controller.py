@@ -1,8 +1,12 @@
 """The controller: the one writer of the cluster's metadata, outside of the brokers. Mirrors QuorumController with
 ReplicationControlManager and ClusterControlManager.
 
-It is always up in this cluster. Every committed change is a new image with the next version; brokers fetch images
-over their own links, each at its own pace. A broker's epoch is the version that registered it.
+Every commit is a batch of records in `log`; what is committed there, brokers fetch over their own links, each at its
+own pace. A broker's epoch is the offset of its registration.
+
+By itself it leads the log alone and never fails. One that is a voter of a quorum sets `log.replicate`, tells the log
+what is committed, takes `image` from the log when it begins or ends to lead, and lets answers wait for the high
+watermark: see raft/quorum_controller.py.
 """
 
 from __future__ import annotations
