@@ -95,8 +95,8 @@ class ReleaseBehaviour:
     """ListOffsets -3, -4, -5 need their own versions and other negatives are 35 (else taken as a time)."""
     list_offsets_lowest_timestamp: int = _steps({"0": -2, "3.0": -3, "3.5": -4, "3.9": -5, "4.2": -6})
     """The lowest of the special timestamps: -3 came with KIP-734, -4 with KIP-405, -5 with KIP-1005, then KIP-1023."""
-    max_timestamp_offset_is_the_records: bool = _since("3.8")
-    """ListOffsets -3 answers the first record with the largest timestamp (else the last one of its batch)."""
+    max_timestamp_offset_is_the_records: bool = _steps({"0": True, "3.7": False, "3.8": True})
+    """ListOffsets -3 answers the first record with the largest timestamp (3.7 alone: the last one of its batch)."""
     duplicate_list_offsets_answered_once: bool = _since("4.0")
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
     list_offsets_isolation_always_checked: bool = _since("4.0")

@@ -402,7 +402,7 @@ class ReplicaLog:
     def max_timestamp_offset(self) -> TimestampAndOffset | None:
         """The first record with the largest timestamp, None in a log without timestamps.
 
-        3.x answers the last record of that record's batch.
+        3.7 answers the last record of that record's batch.
         """
         if self._behaviour.max_timestamp_offset_is_the_records:
             return first_with_max_timestamp(self._segments)
