@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     from sim_runtime.real_reactor import new_reactor
 
     _log_to_stderr(verbose=args.verbose)
-    reactor = new_reactor()
+    reactor = new_reactor(spins=True)
     gc.disable()  # nothing that a start makes is garbage
     try:
         cluster = _cluster(args, reactor)

@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["new_reactor", "release_reactor"]
 
 
-def new_reactor() -> RealReactor:
-    """A reactor that has not run yet: epoll where there is one, else select."""
+def new_reactor(*, spins: bool = False) -> RealReactor:
+    """A reactor that has not run yet: epoll where there is one, else select.
+
+    With `spins` it looks a while for more before it sleeps, where it can: for a process that does nothing but serve.
+    """
     reactor: ReactorBase
     if sys.platform == "linux":
         from sim_runtime.direct_epoll_reactor import DirectEPollReactor
 
-        reactor = DirectEPollReactor()  # type: ignore[no-untyped-call]  # Twisted's
+        reactor = DirectEPollReactor(spins=spins)
     else:
         from twisted.internet.selectreactor import SelectReactor
 

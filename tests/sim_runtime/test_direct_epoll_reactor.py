@@ -79,3 +79,55 @@ def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
     assert in_time
     assert sorted(notes) == [b"one", b"one ended", b"raise ended", b"two", b"two ended"]
     assert [str(event["failure"].value) for event in logged if event["isError"]] == ["as asked"]
+
+
+class Poller:
+    """Answers `poll` from a script of (seconds that pass, events), and notes each time-out."""
+
+    def __init__(self, *script: tuple[float, list[tuple[int, int]]]) -> None:
+        self.script = list(script)
+        self.now = 100.0
+        self.timeouts: list[float] = []
+
+    def poll(self, timeout: float, events_max: int) -> list[tuple[int, int]]:  # noqa: ARG002 - as epoll's
+        self.timeouts.append(timeout)
+        seconds, events = self.script.pop(0)
+        self.now += seconds
+        return events
+
+
+def polled(spins: bool, *script: tuple[float, list[tuple[int, int]]]) -> list[float]:
+    """The time-outs of the polls of as many turns as the script has events; unknown descriptors are left aside."""
+    reactor: Any = new_reactor(spins=spins)
+    try:
+        poller = Poller(*script)
+        real, reactor._poller = reactor._poller, poller
+        reactor.seconds = lambda: poller.now
+        reactor._spins = spins
+        while poller.script:
+            reactor.doPoll(5.0)
+        reactor._poller = real
+    finally:
+        release_reactor(reactor)
+    return poller.timeouts
+
+
+EVENT = [(-7, 1)]
+
+
+def test_after_a_short_sleep_a_spinning_reactor_looks_before_it_sleeps() -> None:
+    assert polled(True, (0.0001, EVENT), (0.00005, []), (0.00005, EVENT), (0.0001, EVENT)) == [5.0, 0, 0, 0]
+
+
+def test_it_sleeps_when_it_has_looked_for_long_enough() -> None:
+    assert polled(True, (0.0001, EVENT), (0.0002, []), (0.0002, []), (1.0, EVENT), (1.0, EVENT)) == [
+        5.0,
+        0,
+        0,
+        5.0,
+        5.0,
+    ]
+
+
+def test_a_reactor_that_does_not_spin_sleeps_at_once() -> None:
+    assert polled(False, (0.0001, EVENT), (0.0001, EVENT)) == [5.0, 5.0]
