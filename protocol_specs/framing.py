@@ -49,8 +49,8 @@ class FrameReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes of an unfinished frame are held, its size not counted when it is known."""
-        return sum(map(len, self._chunks)) + len(self._unread)
+        """How many bytes of an unfinished frame have come."""
+        return _SIZE.size + sum(map(len, self._chunks)) if self._missing else len(self._unread)
 
     def receive(self, data: bytes) -> list[bytes]:
         """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize for good."""

@@ -46,6 +46,15 @@ def test_a_size_above_the_limit_is_refused_before_its_bytes_come_and_for_good() 
             collector.receive(struct.pack(">i", 11))
 
 
+def test_an_unfinished_frame_says_how_much_of_it_has_come() -> None:
+    collector = reader()
+    for come, chunk in enumerate(struct.pack(">i", 3) + b"ab", 1):
+        assert collector.receive(bytes([chunk])) == []
+        assert collector.buffered_bytes == come
+    assert collector.receive(b"c") == [b"abc"]
+    assert collector.buffered_bytes == 0
+
+
 def test_a_negative_size_is_refused_after_the_frames_before_it() -> None:
     collector = reader()
     assert collector.receive(framed(b"first") + struct.pack(">i", -5)) == [b"first"]
