@@ -11,6 +11,7 @@ import pytest
 from broker_sim.threaded_cluster import ThreadedCluster
 from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.extra_listeners import bound_by, ours, probe_servers
+from tests.differential.housekeeping import OFTEN
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.differential.served import cut_to_served
@@ -30,6 +31,10 @@ def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], str]]
         def serve(release: str, brokers: int, settings: tuple[tuple[str, str], ...]) -> str:
             config = ours(SETTINGS | dict(settings), brokers)
             cluster = clusters.enter_context(ThreadedCluster(brokers=brokers, release=release, config=config))
+            if not dict(settings).keys() & dict(OFTEN).keys():
+                # A real broker was asked within the 30 seconds before it first looks for what is too old.
+                for broker in cluster.cluster.brokers.values():
+                    cluster.call(broker._log_manager.stop)
             return probe_servers(cluster.bootstrap_servers, bound_by(cluster))
 
         yield serve
