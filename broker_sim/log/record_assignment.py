@@ -56,7 +56,7 @@ def assign_offset(
         now_ms=now_ms,
         origin=origin,
     )
-    return None if data is None else _stored(data)
+    return None if data is None else StoredBatch.of(peek_header(data), data)
 
 
 def assigned_bytes(
@@ -158,21 +158,3 @@ def _rejected(error: RecordsRejected) -> RecordsRefused:
             f"and only showing the first three errors at most: [{shown}]"
         )
     return RecordsRefused(error.error_code, message, message=message, record_errors=errors)
-
-
-def _stored(data: bytes) -> StoredBatch:
-    header = peek_header(data)
-    return StoredBatch(
-        data,
-        header.base_offset,
-        header.last_offset,
-        header.partition_leader_epoch,
-        header.max_timestamp,
-        len(data),
-        header.records_count,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.is_control,
-        header.is_transactional,
-    )

@@ -5,7 +5,10 @@ batches.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from protocol_specs.records.batch_peek import BatchHeader
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
@@ -32,6 +35,24 @@ class StoredBatch:
     base_sequence: int
     is_control: bool
     is_transactional: bool
+
+    @classmethod
+    def of(cls, header: BatchHeader, data: bytes) -> Self:
+        """The batch with this header, whose bytes hold their final offset already."""
+        return cls(
+            data,
+            header.base_offset,
+            header.last_offset,
+            header.partition_leader_epoch,
+            header.max_timestamp,
+            len(data),
+            header.records_count,
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.is_control,
+            header.is_transactional,
+        )
 
     def fragment(self, size: int) -> StoredBatch:
         """The first bytes of the batch, for a reader that has no room for more and will throw them away."""

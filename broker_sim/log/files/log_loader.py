@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from broker_sim.log.files.log_directory import LogDirectory
     from broker_sim.log.producer_state import ProducerStateEntry
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.records.batch_peek import BatchHeader
     from sim_runtime.disk import Disk
 
 _log = Logger()
@@ -251,7 +250,7 @@ def _batches(data: bytes, path: str) -> tuple[list[StoredBatch], int]:
         if batches and header.base_offset <= batches[-1].last_offset:
             problem = f"a batch at offset {header.base_offset} after one that ends at {batches[-1].last_offset}"
             raise CorruptFile(path, position, problem)
-        batches.append(_stored(header, data[position:end]))
+        batches.append(StoredBatch.of(header, data[position:end]))
         position = end
     return batches, position
 
@@ -269,24 +268,7 @@ def _sound_batches(data: bytes, base_offset: int) -> tuple[list[StoredBatch], in
         if header.base_offset < next_offset or header.last_offset_delta < 0:
             break
         end = position + header.size_in_bytes
-        batches.append(_stored(header, data[position:end]))
+        batches.append(StoredBatch.of(header, data[position:end]))
         position = end
         next_offset = header.next_offset
     return batches, position
-
-
-def _stored(header: BatchHeader, data: bytes) -> StoredBatch:
-    return StoredBatch(
-        data,
-        header.base_offset,
-        header.last_offset,
-        header.partition_leader_epoch,
-        header.max_timestamp,
-        len(data),
-        header.records_count,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.is_control,
-        header.is_transactional,
-    )
