@@ -25,3 +25,11 @@ def pytest_fixture_setup() -> Generator[None, object, object]:
         return (yield)
     except ToolMissingError as missing:
         pytest.skip(str(missing))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except ToolMissingError as missing:
+        pytest.skip(str(missing))

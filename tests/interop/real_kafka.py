@@ -177,12 +177,21 @@ class RealKafka:
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
             with contextlib.suppress(KafkaException):
-                if sorted(admin.list_topics(timeout=1).brokers) == self._ids:
+                # A broker may be told of before its own listener is open.
+                if sorted(admin.list_topics(timeout=1).brokers) == self._ids and all(
+                    map(accepts, self._ports.values())
+                ):
                     return
             dead = [broker_id for broker_id, process in self._processes.items() if process.poll() is not None]
             if dead or time.monotonic() > deadline:
                 log = (self._folder / f"broker-{(dead or self._ids)[0]}.log").read_text()
                 raise RuntimeError(f"Kafka {self.release} did not start within {START_SECONDS_MAX} s:\n{log[-4000:]}")
+
+
+def accepts(port: int) -> bool:
+    """Whether somebody takes connections at a port of 127.0.0.1."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 def free_ports(count: int) -> list[int]:
