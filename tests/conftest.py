@@ -3,8 +3,8 @@
 How long an example takes depends on what else the machine does. A check of a commit (`CI` is set) draws the same
 examples each time, so that it answers for the commit and not for the day; everywhere else each run draws new ones.
 
-`make test` gives whole files to two processes: the one that takes minutes must not come last, when the other has nothing
-left to do.
+`make test` gives whole files to two processes: the one that takes minutes must not come last, when the other has
+nothing left to do.
 """
 
 from __future__ import annotations
