@@ -4,7 +4,7 @@ AlterPartitionManager.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.controller.controller_messages import AlteredPartition
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
@@ -29,8 +29,21 @@ FIRST_WITH_BROKER_EPOCHS: Final = 3
 """The version of AlterPartition that names the broker epoch of each member of an ISR (KIP-903)."""
 
 
+class IsrManager(Protocol):
+    """How a leader changes an ISR: the answer goes to `partition.proposal_answered`."""
+
+    def submit(self, partition: Partition, state: IsrState) -> None:
+        """Ask for the ISR that `state` proposes."""
+
+    def stop(self) -> None:
+        """The broker is gone."""
+
+
 class AlterPartitionManager:
-    """At most one proposal waits per partition; a partition whose state has moved on is not asked for again."""
+    """At most one proposal waits per partition; a partition whose state has moved on is not asked for again.
+
+    `controller_id` says who is asked, negative while nobody is known. What is not answered is asked again.
+    """
 
     def __init__(
         self,
@@ -39,8 +52,10 @@ class AlterPartitionManager:
         links: BrokerLinks,
         broker_id: int,
         broker_epoch: Callable[[], int],
+        controller_id: Callable[[], int] = lambda: CONTROLLER_ID,
         version: int = FIRST_WITH_BROKER_EPOCHS,
     ) -> None:
+        self._controller_id = controller_id
         self._version = version
         self._reactor = reactor
         self._links = links
@@ -73,13 +88,17 @@ class AlterPartitionManager:
         self._unsent.clear()
         if not sent:
             return
+        controller_id = self._controller_id()
+        if controller_id < 0:
+            self._retry(sent)
+            return
         self._in_flight = True
         request = AlterPartitionRequest(
             broker_id=self._broker_id,
             broker_epoch=self._broker_epoch(),
             topics=self._proposals(sent),
         )
-        answer = self._links.send(self._broker_id, CONTROLLER_ID, request, version=self._version)
+        answer = self._links.send(self._broker_id, controller_id, request, version=self._version)
         answer.addCallbacks(self._answered, self._failed, callbackArgs=(sent,), errbackArgs=(sent,))
 
     def _proposals(self, sent: list[tuple[Partition, IsrState]]) -> list[TopicData]:
@@ -100,14 +119,13 @@ class AlterPartitionManager:
                     leader_epoch=proposal.leader_epoch,
                     partition_epoch=proposal.partition_epoch,
                     new_isr=[] if with_epochs else [replica for replica, _ in members],
-                    new_isr_with_epochs=[
-                        BrokerState(broker_id=replica, broker_epoch=epoch) for replica, epoch in members
-                    ]
-                    if with_epochs
-                    else [],
+                    new_isr_with_epochs=[self._member(*member) for member in members] if with_epochs else [],
                 )
             )
         return list(topics.values())
+
+    def _member(self, replica: int, broker_epoch: int) -> BrokerState:
+        return BrokerState(broker_id=replica, broker_epoch=broker_epoch)
 
     def _answered(self, response: AlterPartitionResponse, sent: list[tuple[Partition, IsrState]]) -> None:
         self._in_flight = False
@@ -122,7 +140,7 @@ class AlterPartitionManager:
         again = []
         for partition, state in sent:
             answer = answers.get((partition.topic_id, partition.topic_partition.partition))
-            if answer is not None and partition.proposal_answered(state, _altered(partition, answer)):
+            if answer is None or partition.proposal_answered(state, _altered(partition, answer)):
                 again.append((partition, state))
         if self._unsent:
             self._schedule(0)

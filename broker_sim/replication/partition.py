@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.controller_messages import AlteredPartition
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration
     from broker_sim.log.replica_log import LogAppendInfo, ReplicaLog, StoredBatch, TruncationInfo
-    from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
     from broker_sim.replication.delayed_fetch import DelayedFetch
     from broker_sim.replication.delayed_produce import DelayedProduce
@@ -54,7 +54,7 @@ class PartitionHost(Protocol):
     broker_id: int
     broker_epoch: int
     journal: Journal
-    alter_partition: AlterPartitionManager
+    alter_partition: IsrManager
     replica_lag_time_max_ms: int
     high_watermark_waits_for_min_isr: bool
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import LogAppendInfo
     from broker_sim.metadata_cache import MetadataCache
-    from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.delayed_delete_records import DeleteResults
     from broker_sim.replication.partition import Partition
@@ -81,7 +81,7 @@ class ReplicaManager:
         storage: ReplicaStorage,
         links: BrokerLinks,
         journal: Journal,
-        alter_partition: AlterPartitionManager,
+        alter_partition: IsrManager,
     ) -> None:
         self.broker_id = broker_id
         self.broker_epoch = broker_epoch

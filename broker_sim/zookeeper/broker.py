@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.controller.metadata_image import MetadataImage
-    from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+    from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_roles import ReplicaRoles
     from broker_sim.zookeeper.ensemble import ZooKeeper
@@ -109,11 +109,10 @@ class ZooKeeperBroker(Broker):
         )
         self.admin = ZkAdminManager(self, client)
 
-    def _isr_manager(self, era: ZooKeeperEra, client: ZooKeeperClient) -> AlterPartitionManager:
+    def _isr_manager(self, era: ZooKeeperEra, client: ZooKeeperClient) -> IsrManager:
         if era.alter_partition_version is None:
             return ZkIsrManager(
                 reactor=self.reactor,
-                links=self.links,
                 broker_id=self.id,
                 client=client,
                 controller_epoch=lambda: self.control.controller_epoch,
