@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.controller.broker_registration import registration_request
+from broker_sim.controller.broker_registration import RegisteredBroker, registration_request
 from broker_sim.controller.controller_versions import BROKER_HEARTBEAT, BROKER_REGISTRATION, controller_version
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
@@ -22,13 +22,11 @@ from sim_runtime.backoff import ExponentialBackoff
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping
 
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import FeatureRange
     from broker_sim.replication.broker_links import BrokerLinks
     from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
     from protocol_specs.releases import Release
@@ -54,32 +52,13 @@ class BrokerState(Enum):
     SHUTTING_DOWN = auto()
 
 
-class LifecycleHost(Protocol):
-    """What the lifecycle needs of its broker, and tells it."""
+class LifecycleHost(RegisteredBroker, Protocol):
+    """What the lifecycle needs of its broker beside what is registered, and tells it."""
 
-    id: int
-    rack: str | None
-    cluster_id: str
     release: Release
     config: BrokerConfig
     links: BrokerLinks
     reactor: IReactor
-
-    @property
-    def host(self) -> str:
-        """The advertised host."""
-
-    @property
-    def port(self) -> int:
-        """The advertised port."""
-
-    @property
-    def registered_listeners(self) -> Mapping[str, tuple[str, int]]:
-        """What each listener is advertised as; empty for PLAINTEXT alone."""
-
-    @property
-    def online_log_dirs(self) -> tuple[bytes, ...]:
-        """The ids of the log directories that have not failed."""
 
     @property
     def metadata_version(self) -> int:
@@ -97,10 +76,6 @@ class LifecycleHost(Protocol):
     @property
     def cordoned_log_dirs(self) -> tuple[bytes, ...]:
         """The ids of the log directories that take no new replicas."""
-
-    @property
-    def features(self) -> tuple[FeatureRange, ...]:
-        """The features that it supports."""
 
     def kill(self) -> None:
         """The process ends at once."""

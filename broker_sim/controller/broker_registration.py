@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from broker_sim.controller.metadata_image import MetadataImage
 
-__all__ = ["refuse_registration", "registration_of", "registration_request"]
+__all__ = ["RegisteredBroker", "refuse_registration", "registration_of", "registration_request"]
 
 RESERVED_DIRECTORIES: Final = 100
 """DirectoryId keeps the first hundred ids for itself."""
