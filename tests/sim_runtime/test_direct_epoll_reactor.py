@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python import log
 
@@ -11,8 +9,6 @@ from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
     from twisted.python.failure import Failure
-
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="epoll is Linux's")
 
 SECONDS_MAX = 10
 
