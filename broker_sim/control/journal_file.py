@@ -35,7 +35,8 @@ class JournalWriter:
 
     def __init__(self, path: Path, journal: Journal) -> None:
         try:
-            self._file: TextIO = path.open("w", encoding="utf-8")
+            # By the line: a process that is killed leaves what had happened, and readers need not wait for its end.
+            self._file: TextIO = path.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise JournalFileError(f"cannot write the journal {path} (--journal): {error.strerror}") from error
         self._journal = journal

@@ -64,6 +64,14 @@ def test_events_stand_in_the_order_in_which_they_happened_whoever_causes_others(
     ]
 
 
+def test_what_has_happened_is_in_the_file_before_it_is_closed(tmp_path: Path) -> None:
+    journal = Journal(lambda: 0)
+    writer = JournalWriter(tmp_path / "journal.jsonl", journal)
+    journal.append(some(RequestReceived))
+    assert [number for number, _ in read_journal(tmp_path / "journal.jsonl")] == [1]
+    writer.close()
+
+
 def test_a_line_that_was_not_finished_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(lambda: 0)
