@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from broker_scenarios.commands.argument_types import positive, seed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -91,8 +93,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--virtual", action="store_true", help="on virtual time, in one process, without Spark")
     where.add_argument("--spark", action="store_true", help="on TCP, with the load from Spark (the default)")
     where.add_argument("--local", action="store_true", help="on TCP, with producers in threads, without Spark")
-    parser.add_argument("--seed", type=_seed, help="the seed (the file's when not given)")
-    parser.add_argument("--records", type=_positive, help="send this many records instead of the file's")
+    parser.add_argument("--seed", type=seed, help="the seed (the file's when not given)")
+    parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
     parser.add_argument("--history", type=Path, help="keep the histories (Parquet) in this folder")
     parser.set_defaults(run=_run)
@@ -100,9 +102,9 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
-    parser.add_argument("--seeds", type=_positive, default=100, help="how many seeds (100)")
-    parser.add_argument("--first-seed", type=_seed, default=0, help="the first seed (0)")
-    parser.add_argument("--records", type=_positive, help="send this many records a seed instead of the file's")
+    parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (100)")
+    parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (0)")
+    parser.add_argument("--records", type=positive, help="send this many records a seed instead of the file's")
     parser.set_defaults(run=_sweep)
 
 
@@ -134,27 +136,6 @@ def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's f
 
     print(json.dumps(json_schema(), indent=1))
     return EXIT_AS_EXPECTED
-
-
-def _positive(text: str) -> int:
-    value = _whole(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number of at least 1")
-    return value
-
-
-def _seed(text: str) -> int:
-    value = _whole(text)
-    if not 0 <= value < 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 2^63 - 1")
-    return value
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number") from None
 
 
 if __name__ == "__main__":

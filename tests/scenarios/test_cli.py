@@ -16,6 +16,9 @@ from broker_scenarios.cli import main
         (["protocol", "show", "Produce", "--kind", "reply"], "broker-sim protocol show: argument --kind"),
         (["sweep", "x.yaml", "--seeds", "none"], "broker-sim sweep: argument --seeds"),
         (["decode", "--version", "9", "--colour"], "--colour"),
+        (["trace", "x.jsonl", "--list", "0"], "argument --list: '0': expected a whole number of at least 1"),
+        (["trace", "x.yaml", "--seed", "-1"], "argument --seed: '-1': expected a whole number from 0 to 2^63 - 1"),
+        (["trace", "x.yaml", "--broker", "one"], "argument --broker: 'one': expected a whole number"),
     ],
 )
 def test_a_bad_argument_is_one_line_and_exit_code_2(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.commands.argument_types import positive, seed, whole
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -30,15 +32,15 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         metavar="FILE",
         help="a scenario (YAML), which is run on virtual time, or a journal (.jsonl), as `serve --journal` writes it",
     )
-    parser.add_argument("--request", type=int, metavar="N", help="the request, by its number in --list")
+    parser.add_argument("--request", type=positive, metavar="N", help="the request, by its number in --list")
     parser.add_argument("--api", help="only requests of this API")
-    parser.add_argument("--broker", type=int, metavar="ID", help="only requests to this broker")
+    parser.add_argument("--broker", type=whole, metavar="ID", help="only requests to this broker")
     parser.add_argument("--between-brokers", action="store_true", help="requests of brokers, not of clients")
     parser.add_argument(
-        "--list", type=int, nargs="?", const=LISTED, metavar="N", help=f"list the N slowest requests ({LISTED})"
+        "--list", type=positive, nargs="?", const=LISTED, metavar="N", help=f"list the N slowest requests ({LISTED})"
     )
-    parser.add_argument("--seed", type=int, help="of a scenario's run (the file's when not given)")
-    parser.add_argument("--records", type=int, help="send this many records instead of the scenario's")
+    parser.add_argument("--seed", type=seed, help="of a scenario's run (the file's when not given)")
+    parser.add_argument("--records", type=positive, help="send this many records instead of the scenario's")
     parser.add_argument("--html", type=Path, metavar="PATH", help="write the timeline as a page, too")
     parser.set_defaults(run=run)
 

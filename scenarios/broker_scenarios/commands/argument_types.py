@@ -1,0 +1,32 @@
+"""Numbers on the command line, for argparse's `type`: what is none is refused with what would be right."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+SEEDS: Final = 2**63
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number") from None
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    value = whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number of at least 1")
+    return value
+
+
+def seed(text: str) -> int:
+    """What a run's random streams come from."""
+    value = whole(text)
+    if not 0 <= value < SEEDS:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 2^63 - 1")
+    return value
