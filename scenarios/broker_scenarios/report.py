@@ -7,15 +7,16 @@ names and errors contain is escaped: it is text, never markup.
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import FindingKind
+from broker_scenarios.html_page import html_page, write_page
 from broker_scenarios.report_chart import partition_chart
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, JudgedKind, Validity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from broker_scenarios.findings import Finding
     from broker_scenarios.run_record import RunRecord
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["render_report", "write_report"]
 
-_STYLE: Final = Path(__file__).with_name("report.css")
 _SCRIPT: Final = """
 document.getElementById("theme").onclick = () => {
   const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -49,37 +49,20 @@ _LEGEND: Final = (
 
 def write_report(path: Path, runs: Sequence[RunRecord]) -> Path:
     """Write the report of these runs; returns the path as it can be opened."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_report(runs), encoding="utf-8")
-    return path.resolve()
+    return write_page(path, render_report(runs))
 
 
 def render_report(runs: Sequence[RunRecord]) -> str:
     """The whole page."""
     met = sum(run.judgement.met for run in runs)
     as_expected = f"{met} of {len(runs)} as expected"
-    body = "\n".join(_run(number, run) for number, run in enumerate(runs))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>broker-sim: {as_expected}</title>
-<style>
-{_STYLE.read_text(encoding="utf-8")}</style>
-</head>
-<body>
-<main>
-<header>
+    sections = "\n".join(_run(number, run) for number, run in enumerate(runs))
+    body = f"""<header>
 <h1>broker-sim</h1><span class="soft">{as_expected}</span><button id="theme" type="button">light / dark</button>
 </header>
 <section class="card">{_overview(runs)}</section>
-{body}
-</main>
-<script>{_SCRIPT}</script>
-</body>
-</html>
-"""
+{sections}"""
+    return html_page(title=f"broker-sim: {as_expected}", body=body, script=_SCRIPT)
 
 
 def _overview(runs: Sequence[RunRecord]) -> str:

@@ -1,25 +1,22 @@
-"""A request's trace as one self-contained page: an SVG of the stages over time, and the list of what happened.
-
-As the report: nothing is fetched from anywhere, every name is escaped, light and dark share one drawing.
-"""
+"""A request's trace as a page: an SVG of the stages over time, and the list of what happened. Every name is escaped."""
 
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from broker_scenarios.html_page import html_page, write_page
 from broker_scenarios.request_trace_text import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from broker_scenarios.request_trace import RequestTrace, Stage
 
 __all__ = ["render_trace", "write_trace"]
 
-_STYLE: Final = Path(__file__).with_name("report.css")
-_TRACE_STYLE: Final = """
+_STYLE: Final = """
 svg text { font: 13px system-ui, sans-serif; fill: var(--ink); }
 svg .soft { fill: var(--soft); } svg .axis { stroke: var(--line); }
 .stage { rx: 4px; } .s0 { fill: var(--isr); } .s1 { fill: var(--b0); } .s2 { fill: var(--b2); }
@@ -39,9 +36,7 @@ _STEPS: Final = 5
 
 def write_trace(path: Path, trace: RequestTrace) -> Path:
     """Write the page; returns the path as it can be opened."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(render_trace(trace), encoding="utf-8")
-    return path.resolve()
+    return write_page(path, render_trace(trace))
 
 
 def render_trace(trace: RequestTrace) -> str:
@@ -53,18 +48,7 @@ def render_trace(trace: RequestTrace) -> str:
     )
     more = f'<p class="soft">{trace.left_out:,} more things happened meanwhile.</p>' if trace.left_out else ""
     took = "no answer" if trace.traced.response is None else milliseconds(trace.traced.total_us)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(trace.traced.request.api)}: {took}</title>
-<style>
-{_STYLE.read_text(encoding="utf-8")}{_TRACE_STYLE}</style>
-</head>
-<body>
-<main>
-<header><h1>broker-sim trace</h1><span class="soft">{took}</span></header>
+    body = f"""<header><h1>broker-sim trace</h1><span class="soft">{took}</span></header>
 <section class="card">
 <h2>{escape(trace.title)}</h2>
 <p class="soft">{escape(trace.connection)}</p>
@@ -73,11 +57,8 @@ def render_trace(trace: RequestTrace) -> str:
 <section class="card">
 <h2>What happened</h2>
 <div class="scroll"><table>{rows}</table></div>{more}
-</section>
-</main>
-</body>
-</html>
-"""
+</section>"""
+    return html_page(title=f"{trace.traced.request.api}: {took}", body=body, style=_STYLE)
 
 
 def _chart(trace: RequestTrace) -> Iterator[str]:

@@ -1,0 +1,39 @@
+"""A self-contained page: style and script are within, nothing is fetched, light and dark surroundings fit."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Final
+
+__all__ = ["html_page", "write_page"]
+
+_STYLE: Final = Path(__file__).with_name("report.css")
+
+
+def html_page(*, title: str, body: str, style: str = "", script: str = "") -> str:
+    """The whole page; `body` is markup, `title` text, `style` comes after the style of all pages."""
+    scripted = f"<script>{script}</script>\n" if script else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>
+{_STYLE.read_text(encoding="utf-8")}{style}</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+{scripted}</body>
+</html>
+"""
+
+
+def write_page(path: Path, page: str) -> Path:
+    """Write a page, folders included; returns the path as it can be opened."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page, encoding="utf-8")
+    return path.resolve()
