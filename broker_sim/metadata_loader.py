@@ -90,8 +90,9 @@ class MetadataLoader:
         self._stopped = True
         self._pending.clear()
         for timer in (self._timer, self._retry):
-            if timer is not None and timer.active():
+            if timer is not None:
                 timer.cancel()
+        self._timer = self._retry = None
 
     def hold(self) -> None:
         """Publish nothing until `resume`."""
@@ -106,7 +107,6 @@ class MetadataLoader:
     # Fetching ------------------------------------------------------------------------------------------------
 
     def _fetch(self) -> None:
-        self._retry = None
         if self._fetching or self._stopped or len(self._pending) >= PENDING_MAX:
             return
         self._fetching = True
@@ -131,7 +131,11 @@ class MetadataLoader:
 
     def _again_later(self) -> None:
         if not self._stopped and self._retry is None:
-            self._retry = self._reactor.callLater(RETRY_BACKOFF_MS / 1000, self._fetch)
+            self._retry = self._reactor.callLater(RETRY_BACKOFF_MS / 1000, self._retry_due)
+
+    def _retry_due(self) -> None:
+        self._retry = None
+        self._fetch()
 
     def _fetched(self, response: FetchResponse) -> None:
         self._fetching = False
