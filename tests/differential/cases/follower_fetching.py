@@ -19,8 +19,7 @@ from tests.differential.probe import attempts
 from tests.differential.requests import all_versions, batch, fetch, fill, list_offsets, metadata, wanted
 
 if TYPE_CHECKING:
-    from protocol_specs.messages.fetch import FetchRequest
-    from tests.differential.probe import Connection, Probe
+    from tests.differential.probe import Probe
 
 RACK_AWARE = (
     ("replica.selector.class", "org.apache.kafka.common.replica.RackAwareReplicaSelector"),
@@ -35,11 +34,6 @@ SHARED_RACK = (
     ("3:broker.rack", "b"),
 )
 RACKS_ALONE = (("1:broker.rack", "a"), ("2:broker.rack", "b"), ("3:broker.rack", "c"))
-
-
-def _by(request: FetchRequest, rack: str) -> FetchRequest:
-    request.rack_id = rack
-    return request
 
 
 def _filled(probe: Probe, *replicas: list[int], suffix: str = "t") -> tuple[str, bytes]:
@@ -59,18 +53,13 @@ def _await_high_watermark(probe: Probe, broker: int, topic: str, offset: int) ->
             return
 
 
-def _ask(probe: Probe, request: FetchRequest, version: int, *, on: Connection | None = None, note: str = "") -> None:
-    """Endpoints beside an answer come in no certain order, and are the subject of other cases."""
-    probe.ask(request, version, on=on, note=note)
-
-
 @case(brokers=3, settings=RACK_AWARE)
 def every_version_from_every_rack(probe: Probe) -> None:
     topic, topic_id = _filled(probe)
     for version in range(4, 17):
         for rack in ("", "a", "b", "c", "d"):
             named = {"topic_id": topic_id} if version >= 13 else {}
-            _ask(probe, _by(fetch(topic, wanted(), **named), rack), version, note=rack)
+            probe.ask(fetch(topic, wanted(), **named, rack_id=rack), version, note=rack)
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -78,7 +67,7 @@ def offsets_that_followers_have_or_not(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for offset in (-1, 0, 1, 2, 3, 4, 1_000):
         for rack in ("a", "b"):
-            _ask(probe, _by(fetch(topic, wanted(offset)), rack), 12, note=f"{offset} from {rack}")
+            probe.ask(fetch(topic, wanted(offset), rack_id=rack), 12, note=f"{offset} from {rack}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -86,18 +75,18 @@ def leader_epochs(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for epoch in (-1, 0, 1, 5):
         for rack in ("a", "b"):
-            _ask(probe, _by(fetch(topic, wanted(leader_epoch=epoch)), rack), 12, note=f"{epoch} from {rack}")
+            probe.ask(fetch(topic, wanted(leader_epoch=epoch), rack_id=rack), 12, note=f"{epoch} from {rack}")
     for epoch in (0, 1):
         for rack in ("a", "b"):
             partition = wanted(3, last_fetched_epoch=epoch)
-            _ask(probe, _by(fetch(topic, partition), rack), 12, note=f"last fetched {epoch} from {rack}")
+            probe.ask(fetch(topic, partition, rack_id=rack), 12, note=f"last fetched {epoch} from {rack}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def a_long_wait_is_not_waited_for(probe: Probe) -> None:
     topic, _ = _filled(probe)
-    request = _by(fetch(topic, wanted(3), max_wait_ms=60_000, min_bytes=1 << 20), "b")
-    _ask(probe, request, 12, note="at the end")
+    request = fetch(topic, wanted(3), max_wait_ms=60_000, min_bytes=1 << 20, rack_id="b")
+    probe.ask(request, 12, note="at the end")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -105,34 +94,34 @@ def several_partitions_with_other_replicas(probe: Probe) -> None:
     topic, topic_id = _filled(probe, [1, 2], [2, 1], [1, 3], [3, 2], [3, 1])
     for rack in ("", "a", "b", "c"):
         partitions = [wanted(partition=index) for index in range(5)]
-        _ask(probe, _by(fetch(topic, *partitions), rack), 12, note=rack)
-    _ask(probe, _by(fetch("", wanted(partition=2), wanted(partition=3), topic_id=topic_id), "c"), 13)
+        probe.ask(fetch(topic, *partitions, rack_id=rack), 12, note=rack)
+    probe.ask(fetch("", wanted(partition=2), wanted(partition=3), topic_id=topic_id, rack_id="c"), 13)
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def other_isolations_and_limits(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for level in (0, 1, 2):
-        _ask(probe, _by(fetch(topic, wanted(), isolation_level=level), "b"), 12, note=f"isolation {level}")
+        probe.ask(fetch(topic, wanted(), isolation_level=level, rack_id="b"), 12, note=f"isolation {level}")
     for limit in (0, 1, -1):
-        _ask(probe, _by(fetch(topic, wanted(max_bytes=limit)), "b"), 12, note=f"partition limit {limit}")
-        _ask(probe, _by(fetch(topic, wanted(), max_bytes=limit), "b"), 12, note=f"limit {limit}")
+        probe.ask(fetch(topic, wanted(max_bytes=limit), rack_id="b"), 12, note=f"partition limit {limit}")
+        probe.ask(fetch(topic, wanted(), max_bytes=limit, rack_id="b"), 12, note=f"limit {limit}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def sessions(probe: Probe) -> None:
     topic, _ = _filled(probe, [1, 2], [1, 3])
     connection = probe.connect()
-    request = _by(fetch(topic, wanted(), wanted(partition=1), session_epoch=0), "b")
+    request = fetch(topic, wanted(), wanted(partition=1), session_epoch=0, rack_id="b")
     answer: Any = probe.ask(request, 12, on=connection, note="full")
     for epoch in (1, 2):
-        again = _by(fetch(None, session_id=answer.session_id, session_epoch=epoch), "b")
+        again = fetch(None, session_id=answer.session_id, session_epoch=epoch, rack_id="b")
         probe.ask(again, 12, on=connection, note=f"incremental {epoch}")
-    elsewhere = _by(fetch(None, session_id=answer.session_id, session_epoch=3), "c")
+    elsewhere = fetch(None, session_id=answer.session_id, session_epoch=3, rack_id="c")
     probe.ask(elsewhere, 12, on=connection, note="from another rack")
-    at_home = _by(fetch(None, session_id=answer.session_id, session_epoch=4), "a")
+    at_home = fetch(None, session_id=answer.session_id, session_epoch=4, rack_id="a")
     probe.ask(at_home, 12, on=connection, note="from the leader's rack")
-    forgets = _by(fetch(None, session_id=answer.session_id, session_epoch=5), "b")
+    forgets = fetch(None, session_id=answer.session_id, session_epoch=5, rack_id="b")
     forgets.topics = [FetchTopic(topic=topic, partitions=[wanted(3)])]
     probe.ask(forgets, 12, on=connection, note="at the end")
 
@@ -141,10 +130,10 @@ def sessions(probe: Probe) -> None:
 def replica_ids_with_a_rack(probe: Probe) -> None:
     topic, topic_id = _filled(probe)
     for replica in (-1, -2, -3, 2, 3, 7):
-        _ask(probe, _by(fetch(topic, wanted(3), replica_id=replica), "b"), 12, note=str(replica))
+        probe.ask(fetch(topic, wanted(3), replica_id=replica, rack_id="b"), 12, note=str(replica))
         state = ReplicaState(replica_id=replica, replica_epoch=-1)
-        request = _by(fetch("", wanted(3), topic_id=topic_id, replica_state=state), "b")
-        _ask(probe, request, 15, note=str(replica))
+        request = fetch("", wanted(3), topic_id=topic_id, replica_state=state, rack_id="b")
+        probe.ask(request, 15, note=str(replica))
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -153,7 +142,7 @@ def two_leaders_racks_and_none(probe: Probe) -> None:
     topic, _ = _filled(probe, [1, 2])
     for broker in (2, 3):
         for rack in ("", "a", "b", "c"):
-            _ask(probe, _by(fetch(topic, wanted()), rack), 12, on=probe.connect(broker), note=f"{broker} from {rack}")
+            probe.ask(fetch(topic, wanted(), rack_id=rack), 12, on=probe.connect(broker), note=f"{broker} from {rack}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -230,7 +219,7 @@ def log_start_offsets_of_followers(probe: Probe) -> None:
             break
     for offset in (0, 1, 2, 3):
         probe.ask(fetch(topic, wanted(offset)), 12, on=connection, note=f"{offset} at the follower")
-        _ask(probe, _by(fetch(topic, wanted(offset)), "b"), 12, note=f"{offset} at the leader")
+        probe.ask(fetch(topic, wanted(offset), rack_id="b"), 12, note=f"{offset} at the leader")
     earliest = list_offsets(topic, -2, replica_id=-2)
     probe.ask(earliest, 7, on=connection, note="earliest, at the follower")
 
@@ -267,17 +256,17 @@ def epochs_at_a_follower(probe: Probe) -> None:
 def two_followers_in_one_rack(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for offset in (0, 3):
-        answer: Any = probe.quiet(_by(fetch(topic, wanted(offset)), "b"), 12)
+        answer: Any = probe.quiet(fetch(topic, wanted(offset), rack_id="b"), 12)
         partition = answer.responses[0].partitions[0]
         probe.write(offset=offset, one_of_them=partition.preferred_read_replica in {2, 3}, hw=partition.high_watermark)
     lonely, _ = _filled(probe, [1, 3], suffix="lonely")
-    _ask(probe, _by(fetch(lonely, wanted()), "b"), 12)
+    probe.ask(fetch(lonely, wanted(), rack_id="b"), 12)
 
 
 @case(brokers=3, settings=RACKS_ALONE)
 def racks_without_a_selector(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for rack in ("", "a", "b", "d"):
-        _ask(probe, _by(fetch(topic, wanted()), rack), 12, note=rack)
+        probe.ask(fetch(topic, wanted(), rack_id=rack), 12, note=rack)
     probe.ask(MetadataRequest(topics=[]), 12, only=without_controller)
     probe.ask(metadata(topic), 1, only=without_controller)
