@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from protocol_specs.releases import Release
 
 _log = Logger()
+_MESSAGE_FORMATS: Final = ("log.message.format.version", "message.format.version")
 _NOT_ATTRIBUTES: Final = {"behaviour", "dynamic_defaults", "dynamic_own", "overrides", "static", "values"}
 
 
@@ -148,7 +149,7 @@ class BrokerConfig:
     @property
     def without_effect(self) -> list[str]:
         """The names that were given, are known and shown, but that nothing in this simulator acts on."""
-        return [name for name in self.overrides if _without_listener(name) not in _ACTED_ON]
+        return [name for name in self.overrides if not acts_on(_without_listener(name), self.behaviour)]
 
     @property
     def release(self) -> str:
@@ -170,9 +171,14 @@ def _without_listener(name: str) -> str:
     return name
 
 
-def acts_on(name: str) -> bool:
-    """Whether something in the simulator reads this configuration."""
-    return name in _ACTED_ON
+def acts_on(name: str, behaviour: ReleaseBehaviour | None = None) -> bool:
+    """Whether something in the simulator reads this configuration: in a release, or (None) in any."""
+    return name in _ACTED_ON and (behaviour is None or counts(name, behaviour))
+
+
+def counts(name: str, behaviour: ReleaseBehaviour) -> bool:
+    """Whether a release of Kafka itself still looks at a configuration that it knows (KIP-724)."""
+    return behaviour.message_format_version_counts or name not in _MESSAGE_FORMATS
 
 
 def _named(values: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Final
 
-from broker_sim.config.broker_config import acts_on
+from broker_sim.config.broker_config import acts_on, counts
 from broker_sim.config.config_names import base_name
+from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.config.topic_config import TopicConfig
 
 # Those that TopicConfig keeps under another name than their own.
@@ -26,11 +27,11 @@ _OTHERWISE_READ: Final = {
 _TOPIC: Final = frozenset(field.name.replace("_", ".") for field in fields(TopicConfig)) | _OTHERWISE_READ
 
 
-def has_effect(name: str) -> bool:
-    """Whether a broker configuration, also one of a listener, changes what the simulator does."""
-    return acts_on(base_name(name))
+def has_effect(name: str, release: str | None = None) -> bool:
+    """Whether a broker configuration, also one of a listener, changes what the simulator does: in a release, or in any."""
+    return acts_on(base_name(name), None if release is None else behaviour_of(release))
 
 
-def topic_config_has_effect(name: str) -> bool:
-    """Whether a topic configuration changes what the simulator does."""
-    return name in _TOPIC
+def topic_config_has_effect(name: str, release: str | None = None) -> bool:
+    """Whether a topic configuration changes what the simulator does: in a release, or in any."""
+    return name in _TOPIC and (release is None or counts(name, behaviour_of(release)))

@@ -63,6 +63,8 @@ class DynamicBrokerConfig:
 
     def _tell_what_has_no_effect(self) -> None:
         for name in [*self._defaults, *self._own]:
-            if name not in self._told and (name in READ_AT_THE_START_ALONE or not has_effect(name)):
+            if name not in self._told and (
+                name in READ_AT_THE_START_ALONE or not has_effect(name, self.current.release)
+            ):
                 self._told[name] = None
                 _log.warn("This configuration has no effect in the simulator: {name}", name=name)

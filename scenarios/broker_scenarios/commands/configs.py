@@ -63,7 +63,7 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
     from broker_sim.config import config_effect, definitions
     from broker_sim.config.own_definitions import OWN_DEFINITIONS
 
-    sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str], bool]]] = {
+    sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str, str], bool]]] = {
         "broker": (definitions.broker_definitions, config_effect.has_effect),
         "topic": (definitions.topic_definitions, config_effect.topic_config_has_effect),
         "group": (definitions.group_definitions, _never),
@@ -71,19 +71,19 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
         "simulator": (lambda _: OWN_DEFINITIONS, _always),
     }
     return [
-        Row(each, definition, effect(name))
+        Row(each, definition, effect(name, release))
         for each in ([kind] if kind else KINDS)
         for defined, effect in [sources[each]]
         for name, definition in defined(release).items()
     ]
 
 
-def _never(name: str) -> bool:  # noqa: ARG001 - as the other answers
+def _never(name: str, release: str) -> bool:  # noqa: ARG001 - as the other answers
     """Groups have no part yet that would act on their configurations."""
     return False
 
 
-def _always(name: str) -> bool:  # noqa: ARG001 - as the other answers
+def _always(name: str, release: str) -> bool:  # noqa: ARG001 - as the other answers
     """Subscriptions tell clients what to push and how often."""
     return True
 

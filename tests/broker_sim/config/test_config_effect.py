@@ -74,3 +74,21 @@ def test_a_listeners_own_configuration_has_the_effect_of_what_it_stands_in_for()
     assert has_effect("listener.name.plaintext.max.connections")
     assert not has_effect("listener.name.plaintext.ssl.keystore.type")
     assert not has_effect("no.such.config")
+
+
+def test_a_message_format_has_an_effect_until_kafka_stopped_looking_at_it() -> None:
+    assert [
+        topic_config_has_effect("message.format.version", release) for release in ("0.10.2", "2.8", "3.0", "3.7")
+    ] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert has_effect("log.message.format.version", "2.8")
+    assert not has_effect("log.message.format.version", "3.0")
+    assert (
+        "log.message.format.version"
+        in BrokerConfig.parse({"log.message.format.version": "2.8"}, release="3.7").without_effect
+    )
+    assert BrokerConfig.parse({"log.message.format.version": "2.8"}, release="2.8").without_effect == []
