@@ -28,7 +28,7 @@ _TOPIC: Final = frozenset(field.name.replace("_", ".") for field in fields(Topic
 
 
 def has_effect(name: str, release: str | None = None) -> bool:
-    """Whether a broker configuration, also one of a listener, changes what the simulator does: in a release, or in any."""
+    """Whether a broker configuration, also one of a listener, changes what is done: in a release, or in any."""
     return acts_on(base_name(name), None if release is None else behaviour_of(release))
 
 
