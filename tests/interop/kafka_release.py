@@ -37,7 +37,7 @@ def java_tool(name: str) -> str:
 
 def classpath(release: str) -> str:
     """A Java class path with the release's broker, tools and clients. Raise ToolMissingError without Maven."""
-    folder = _cache() / f"kafka-{release}"
+    folder = cache_folder() / f"kafka-{release}"
     if not folder.exists():
         _resolve(release, folder)
     return f"{folder}/*"
@@ -45,7 +45,7 @@ def classpath(release: str) -> str:
 
 def clients_classpath(release: str) -> str:
     """A Java class path with the release's clients alone, and what logs for them. Raise ToolMissingError."""
-    folder = _cache() / f"kafka-clients-{release}"
+    folder = cache_folder() / f"kafka-clients-{release}"
     if not folder.exists():
         wanted = [("org.apache.kafka", "kafka-clients", release), ("org.slf4j", "slf4j-simple", "1.7.36")]
         _copy_dependencies(f"kafka-clients-{release}", folder, [DEPENDENCY.format(*each) for each in wanted])
@@ -54,13 +54,14 @@ def clients_classpath(release: str) -> str:
 
 def jars(name: str, *artifacts: str) -> str:
     """A Java class path with these jars (`group:artifact:version`) and nothing that they depend on."""
-    folder = _cache() / name
+    folder = cache_folder() / name
     if not folder.exists():
         _copy_dependencies(name, folder, [DEPENDENCY_ALONE.format(*artifact.split(":")) for artifact in artifacts])
     return f"{folder}/*"
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Where what the interop tests fetch is kept between runs."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "broker-sim"
 
 

@@ -13,7 +13,8 @@ from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.records.record_set import read_any
 from tests.interop.kafka_release import clients_classpath, java_tool
-from tests.interop.old_pythons import find_python, interpreter_with
+from tests.interop.old_confluent_kafka import confluent_kafka_1_9_2
+from tests.interop.old_pythons import interpreter_with
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,10 +111,7 @@ def test_kafka_python_1_4_7_works_with_its_old_api_versions(release: str, versio
 
 @pytest.mark.parametrize("release", ["0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.2.3"])
 def test_confluent_kafka_1_9_2_works_against_releases_up_to_its_time(release: str) -> None:
-    # It has wheels for Python 3.6 to 3.10; 3.11 came later.
-    python = interpreter_with(
-        "confluent-kafka-1.9.2", ["confluent-kafka==1.9.2"], find_python("3.10", "3.9", "3.8", "3.7")
-    )
+    python = confluent_kafka_1_9_2()
     fallback = "" if behaviour_of(release).newest_magic else ".".join(release.split(".")[:3])
     _check_python_client([python, str(FOLDER / "old_python" / "confluent_kafka_client.py")], release, fallback)
 
