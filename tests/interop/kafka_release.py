@@ -15,6 +15,10 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0<
 <groupId>broker-sim</groupId><artifactId>{name}</artifactId><version>1</version>
 <dependencies>{dependencies}</dependencies></project>
 """
+PARENT_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>broker-sim</groupId><artifactId>interop</artifactId><version>1</version><packaging>pom</packaging>
+<modules>{modules}</modules></project>
+"""
 DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>"
 DEPENDENCY_ALONE = DEPENDENCY.replace(
     "</dependency>",
@@ -43,20 +47,23 @@ def classpath(release: str) -> str:
     return f"{folder}/*"
 
 
-def clients_classpath(release: str) -> str:
-    """A Java class path with the release's clients alone, and what logs for them. Raise ToolMissingError."""
-    folder = cache_folder() / f"kafka-clients-{release}"
-    if not folder.exists():
-        wanted = [("org.apache.kafka", "kafka-clients", release), ("org.slf4j", "slf4j-simple", "1.7.36")]
-        _copy_dependencies(f"kafka-clients-{release}", folder, [DEPENDENCY.format(*each) for each in wanted])
-    return f"{folder}/*"
+def clients_folder(release: str, *others: str) -> Path:
+    """The folder of the jars of a release's clients alone, and what logs for them. Raise ToolMissingError.
+
+    One run of Maven fetches those of other releases too, which the caller will ask for next.
+    """
+    folders = {each: cache_folder() / f"kafka-clients-{each}" for each in (release, *others)}
+    missing = {folder: _clients_of(each) for each, folder in folders.items() if not folder.exists()}
+    if missing:
+        _copy_dependencies(missing)
+    return folders[release]
 
 
 def jars(name: str, *artifacts: str) -> str:
     """A Java class path with these jars (`group:artifact:version`) and nothing that they depend on."""
     folder = cache_folder() / name
     if not folder.exists():
-        _copy_dependencies(name, folder, [DEPENDENCY_ALONE.format(*artifact.split(":")) for artifact in artifacts])
+        _copy_dependencies({folder: [DEPENDENCY_ALONE.format(*artifact.split(":")) for artifact in artifacts]})
     return f"{folder}/*"
 
 
@@ -69,25 +76,38 @@ def _resolve(release: str, folder: Path) -> None:
     wanted = [("org.apache.kafka", artifact, release) for artifact in ("kafka_2.13", "kafka-tools")]
     if not release.startswith("3."):
         wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))  # 3.x brings a logger of its own
-    _copy_dependencies(f"kafka-{release}", folder, [DEPENDENCY.format(*each) for each in wanted])
+    _copy_dependencies({folder: [DEPENDENCY.format(*each) for each in wanted]})
 
 
-def _copy_dependencies(name: str, folder: Path, dependencies: list[str]) -> None:
+def _clients_of(release: str) -> list[str]:
+    wanted = [("org.apache.kafka", "kafka-clients", release), ("org.slf4j", "slf4j-simple", "1.7.36")]
+    return [DEPENDENCY.format(*each) for each in wanted]
+
+
+def _copy_dependencies(folders: dict[Path, list[str]]) -> None:
+    """Fill folders, each with what its dependencies need: they are modules of one project."""
+    names = [folder.name for folder in folders]
     maven = shutil.which("mvn")
     if maven is None:
-        raise ToolMissingError(f"no mvn in PATH to fetch {name} from Maven Central: install maven")
-    folder.parent.mkdir(parents=True, exist_ok=True)
+        raise ToolMissingError(f"no mvn in PATH to fetch {', '.join(names)} from Maven Central: install maven")
+    cache_folder().mkdir(parents=True, exist_ok=True)
     # A run that is interrupted, or two at once, leave no half-filled folder: the last step is one rename.
-    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        (Path(scratch) / "pom.xml").write_text(POM.format(name=name, dependencies="".join(dependencies)))
+    with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
+        modules = "".join(f"<module>{name}</module>" for name in names)
+        (Path(scratch) / "pom.xml").write_text(PARENT_POM.format(modules=modules))
+        for folder, dependencies in folders.items():
+            (Path(scratch) / folder.name).mkdir()
+            pom = POM.format(name=folder.name, dependencies="".join(dependencies))
+            (Path(scratch) / folder.name / "pom.xml").write_text(pom)
         subprocess.run(
             [maven, "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"],
             cwd=scratch,
             check=True,
             timeout=RESOLVE_SECONDS_MAX,
         )
-        try:
-            (Path(scratch) / "lib").rename(folder)
-        except OSError:
-            if not folder.exists():
-                raise
+        for folder in folders:
+            try:
+                (Path(scratch) / folder.name / "lib").rename(folder)
+            except OSError:
+                if not folder.exists():
+                    raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,13 @@ import pytest
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.records.record_set import read_any
-from tests.interop.kafka_release import clients_classpath, java_tool
+from tests.interop.kafka_release import clients_folder
+from tests.interop.old_clients_jvm import OldClientsJvm, old_clients_jvm
 from tests.interop.old_confluent_kafka import confluent_kafka_1_9_2
 from tests.interop.old_pythons import interpreter_with
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 FOLDER = Path(__file__).parent
 TOPIC = "ages"
@@ -25,7 +27,7 @@ PARTITIONS = 3
 RECORDS = 60
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 RUN_SECONDS_MAX = 150
-JAVA_CLIENTS = ("0.8.2.2", "0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2")
+JAVA_CLIENTS = ("0.8.2.2", "0.9.0.1", "0.10.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.0.1", "2.4.1", "2.8.2", "3.0.2")
 CONFIG = {"min.insync.replicas": "1", "zookeeper.session.timeout.ms": "1000"}
 
 
@@ -34,19 +36,31 @@ def codecs_of(release: str, *without: str) -> list[str]:
     return [codec for codec in known if codec not in without]
 
 
+def kill_the_leader(cluster: ThreadedCluster) -> None:
+    leader = cluster.call(cluster.cluster.leader_of, TOPIC, 0)
+    cluster.call(cluster.cluster.kill, leader)
+
+
 def run_while_a_leader_dies(cluster: ThreadedCluster, command: Sequence[str]) -> list[str]:
     """What a program prints; when it says that it is ready, the leader of its first partition dies."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = threading.Timer(RUN_SECONDS_MAX, process.kill)
+        deadline.start()
         try:
             assert process.stdout is not None
+            assert process.stdin is not None
             lines: list[str] = []
             for line in process.stdout:
                 lines.append(line.strip())
                 if lines[-1] == "ready":
-                    leader = cluster.call(cluster.cluster.leader_of, TOPIC, 0)
-                    cluster.call(cluster.cluster.kill, leader)
+                    kill_the_leader(cluster)
+                    process.stdin.write("dead\n")
+                    process.stdin.flush()
             _, errors = process.communicate(timeout=RUN_SECONDS_MAX)
         finally:
+            deadline.cancel()
             process.kill()
     assert process.returncode == 0, errors
     return lines
@@ -79,17 +93,22 @@ def cluster_of(release: str) -> ThreadedCluster:
     return ThreadedCluster(brokers=3, release=release, topics=[f"{TOPIC}:{PARTITIONS}:3"], config=config)
 
 
+@pytest.fixture(scope="module")
+def jvm() -> Iterator[OldClientsJvm]:
+    clients_folder(*JAVA_CLIENTS)
+    with old_clients_jvm() as started:
+        yield started
+
+
 @pytest.mark.parametrize("release", JAVA_CLIENTS)
-def test_java_clients_work_against_the_release_of_their_time(release: str) -> None:
-    java_tool("javac")  # a runtime alone cannot launch a source file
-    java = [java_tool("java"), "-XX:TieredStopAtLevel=1", "-cp", clients_classpath(release)]
+def test_java_clients_work_against_the_release_of_their_time(jvm: OldClientsJvm, release: str) -> None:
     codecs = codecs_of(release)
     # 0.8 and 0.9 know no idempotence; their clients only warn of configurations that they do not know.
     settings = ["enable.idempotence=true"] if behaviour_of(release).newest_magic == 2 else []
     with cluster_of(release) as cluster:
         topic = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS)]
-        producer = [*java, str(FOLDER / "java" / "OldProducer.java"), *topic, ",".join(codecs), *settings]
-        lines = run_while_a_leader_dies(cluster, producer)
+        arguments = [*topic, ",".join(codecs), *settings]
+        lines = jvm.run(release, "OldProducer", *arguments, when_ready=lambda: kill_the_leader(cluster))
         assert told(lines, "sent") == expected(codecs)
         found = stored(cluster)
         # A retry without idempotence may store twice what it lost the answer of.
@@ -97,9 +116,7 @@ def test_java_clients_work_against_the_release_of_their_time(release: str) -> No
         assert not settings or found == expected(codecs)
         if release.startswith("0.8"):
             return  # its KafkaConsumer reads nothing yet
-        consumer = [*java, str(FOLDER / "java" / "OldConsumer.java"), *topic, str(len(found))]
-        read = subprocess.run(consumer, capture_output=True, text=True, check=True, timeout=RUN_SECONDS_MAX)
-        assert told(read.stdout.splitlines(), "read") == found
+        assert told(jvm.run(release, "OldConsumer", *topic, str(len(found))), "read") == found
 
 
 @pytest.mark.parametrize(("release", "version"), [("0.8.2.2", "0.8.2"), ("0.9.0.1", "0.9"), ("0.10.2.2", "0.10")])

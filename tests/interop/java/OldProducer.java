@@ -11,9 +11,10 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * A producer of any age, from 0.8.2 on: records in each codec, then records one by one while a leader changes.
+ * A producer of any age, from 0.8.2 on: records in each codec, then records while a leader changes: some before, some at
+ * once when it prints "ready" (whereupon the leader is killed), and some after a line came in that says that it is dead.
  * Arguments: bootstrap.servers, topic, number of partitions, codecs (comma-separated), configurations (k=v, ...).
- * Prints "ready" before the second part, and a line "sent VALUE" for every record that was acknowledged.
+ * Prints a line "sent VALUE" for every record that was acknowledged.
  */
 public class OldProducer {
     static final int RECORDS = 60;
@@ -34,15 +35,34 @@ public class OldProducer {
                 }
             }
         }
-        System.out.println("ready");
-        System.out.flush();
+        int third = RECORDS / 3;
         try (KafkaProducer<byte[], byte[]> producer = producer(arguments, codecs[codecs.length - 1])) {
-            for (int i = 0; i < RECORDS; i++) {
-                producer.send(record(arguments[1], i % partitions, value("moved", i))).get(SECONDS_MAX, TimeUnit.SECONDS);
-                System.out.println("sent " + value("moved", i));
-                Thread.sleep(20);
+            for (int i = 0; i < third; i++) {
+                acknowledged(producer.send(record(arguments[1], i % partitions, value("moved", i))), i);
+            }
+            System.out.println("ready");
+            System.out.flush();
+            List<Future<RecordMetadata>> told = new ArrayList<>();
+            for (int i = third; i < 2 * third; i++) {
+                told.add(producer.send(record(arguments[1], i % partitions, value("moved", i))));
+            }
+            for (int i = third; i < 2 * third; i++) {
+                acknowledged(told.get(i - third), i);
+            }
+            for (int next = System.in.read(); next != '\n'; next = System.in.read()) {
+                if (next < 0) {
+                    throw new IllegalStateException("nobody said that the leader is dead");
+                }
+            }
+            for (int i = 2 * third; i < RECORDS; i++) {
+                acknowledged(producer.send(record(arguments[1], i % partitions, value("moved", i))), i);
             }
         }
+    }
+
+    static void acknowledged(Future<RecordMetadata> told, int number) throws Exception {
+        told.get(SECONDS_MAX, TimeUnit.SECONDS);
+        System.out.println("sent " + value("moved", number));
     }
 
     static String value(String codec, int number) {
