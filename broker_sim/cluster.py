@@ -97,7 +97,7 @@ class Cluster:
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
-        self._data = None if data_dir is None else self._set_up_data(data_dir, disk)
+        self._data = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
         streams = self.streams
         self.links = BrokerLinks(reactor=reactor, journal=self.journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
         make_broker = self._set_up_controller(brokers, controllers, link_delay_ms)
@@ -130,11 +130,10 @@ class Cluster:
         self._closed = False
         self.started_us = self._now_us()
 
-    def _set_up_data(self, data_dir: str, disk: Disk | None) -> ClusterData:
+    def _set_up_data(self, data_dir: str, disk: Disk | None, controllers: int) -> ClusterData:
         from broker_sim.cluster_data import set_up_data
 
-        data, self.cluster_id, self.streams = set_up_data(data_dir, disk, self.cluster_id, self.streams)
-        return data
+        return set_up_data(self, data_dir, disk, controllers=controllers)
 
     def _set_up_controller(self, brokers: int, controllers: int, link_delay_ms: float) -> Callable[..., Broker]:
         """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
@@ -147,7 +146,13 @@ class Cluster:
         if controllers != 1:
             from broker_sim.controller.raft.wiring import set_up_quorum
 
-            self._quorum = set_up_quorum(self, controllers=controllers, brokers=brokers, link_delay_ms=link_delay_ms)
+            self._quorum = set_up_quorum(
+                self,
+                controllers=controllers,
+                brokers=brokers,
+                link_delay_ms=link_delay_ms,
+                make_storage=None if self._data is None else self._data.voter_storage,
+            )
             self.links = self._quorum.links
             return Broker
         if self.config.behaviour.zookeeper:

@@ -1,17 +1,18 @@
 """A cluster's data directory: each broker's log directories, and the controller's metadata.
 
 Below it, broker 2 has `broker-2`, or `broker-2/<path>` for every path in `log.dirs`; the controller has
-`controller/__cluster_metadata-0`. Who starts again on the directory finds topics, ids and records.
+`controller/__cluster_metadata-0`, each of several `controller-3000/__cluster_metadata-0` with its quorum-state, and
+ZooKeeper `zookeeper`. Who starts again on the directory finds topics, ids and records.
 """
 
 from __future__ import annotations
 
 import posixpath
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from broker_sim.config.broker_config import BrokerConfig
-from broker_sim.controller.metadata_files import MetadataFiles
+from broker_sim.controller.metadata_files import METADATA_FOLDER, MetadataFiles
 from broker_sim.controller.metadata_image import NO_LEADER, MetadataImage
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
@@ -32,34 +33,57 @@ if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
     from broker_sim.controller.controller import Controller
     from broker_sim.controller.metadata_image import PartitionRegistration, TopicImage
+    from broker_sim.controller.raft.quorum_files import QuorumFiles
+    from broker_sim.controller.raft.raft_log import RaftStorage
+    from broker_sim.zookeeper.ensemble import ZooKeeper
+    from broker_sim.zookeeper.znode_files import ZnodeFiles
     from sim_runtime.disk import Disk, DiskLock
-    from sim_runtime.random_streams import RandomStreams
 
 CONTROLLER_FOLDER: Final = "controller"
+ZOOKEEPER_FOLDER: Final = "zookeeper"
 STARTS_FILE: Final = "starts"
 CONTROLLER_NODE_ID: Final = 3000
 """The node id in the controller's meta.properties, as Kafka's own samples number controllers."""
 
 
-class ClusterData:
-    """One data directory, in use by one cluster from `open` to `close`."""
+class MetadataKeeper(Protocol):
+    """What keeps the metadata of a cluster between its starts: for one controller, a quorum of them, or ZooKeeper."""
 
-    def __init__(self, data_dir: str, *, disk: Disk) -> None:
+    def read(self, empty: MetadataImage) -> MetadataImage:
+        """What the last cluster has left; `empty` for a new directory."""
+
+    def follow(self, controller: Any) -> None:
+        """Write from now on what is committed."""
+
+    def close(self) -> None:
+        """Nothing more is written."""
+
+
+class ClusterData:
+    """One data directory, in use by one cluster from `lock` to `close`."""
+
+    def __init__(self, data_dir: str, *, disk: Disk, config: BrokerConfig, controllers: int) -> None:
         self.disk = disk
         self.path = posixpath.normpath(data_dir)
         self.cluster_id = ""
         self.starts = 0
         """How many clusters have been started here before."""
-        self._controller = f"{self.path}/{CONTROLLER_FOLDER}"
+        self._config = config
+        self._with_zookeeper = config.behaviour.zookeeper
+        self._controllers = 0 if self._with_zookeeper else controllers
+        self._controller = f"{self.path}/{ZOOKEEPER_FOLDER if self._with_zookeeper else CONTROLLER_FOLDER}"
         self._lock: DiskLock | None = None
-        self._metadata: MetadataFiles | None = None
+        self._keeper: MetadataKeeper | None = None
+        self._zookeeper_files: ZnodeFiles
+        self._quorum_files: QuorumFiles
 
     def lock(self, cluster_id: str) -> str:
         """Take the directory; answers the id of the cluster that it is of, the given one for a new directory.
 
-        Raises BrokerSimError when the directory is in use, or cannot be used at all.
+        Raises BrokerSimError when the directory is in use, of another kind of cluster, or cannot be used at all.
         """
         try:
+            self._refuse_another_kind()
             self.disk.make_directory(self._controller)
             self._lock = self.disk.lock(f"{self._controller}/{LOCK_FILE}")
             path = f"{self._controller}/{META_PROPERTIES_FILE}"
@@ -67,7 +91,7 @@ class ClusterData:
             if known is None:
                 own = MetaProperties(cluster_id=cluster_id, node_id=CONTROLLER_NODE_ID, directory_id=None)
                 self.disk.replace(path, own.to_bytes())
-            self.cluster_id = cluster_id if known is None else known.cluster_id
+            self.cluster_id = cluster_id if known is None or known.cluster_id is None else known.cluster_id
             self._count_start()
         except BlockingIOError:
             raise ForeignDirectory(
@@ -80,6 +104,20 @@ class ClusterData:
             raise
         return self.cluster_id
 
+    def _refuse_another_kind(self) -> None:
+        other = f"{self.path}/{CONTROLLER_FOLDER if self._with_zookeeper else ZOOKEEPER_FOLDER}"
+        if self.disk.is_directory(other):
+            has, wants = ("controllers", "ZooKeeper") if self._with_zookeeper else ("ZooKeeper", "controllers")
+            raise ForeignDirectory(f"{other}: the directory is of a cluster with {has}, this one has {wants}")
+        if self._with_zookeeper or not self.disk.is_directory(self.path):
+            return
+        prefix = f"{CONTROLLER_FOLDER}-"
+        there = len([name for name in self.disk.list_directory(self.path) if name.startswith(prefix)])
+        if self.disk.is_directory(f"{self._controller}/{METADATA_FOLDER}"):
+            there = 1
+        if there and there != self._controllers:
+            raise ForeignDirectory(f"{self.path}: the directory is of {there} controllers, not of {self._controllers}")
+
     def _count_start(self) -> None:
         path = f"{self._controller}/{STARTS_FILE}"
         if self.disk.is_file(path):
@@ -91,12 +129,6 @@ class ClusterData:
 
     def broker_config(self, config: BrokerConfig, broker_id: int) -> BrokerConfig:
         """The configuration with this broker's own directories in `log.dirs`."""
-        if config.behaviour.zookeeper:
-            self.close()
-            raise BrokerSimError(
-                f"data_dir: release {config.release} keeps its metadata in ZooKeeper, which is in memory alone: "
-                f"a cluster on disk is one of 3.3 or later"
-            )
         root = f"{self.path}/broker-{broker_id}"
         configured = config.overrides.get("log.dirs", config.overrides.get("log.dir"))
         names = [""] if configured is None else [name.strip().strip("/") for name in configured.split(",")]
@@ -113,41 +145,82 @@ class ClusterData:
             broker_id=broker.id,
             now_ms=broker.now_ms,
             random=broker.random("log directories"),
+            topic_id_of=self._topic_id_of,
         )
+
+    def _topic_id_of(self, topic: str) -> bytes | None:
+        return self._zookeeper_files.topic_id_of(topic) if self._with_zookeeper else None
 
     # Metadata --------------------------------------------------------------------------------------------------
 
-    def open(self, controller: Controller, brokers: Iterable[Broker]) -> MetadataImage:
-        """Read everything: the logs of every broker, and the metadata that the last cluster here has left."""
-        for broker in brokers:
+    def keep(self, cluster: Cluster) -> None:
+        """Find what is there of the metadata, before the controllers are made. Raises BrokerSimError."""
+        if self._with_zookeeper:
+            from broker_sim.zookeeper.znode_files import ZnodeFiles
+
+            self._keeper = self._zookeeper_files = ZnodeFiles(
+                self.disk,
+                self._controller,
+                release=self._config.release_table,
+                cluster_id=self.cluster_id,
+                random=cluster.streams.stream("topic ids"),
+            )
+        elif self._controllers > 1:
+            from broker_sim.controller.raft.quorum_files import QuorumFiles
+
+            self._keeper = self._quorum_files = QuorumFiles(
+                self.disk,
+                f"{self.path}/{CONTROLLER_FOLDER}",
+                cluster_id=self.cluster_id,
+            )
+        else:
+            self._keeper = MetadataFiles(self.disk, self._controller)
+
+    def voter_storage(self, node_id: int, voters: Sequence[int], new_directory_id: bytes) -> RaftStorage:
+        """What one controller of several keeps. Raises BrokerSimError."""
+        return self._quorum_files.open(node_id, voters, new_directory_id)
+
+    def open(self, cluster: Cluster) -> MetadataImage:
+        """Read everything: the metadata that the last cluster here has left, and the logs of every broker."""
+        assert self._keeper is not None, "it was made with the cluster"
+        known = self._keeper.read(MetadataImage.empty(self.cluster_id))
+        if self._with_zookeeper:
+            self._zookeeper_files.restore(cast("ZooKeeper", cluster.controller), known)
+        for broker in cluster.brokers.values():
             broker.storage.open(broker.now_ms())
-        self._metadata = MetadataFiles(self.disk, self._controller)
-        return self._metadata.read(MetadataImage.empty(controller.image.cluster_id))
+        return known
 
     def keep_metadata(self, controller: Controller) -> None:
-        """Write from now on what the controller commits, in place of what was there."""
-        assert self._metadata is not None, "it was read before"
-        self._metadata.follow(controller)
+        """Write from now on what the controller commits."""
+        assert self._keeper is not None, "it was read before"
+        self._keeper.follow(controller)
+
+    @property
+    def carries_on(self) -> bool:
+        """Whether the controllers know by themselves what was there before, but for who leads."""
+        return self._with_zookeeper or self._controllers > 1
 
     def close(self) -> None:
         """Let others have the directory."""
-        if self._metadata is not None:
-            self._metadata.close()
+        if self._keeper is not None:
+            self._keeper.close()
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()
 
 
-def set_up_data(
-    data_dir: str, disk: Disk | None, cluster_id: str, streams: RandomStreams
-) -> tuple[ClusterData, str, RandomStreams]:
-    """Take a data directory; answers it, the id of its cluster, and the streams that this start draws from.
+def set_up_data(cluster: Cluster, data_dir: str, disk: Disk | None, *, controllers: int) -> ClusterData:
+    """Take a data directory; the cluster gets the id that it has there, and the streams that this start draws from.
 
     Ids that an earlier start has drawn must not be drawn again.
     """
-    data = ClusterData(data_dir, disk=RealDisk() if disk is None else disk)
-    cluster_id = data.lock(cluster_id)
-    return data, cluster_id, RenamedStreams(streams, f" of start {data.starts}") if data.starts else streams
+    used = RealDisk() if disk is None else disk
+    data = ClusterData(data_dir, disk=used, config=cluster.config, controllers=controllers)
+    cluster.cluster_id = data.lock(cluster.cluster_id)
+    if data.starts:
+        cluster.streams = RenamedStreams(cluster.streams, f" of start {data.starts}")
+    data.keep(cluster)
+    return data
 
 
 def start_on_disk(
@@ -159,9 +232,9 @@ def start_on_disk(
     """
     controller = cluster.controller
     try:
-        known = data.open(controller, cluster.brokers.values())
+        known = data.open(cluster)
         start(topics_after_restart(known, new, cluster.brokers))
-        if known.version >= 0:
+        if known.version >= 0 and not data.carries_on:
             image = replace(
                 controller.image,
                 configs=known.configs,

@@ -90,6 +90,20 @@ class ReleaseBehaviour:
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
 
+    # Files.
+    directories_say_whose_they_are: bool = _since("0.9")
+    """A log directory has meta.properties with the broker's id (KAFKA-1070)."""
+    directories_say_of_which_cluster: bool = _since("2.4")
+    """It has the cluster's id too (KAFKA-7335)."""
+    logs_say_which_topic: bool = _since("2.8")
+    """A log has partition.metadata with its topic's id (KIP-516)."""
+    segments_have_time_indexes: bool = _since("0.10.1")
+    """A segment has a .timeindex (KIP-33)."""
+    logs_keep_epochs_and_producers: bool = _since("0.11")
+    """A log has leader-epoch-checkpoint (KIP-101) and .snapshot files, its directory log-start-offset-checkpoint."""
+    clean_shutdown_names_epoch: bool = _since("3.7")
+    """.kafka_cleanshutdown holds the broker's epoch (KIP-966; else it is empty)."""
+
     # Offsets and fetches.
     list_offsets_special_timestamps_gated: bool = _since("3.9")
     """ListOffsets -3, -4, -5 need their own versions and other negatives are 35 (else taken as a time)."""

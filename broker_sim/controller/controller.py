@@ -196,15 +196,24 @@ class Controller:
         records, image = bootstrap_records(self.log.image, self.config)
         if records:  # releases before 3.3 have neither features nor configurations to begin with
             self.log.append(records, image)
+        self._admit(brokers, topics)
+
+    def _admit(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+        """Register and unfence brokers, and have these topics; who was there and is not among them is fenced."""
         self.image = self.log.image
         self._dynamic_config.apply(self.image)
+        here = [broker.id for broker in brokers]
+        for broker in self.image.brokers.values():
+            if broker.id not in here and not broker.fenced:
+                self._commit(self.image.with_broker(replace(broker, fenced=True)))
         for broker in brokers:
             epoch = self.log.end_offset
             self._commit(self.image.with_broker(replace(broker, epoch=epoch, fenced=True)))
             self._sessions.register(broker.id, epoch)
         unfenced = self.image
         cordoned = () if self._record_versions.has_cordoned_directories else None
-        for broker in unfenced.brokers.values():
+        for broker_id in here:
+            broker = unfenced.brokers[broker_id]
             unfenced = unfenced.with_broker(replace(broker, fenced=False, cordoned_log_dirs=cordoned))
         self._commit(unfenced)
         if topics:

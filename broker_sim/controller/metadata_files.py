@@ -42,7 +42,7 @@ class MetadataFiles:
         if not self._disk.is_file(self._path):
             return empty
         data = self._disk.read(self._path)
-        size = _sound_bytes(data)
+        size = sound_bytes(data)
         if size < len(data):
             text = "{path}: cut at byte {size} of {length}: what follows was never flushed"
             _log.warn(text, path=self._path, size=size, length=len(data))
@@ -79,7 +79,8 @@ class MetadataFiles:
             self._file.close()
 
 
-def _sound_bytes(data: bytes) -> int:
+def sound_bytes(data: bytes) -> int:
+    """How much of a log is made of whole batches."""
     position = 0
     while position < len(data):
         try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from broker_sim.log.append_results import AppendOrigin
     from broker_sim.topic_partition import TopicPartition
 
-__all__ = ["assign_message_set"]
+__all__ = ["assign_message_set", "stored_message"]
 
 NO_EPOCH: Final = -1
 
@@ -66,7 +66,7 @@ def assign_message_set(
     first = offset
     for header, message in iterate_any(data):
         # A wrapper has the offset of the last message inside.
-        messages.append(_stored(bytes(message), first, header.last_offset, header.max_timestamp))
+        messages.append(stored_message(bytes(message), first, header.last_offset, header.max_timestamp))
         first = header.next_offset
     whole = replace(
         messages[0],
@@ -79,7 +79,8 @@ def assign_message_set(
     return whole, messages
 
 
-def _stored(data: bytes, first_offset: int, last_offset: int, timestamp: int) -> StoredBatch:
+def stored_message(data: bytes, first_offset: int, last_offset: int, timestamp: int) -> StoredBatch:
+    """A message, or a wrapper of compressed ones, as it is stored."""
     return StoredBatch(
         data,
         first_offset,

@@ -8,7 +8,7 @@ because it is where metadata is committed; who decides is the broker that is Kaf
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
@@ -48,9 +48,22 @@ if TYPE_CHECKING:
 
 NO_STATE: Final = -1
 """The version of a partition state that nobody has written yet."""
-FIRST_CONTROLLER_EPOCH: Final = 1
 BLOCK_SIZE: Final = 1000
 """The producer ids that a broker takes at a time. Mirrors ProducerIdsBlock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredState:
+    """What is in persistent znodes; `decided_in` says in which controller epoch a partition's state was written."""
+
+    image: MetadataImage
+    controller_epoch: int
+    controller_epoch_version: int
+    deletions: tuple[str, ...]
+    reassignments: Mapping[TopicPartition, tuple[int, ...]]
+    preferred_elections: tuple[TopicPartition, ...]
+    next_producer_id: int
+    decided_in: Callable[[TopicPartition], int]
 
 
 class ZooKeeper(Controller):
@@ -84,6 +97,8 @@ class ZooKeeper(Controller):
         self._preferred_elections: dict[TopicPartition, None] = {}
         self._next_producer_id = 0
         self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
+        self.changed: Callable[[], None] = _nobody
+        """Called when what `stored_state` answers has changed."""
 
     def stop(self) -> None:
         """End all timers."""
@@ -104,9 +119,45 @@ class ZooKeeper(Controller):
                 self._make_controller(session)
         self._decided_in = dict.fromkeys(
             (TopicPartition(topic.name, index) for topic in topics for index in range(len(topic.partitions))),
-            FIRST_CONTROLLER_EPOCH,
+            self.controller_epoch,
         )
         self._commit(image)
+
+    # What outlives the cluster ---------------------------------------------------------------------------------
+
+    def stored_state(self) -> StoredState:
+        """All that is in persistent znodes."""
+        return StoredState(
+            image=self.image,
+            controller_epoch=self.controller_epoch,
+            controller_epoch_version=self.controller_epoch_version,
+            deletions=tuple(self._deletions),
+            reassignments=dict(self._reassignments),
+            preferred_elections=tuple(self._preferred_elections),
+            next_producer_id=self._next_producer_id,
+            decided_in=lambda each: self._decided_in.get(each, self.controller_epoch),
+        )
+
+    def restore(
+        self,
+        image: MetadataImage,
+        *,
+        controller_epoch: int,
+        controller_epoch_version: int,
+        deletions: Iterable[str],
+        reassignments: Mapping[TopicPartition, tuple[int, ...]],
+        preferred_elections: Iterable[TopicPartition],
+        next_producer_id: int,
+    ) -> None:
+        """Have what an earlier cluster has left, before `bootstrap` brings brokers and topics."""
+        self.image = image
+        self._dynamic_config.apply(image)
+        self.controller_epoch = controller_epoch
+        self.controller_epoch_version = controller_epoch_version
+        self._deletions = dict.fromkeys(deletions)
+        self._reassignments = dict(reassignments)
+        self._preferred_elections = dict.fromkeys(preferred_elections)
+        self._next_producer_id = next_producer_id
 
     def adopted_controller(self) -> ControllerInfo:
         """Who is controller of a cluster that starts as a whole."""
@@ -269,6 +320,7 @@ class ZooKeeper(Controller):
         self._check_controller(epoch_version)
         topic = self.image.topics.get(name)
         self._deletions.pop(name, None)
+        self.changed()
         if topic is not None:
             for index in range(len(topic.partitions)):
                 self._decided_in.pop(TopicPartition(name, index), None)
@@ -300,6 +352,7 @@ class ZooKeeper(Controller):
     def wish_deletion(self, names: Iterable[str]) -> None:
         """Make /admin/delete_topics/<name>: the controller sees to the rest."""
         self._deletions.update(dict.fromkeys(names))
+        self.changed()
         self.sessions.fire(Path.DELETE_TOPICS)
 
     def forget_deletions(self, names: Iterable[str], *, epoch_version: int | None) -> None:
@@ -307,6 +360,7 @@ class ZooKeeper(Controller):
         self._check_controller(epoch_version)
         for name in names:
             self._deletions.pop(name, None)
+        self.changed()
 
     def deletions(self) -> tuple[str, ...]:
         """The topics that shall be deleted."""
@@ -315,6 +369,7 @@ class ZooKeeper(Controller):
     def wish_reassignment(self, reassignments: Mapping[TopicPartition, Sequence[int]]) -> None:
         """Write /admin/reassign_partitions, as kafka-reassign-partitions did before 2.4 (KIP-455)."""
         self._reassignments.update({key: tuple(replicas) for key, replicas in reassignments.items()})
+        self.changed()
         self.sessions.fire(Path.REASSIGN_PARTITIONS)
 
     def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
@@ -326,15 +381,18 @@ class ZooKeeper(Controller):
         self._check_controller(epoch_version)
         for topic_partition in partitions:
             self._reassignments.pop(topic_partition, None)
+        self.changed()
 
     def wish_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
         """Write /admin/preferred_replica_election, as kafka-preferred-replica-election did before 2.4."""
         self._preferred_elections.update(dict.fromkeys(partitions))
+        self.changed()
         self.sessions.fire(Path.PREFERRED_REPLICA_ELECTION)
 
     def take_preferred_elections(self) -> tuple[TopicPartition, ...]:
         """The elections that a tool has asked for; they are removed."""
         wanted, self._preferred_elections = self._preferred_elections, {}
+        self.changed()
         return tuple(wanted)
 
     # Changes from outside ------------------------------------------------------------------------------------
@@ -399,6 +457,7 @@ class ZooKeeper(Controller):
             return
         self.image = image.with_version(old.version + 1)
         self._dynamic_config.apply(self.image)
+        self.changed()
         note_changes(self._journal, old, self.image, frozenset(unclean))
         ready = [entry for entry in self._waiters if entry[0]()]
         self._waiters = [entry for entry in self._waiters if entry not in ready]
@@ -408,6 +467,7 @@ class ZooKeeper(Controller):
     def _allocate_producer_ids(self) -> AllocateProducerIdsResponse:
         """The next block of /latest_producer_id_block."""
         first, self._next_producer_id = self._next_producer_id, self._next_producer_id + BLOCK_SIZE
+        self.changed()
         return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=BLOCK_SIZE)
 
     def _reassigns(self, topic_partition: TopicPartition) -> bool:
@@ -431,6 +491,7 @@ class ZooKeeper(Controller):
         self.controller_id = session.broker_id
         self.controller_epoch += 1
         self.controller_epoch_version += 1
+        self.changed()
         self._journal.append(
             ControllerElected(
                 time_us=self._journal.now_us(), broker_id=session.broker_id, controller_epoch=self.controller_epoch
@@ -450,6 +511,10 @@ class ZooKeeper(Controller):
             self.sessions.fire(Path.BROKER_IDS)
         if self._controller_session is session:
             self._lose_controller()
+
+
+def _nobody() -> None:
+    """The store is in memory, and ends with the cluster."""
 
 
 def _without_states(topic: TopicImage, first: int = 0) -> TopicImage:

@@ -6,6 +6,7 @@ having noticed goes on until a write, or a broker, tells it: brokers refuse what
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.reassignment import assignment_of
@@ -120,6 +121,16 @@ class KafkaController:
                 for replica in assignment.replicas
             }
             self._start_rebalance()
+            if snapshot.deletions or snapshot.reassignments or snapshot.preferred_elections or context.reassigning:
+                self.events.tell("Startup", self._if_active(partial(self._take_up, snapshot)))
+
+    async def _take_up(self, snapshot: Snapshot) -> None:
+        """Go on with what the controller of an earlier cluster has begun."""
+        await self.deletions.start(snapshot.deletions)
+        await self.reassignments.take_from_zookeeper()
+        await self.reassignments.resume(lambda _: True)
+        await self.deletions.resume()
+        await self._preferred_elections_wanted()
 
     def stop(self) -> None:
         """The process is gone."""

@@ -40,6 +40,7 @@ class Replicas:
         detail: Detail = Detail.FULL,
         link_delay_ms: float = 0.0,
         disk: Disk | None = None,
+        controllers: int = 1,
     ) -> None:
         self.world = World(seed)
         self.reactor = self.world.reactor
@@ -51,6 +52,7 @@ class Replicas:
             reactor=self.world.reactor,
             streams=self.world.streams,
             brokers=brokers,
+            controllers=controllers,
             topics=[spec],
             config=config,
             release=release,

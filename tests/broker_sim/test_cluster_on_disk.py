@@ -183,12 +183,6 @@ def test_a_full_directory_fails_and_another_broker_leads(disk: VirtualDisk) -> N
     assert made.cluster.broker(leader).alive
 
 
-def test_a_release_that_keeps_its_metadata_in_zookeeper_is_refused(disk: VirtualDisk) -> None:
-    with pytest.raises(BrokerSimError, match=r"release 2\.8\.2 keeps its metadata in ZooKeeper"):
-        Replicas(disk=disk, release="2.8.2")
-    Replicas(disk=disk)
-
-
 def test_the_same_seed_loses_the_same() -> None:
     def fingerprint(seed: int) -> str:
         made = Replicas(disk=VirtualDisk(), seed=seed)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.metadata_fetches import MetadataFetch
-from broker_sim.controller.raft.raft_log import RaftStorage
 from broker_sim.controller.raft.raft_outputs import Committed, LeaderChanged, Output, SendRequest, SendResponse
 from broker_sim.controller.raft.raft_replica import RaftReplica
 from broker_sim.replication.broker_links import LinkFailure
@@ -20,6 +19,8 @@ from protocol_specs.messages.fetch import FetchRequest
 from protocol_specs.messages.vote import VoteRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
@@ -36,7 +37,7 @@ class ControllerNode:
     def __init__(self, quorum: ControllerQuorum, node_id: int) -> None:
         self.quorum = quorum
         self.id = node_id
-        self.storage = RaftStorage(voters=tuple(quorum.node_ids))
+        self.storage = quorum.storage_of(node_id)
         self.alive = False
         self._random = quorum.streams.stream(f"controller {node_id} elections")
         self._reactor = quorum.reactor
@@ -64,7 +65,7 @@ class ControllerNode:
 
     # Life ----------------------------------------------------------------------------------------------------
 
-    def adopt(self, batches: tuple[MetadataBatch, ...]) -> None:
+    def adopt(self, batches: Sequence[MetadataBatch]) -> None:
         """Run at once, in the middle of an epoch: how a cluster starts as a whole."""
         self._attach()
         if self.replica.node_id != self.storage.quorum_state.leader_id:

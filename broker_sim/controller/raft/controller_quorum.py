@@ -12,7 +12,7 @@ from broker_sim.controller.raft.committed_events import UndecidedJournal
 from broker_sim.controller.raft.controller_links import ControllerLinks
 from broker_sim.controller.raft.controller_node import ControllerNode
 from broker_sim.controller.raft.quorum_controller import QuorumController
-from broker_sim.controller.raft.raft_log import RaftBatch
+from broker_sim.controller.raft.raft_log import RaftBatch, RaftStorage
 from broker_sim.controller.raft.raft_messages import RaftMessages
 from broker_sim.controller.raft.raft_settings import RaftSettings
 from broker_sim.errors import BrokerSimError
@@ -21,7 +21,7 @@ from broker_sim.replication.broker_links import CONTROLLER_ID
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
@@ -35,7 +35,6 @@ __all__ = ["CONTROLLERS_MAX", "ControllerQuorum"]
 
 CONTROLLERS_MAX: Final = 9
 UUID_BYTES: Final = 16
-FIRST_EPOCH: Final = 1
 
 
 class ControllerQuorum:
@@ -53,6 +52,7 @@ class ControllerQuorum:
         link_delay_ms: float,
         furnish: Callable[[QuorumController], None],
         became_active: Callable[[Controller], None],
+        make_storage: Callable[[int, Sequence[int], bytes], RaftStorage] | None = None,
     ) -> None:
         self.node_ids = list(range(CONTROLLER_ID, CONTROLLER_ID + controllers))
         self.reactor = reactor
@@ -68,6 +68,14 @@ class ControllerQuorum:
         self._became_active = became_active
         random = streams.stream("controller directories")
         self.directory_ids = {node_id: random.randbytes(UUID_BYTES) for node_id in self.node_ids}
+        self._storages = {
+            node_id: RaftStorage(voters=tuple(self.node_ids))
+            if make_storage is None
+            else make_storage(node_id, self.node_ids, self.directory_ids[node_id])
+            for node_id in self.node_ids
+        }
+        for node_id, storage in self._storages.items():
+            self.directory_ids[node_id] = storage.directory_id or self.directory_ids[node_id]
         self.links = ControllerLinks(self, reactor=reactor, journal=journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
         self.nodes = {node_id: ControllerNode(self, node_id) for node_id in self.node_ids}
         became_active(self.nodes[CONTROLLER_ID].controller)
@@ -102,21 +110,35 @@ class ControllerQuorum:
         voters = [Voter(voter_id=node_id) for node_id in self.node_ids]
         return LeaderChangeMessage(version=0, leader_id=CONTROLLER_ID, voters=voters, granting_voters=voters)
 
-    def adopt(self, batches: tuple[MetadataBatch, ...]) -> None:
+    def storage_of(self, node_id: int) -> RaftStorage:
+        """What a node's processes leave to each other."""
+        return self._storages[node_id]
+
+    def newest_log(self) -> Sequence[RaftBatch]:
+        """The log that an earlier cluster has left and that wins an election: that of the highest epoch, then end."""
+        logs = [storage.log for storage in self._storages.values()]
+        return max(logs, key=lambda log: (log.last_epoch, log.end_offset)).batches
+
+    def next_epoch(self) -> int:
+        """An epoch that nobody has heard of."""
+        known = [max(each.quorum_state.leader_epoch, each.log.last_epoch) for each in self._storages.values()]
+        return max(known) + 1
+
+    def adopt(self, batches: Sequence[MetadataBatch]) -> None:
         """Let every node have a log that all agree on, led by the first node."""
+        agreed = [
+            RaftBatch(
+                base_offset=batch.base_offset,
+                last_offset=batch.last_offset,
+                epoch=batch.leader_epoch,
+                content=batch if batch.control is None else batch.control,
+                control_ms=None if batch.control is None else batch.append_time_ms,
+            )
+            for batch in batches
+        ]
         for node in self.nodes.values():
-            for batch in batches:
-                control = batch.control
-                node.storage.log.append(
-                    RaftBatch(
-                        base_offset=batch.base_offset,
-                        last_offset=batch.last_offset,
-                        epoch=batch.leader_epoch,
-                        content=batch if control is None else control,
-                        is_control=control is not None,
-                    )
-                )
-            node.storage.write(epoch=FIRST_EPOCH, leader_id=CONTROLLER_ID, voted_id=-1)
+            node.storage.log.become(agreed)
+            node.storage.write(epoch=agreed[-1].epoch, leader_id=CONTROLLER_ID, voted_id=-1)
         self.told_offset = batches[-1].last_offset + 1
         self.told_image = self.nodes[CONTROLLER_ID].controller.committed_image
         for node in self.nodes.values():

@@ -27,7 +27,7 @@ from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
 from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage, TopicImage
     from broker_sim.controller.raft.controller_node import ControllerNode
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from protocol_specs.schemas.leader_change_message import LeaderChangeMessage
 
 __all__ = ["NotController", "QuorumController"]
+
+
+def _told_before(batch: MetadataBatch) -> None:
+    """What an earlier cluster has committed is no news."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -123,14 +127,39 @@ class QuorumController(Controller):
     # The log -------------------------------------------------------------------------------------------------
 
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
-        """Begin a new cluster's log on all voters at once, with this one as the leader."""
-        super().bootstrap(brokers, topics)
-        first = self.log.batches[0]
-        assert first.control is not None, "a log begins with a leader change"
-        first.control = self._node.quorum.first_leader_change()
-        self._active_epoch = first.leader_epoch
-        self._node.quorum.adopt(self.log.batches)
+        """Begin a new cluster's log on all voters at once, with this one as the leader.
+
+        Where voters have a log already, the newest one goes on in a new epoch, as if they had elected this one.
+        """
+        quorum = self._node.quorum
+        left = quorum.newest_log()
+        if left:
+            batches = [*self._resume(left, brokers, topics)]
+        else:
+            super().bootstrap(brokers, topics)
+            batches = [*self.log.batches]
+            assert batches[0].control is not None, "a log begins with a leader change"
+            batches[0].control = quorum.first_leader_change()
+        self._active_epoch = self.log.leader_epoch
+        quorum.adopt(batches)
         self.log.replicate = self._replicate
+
+    def _resume(
+        self, left: Sequence[RaftBatch], brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]
+    ) -> Iterator[MetadataBatch]:
+        """The log that was left, and what a new leader writes after it when all brokers register at once."""
+        quorum = self._node.quorum
+        tell, self.log.committed = self.log.committed, _told_before
+        for batch in left:
+            resumed = self._metadata_batch(batch)
+            self.log.append_replicated(resumed)
+            self.log.advance_high_watermark(resumed.last_offset + 1)
+            yield resumed
+        self.log.committed = tell
+        end = self.log.end_offset
+        self.log.append_leader_change(quorum.next_epoch(), quorum.first_leader_change())
+        self._admit(brokers, topics)
+        yield from (batch for batch in self.log.batches if batch.base_offset >= end)
 
     def follow(self, batches: Sequence[MetadataBatch]) -> None:
         """Take a log that is committed as a whole."""
@@ -158,7 +187,7 @@ class QuorumController(Controller):
         return MetadataBatch(
             base_offset=batch.base_offset,
             leader_epoch=batch.epoch,
-            append_time_ms=self.now_ms(),
+            append_time_ms=batch.control_ms or 0,
             control=batch.content,
             image=self.log.image.with_version(batch.base_offset),
         )

@@ -93,7 +93,7 @@ class QuorumState:
             self.fetched_from_leader(now_ms)
             return
         self.state = EpochState.LEADER
-        self.leader = self._leadership(0, self.voters, now_ms)
+        self.leader = self._leadership(self._storage.log.last_epoch_start, self.voters, now_ms)
         self.leader.high_watermark = high_watermark
 
     # Transitions ---------------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ class RaftCore:
             granting_voters=[Voter(voter_id=voter) for voter in leader.granting_voters],
         )
         # At once: without a record of this epoch nothing that is there already can be committed.
-        self.write([self._batch(change, records=1, is_control=True)], now_ms)
+        self.write([self._batch(change, records=1, control_ms=round(now_ms))], now_ms)
         self._tell_leader()
 
     def _left_behind(self) -> None:
@@ -192,14 +192,14 @@ class RaftCore:
         if grown:
             self.commit(now_ms)
 
-    def _batch(self, content: Any, *, records: int, is_control: bool = False) -> RaftBatch:
+    def _batch(self, content: Any, *, records: int, control_ms: int | None = None) -> RaftBatch:
         base = self.accumulated[-1].last_offset + 1 if self.accumulated else self.log.end_offset
         return RaftBatch(
             base_offset=base,
             last_offset=base + records - 1,
             epoch=self.quorum.epoch,
             content=content,
-            is_control=is_control,
+            control_ms=control_ms,
         )
 
     def commit(self, now_ms: float) -> None:

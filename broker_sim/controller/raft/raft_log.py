@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from protocol_specs.schemas.quorum_state_data import QuorumStateData, Voter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["OffsetAndEpoch", "RaftBatch", "RaftLog", "RaftRecords", "RaftStorage"]
 
@@ -28,13 +31,21 @@ class OffsetAndEpoch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaftBatch:
-    """Records that are committed together or not at all. A control batch holds a LeaderChangeMessage."""
+    """Records that are committed together or not at all. A control batch holds a LeaderChangeMessage.
+
+    `control_ms` is when a control batch was made, None for any other.
+    """
 
     base_offset: int
     last_offset: int
     epoch: int
     content: Any
-    is_control: bool = False
+    control_ms: int | None = None
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is the quorum's own."""
+        return self.control_ms is not None
 
 
 class RaftRecords(list[bytes]):
@@ -64,6 +75,12 @@ class RaftLog:
     def last_epoch(self) -> int:
         """The epoch of the last record, 0 in an empty log."""
         return self._epochs.latest_epoch or NO_EPOCH
+
+    @property
+    def last_epoch_start(self) -> int:
+        """The first offset of that epoch."""
+        entries = self._epochs.entries
+        return entries[-1].start_offset if entries else 0
 
     @property
     def end(self) -> OffsetAndEpoch:
@@ -111,6 +128,20 @@ class RaftLog:
         self._epochs.truncate_from_end(self.end_offset)
         return self.end_offset
 
+    def become(self, batches: Sequence[RaftBatch]) -> None:
+        """Be this log, which is known to be what all agree on; what it begins with stays."""
+        common = 0
+        for own, agreed in zip(self._batches, batches, strict=False):
+            if (own.base_offset, own.last_offset, own.epoch) != (agreed.base_offset, agreed.last_offset, agreed.epoch):
+                break
+            common += 1
+        if common < len(self._batches):
+            last = self._batches[common - 1] if common else None
+            offset, epoch = (0, NO_EPOCH) if last is None else (last.last_offset + 1, last.epoch)
+            self.truncate_to(OffsetAndEpoch(offset, epoch))
+        for batch in batches[common:]:
+            self.append(batch)
+
     def _end_of(self, epoch: int) -> OffsetAndEpoch:
         found = self._epochs.end_offset_for(epoch, self.end_offset)
         return OffsetAndEpoch(found.end_offset, found.epoch) if found.epoch >= 0 else self.end
@@ -121,6 +152,8 @@ class RaftStorage:
     """What outlives the process: the log, and quorum-state, which says what was voted and who led."""
 
     voters: tuple[int, ...]
+    directory_id: bytes | None = None
+    """The id of the directory, where there is one."""
     log: RaftLog = field(default_factory=RaftLog)
     quorum_state: QuorumStateData = field(default_factory=lambda: QuorumStateData(leader_epoch=NO_EPOCH))
 

@@ -10,19 +10,27 @@ from broker_sim.controller.raft.quorum_description import ControllersDescription
 from broker_sim.errors import BrokerSimError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from broker_sim.cluster import Cluster
     from broker_sim.controller.controller import Controller
     from broker_sim.controller.raft.quorum_controller import QuorumController
+    from broker_sim.controller.raft.raft_log import RaftStorage
 
 __all__ = ["set_up_quorum"]
 
 
-def set_up_quorum(cluster: Cluster, *, controllers: int, brokers: int, link_delay_ms: float) -> ControllerQuorum:
+def set_up_quorum(
+    cluster: Cluster,
+    *,
+    controllers: int,
+    brokers: int,
+    link_delay_ms: float,
+    make_storage: Callable[[int, Sequence[int], bytes], RaftStorage] | None,
+) -> ControllerQuorum:
     """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was."""
     if not 1 <= controllers <= CONTROLLERS_MAX:
         raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
-    if cluster.keeps_data:
-        raise BrokerSimError(f"controllers: {controllers}: a data directory keeps the metadata of one controller")
 
     def furnish(controller: QuorumController) -> None:
         cluster.furnish_controller(controller)
@@ -47,4 +55,5 @@ def set_up_quorum(cluster: Cluster, *, controllers: int, brokers: int, link_dela
         link_delay_ms=link_delay_ms,
         furnish=furnish,
         became_active=became_active,
+        make_storage=make_storage,
     )

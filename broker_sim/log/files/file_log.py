@@ -14,6 +14,7 @@ from broker_sim.log.files.checkpoint_files import LEADER_EPOCH_FILE, epochs_to_b
 from broker_sim.log.files.file_segment import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
+    SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
     FileLogSegment,
@@ -81,7 +82,8 @@ class CheckpointedEpochs(LeaderEpochCache):
 
     def write(self) -> None:
         """Put the file in its place, also when nothing has changed."""
-        if not self._directory.offline:
+        directory = self._directory
+        if directory.behaviour.logs_keep_epochs_and_producers and not directory.offline:
             try:
                 self._directory.disk.replace(self._path, epochs_to_bytes(self._entries))
             except OSError as error:
@@ -123,7 +125,8 @@ class FileReplicaLog(ReplicaLog):
         self.last_flush_ms = now_ms
         if not restoring:
             self._disk.make_directory(path)
-            self._disk.replace(f"{path}/{PARTITION_METADATA_FILE}", partition_metadata_to_bytes(topic_id))
+            if directory.behaviour.logs_say_which_topic:
+                self._disk.replace(f"{path}/{PARTITION_METADATA_FILE}", partition_metadata_to_bytes(topic_id))
         super().__init__(
             topic=topic,
             partition=partition,
@@ -167,6 +170,11 @@ class FileReplicaLog(ReplicaLog):
         assert isinstance(delay_ms, int)
         return delay_ms
 
+    @property
+    def suffixes(self) -> Sequence[str]:
+        """The files of a segment."""
+        return SEGMENT_SUFFIXES if self._behaviour.segments_have_time_indexes else SEGMENT_SUFFIXES[:2]
+
     def _later(self, path: str) -> None:
         self._remove_later(path, self.file_delete_delay_ms)
 
@@ -186,6 +194,7 @@ class FileReplicaLog(ReplicaLog):
             self.config,
             disk=self._disk,
             directory=self.path,
+            suffixes=self.suffixes,
             roll_jitter_ms=roll_jitter_ms,
             producer_snapshot=producer_snapshot,
         )
@@ -267,6 +276,8 @@ class FileReplicaLog(ReplicaLog):
         self.recovery_point = offset
 
     def _write_snapshot(self, offset: int) -> None:
+        if not self._behaviour.logs_keep_epochs_and_producers:
+            return
         data = snapshot_to_bytes(self.producers.active_producers)
         self._disk.replace(segment_file(self.path, offset, SNAPSHOT_SUFFIX), data)
 
@@ -301,6 +312,7 @@ class FileReplicaLog(ReplicaLog):
                 self.config,
                 disk=self._disk,
                 directory=self.path,
+                suffixes=self.suffixes,
                 state_suffix=CLEANED_SUFFIX,
                 producer_snapshot=replacement.producer_snapshot,
             )

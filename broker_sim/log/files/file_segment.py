@@ -20,7 +20,7 @@ from broker_sim.log.log_segment import LogSegment
 from broker_sim.log.stored_batch import NO_TIMESTAMP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.log.producer_state import ProducerStateEntry
@@ -37,6 +37,27 @@ SWAP_SUFFIX: Final = ".swap"
 SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
+class _NoFile:
+    """Stands for a file that a segment of that age does not have."""
+
+    size = 0
+
+    def append(self, data: bytes | memoryview) -> None:
+        """Keep nothing."""
+
+    def truncate(self, size: int) -> None:
+        """There is nothing."""
+
+    def sync(self) -> None:
+        """There is nothing."""
+
+    def close(self) -> None:
+        """There is nothing."""
+
+
+NO_FILE: Final = _NoFile()
+
+
 def segment_file(directory: str, base_offset: int, suffix: str) -> str:
     """The path of one of a segment's files."""
     return f"{directory}/{base_offset:020d}{suffix}"
@@ -45,7 +66,16 @@ def segment_file(directory: str, base_offset: int, suffix: str) -> str:
 class FileLogSegment(LogSegment):
     """A segment whose every append goes to its files first."""
 
-    __slots__ = ("_directory", "_disk", "_index_file", "_log_file", "_replaying", "_time_index_file", "_timestamp_at")
+    __slots__ = (
+        "_directory",
+        "_disk",
+        "_index_file",
+        "_log_file",
+        "_replaying",
+        "_suffixes",
+        "_time_index_file",
+        "_timestamp_at",
+    )
 
     def __init__(
         self,
@@ -55,13 +85,18 @@ class FileLogSegment(LogSegment):
         *,
         disk: Disk,
         directory: str,
+        suffixes: Sequence[str] = SEGMENT_SUFFIXES,
         state_suffix: str = "",
         roll_jitter_ms: int = 0,
         producer_snapshot: Mapping[int, ProducerStateEntry] | None = None,
     ) -> None:
-        """Open the files, which are made when they are not there; `state_suffix` is `.cleaned` for a compacted one."""
+        """Open the files, which are made when they are not there; `state_suffix` is `.cleaned` for a compacted one.
+
+        `suffixes` says which files there are: before 0.10.1 no segment had a time index.
+        """
         self._disk = disk
         self._directory = directory
+        self._suffixes = suffixes
         self._replaying = False
         super().__init__(
             base_offset, created_ms, config, roll_jitter_ms=roll_jitter_ms, producer_snapshot=producer_snapshot
@@ -71,6 +106,8 @@ class FileLogSegment(LogSegment):
     def _open(self, state_suffix: str) -> None:
         self._log_file, self._index_file, self._time_index_file = (
             self._disk.open(segment_file(self._directory, self.base_offset, suffix + state_suffix))
+            if suffix in self._suffixes
+            else NO_FILE
             for suffix in SEGMENT_SUFFIXES
         )
 
@@ -108,7 +145,7 @@ class FileLogSegment(LogSegment):
             index = self._disk.read(self._path(INDEX_SUFFIX))
             kept = sum(entry[0] < relative_offset for entry in OFFSET_ENTRY.iter_unpack(index))
             self._index_file.truncate(kept * OFFSET_ENTRY.size)
-            times = self._disk.read(self._path(TIME_INDEX_SUFFIX))
+            times = self._read_times()
             kept_times = sum(entry[1] < relative_offset for entry in TIME_ENTRY.iter_unpack(times))
             self._time_index_file.truncate(kept_times * TIME_ENTRY.size)
             self._adopt_counts(kept, kept_times, times)
@@ -128,12 +165,16 @@ class FileLogSegment(LogSegment):
 
     def _adopt_indexes(self) -> bool:
         offsets = parse_offset_index(self._disk.read(self._path(INDEX_SUFFIX)), self.size)
-        data = self._disk.read(self._path(TIME_INDEX_SUFFIX))
+        data = self._read_times()
         times = parse_time_index(data)
-        if offsets is None or times is None or (self.size and not data and self.max_timestamp >= 0):
+        has_times = self._time_index_file is not NO_FILE
+        if offsets is None or times is None or (has_times and self.size and not data and self.max_timestamp >= 0):
             return False
         self._adopt_counts(len(offsets), len(times), data)
         return True
+
+    def _read_times(self) -> bytes:
+        return b"" if self._time_index_file is NO_FILE else self._disk.read(self._path(TIME_INDEX_SUFFIX))
 
     def _adopt_counts(self, entries: int, time_entries: int, times: bytes) -> None:
         self._index_entries = entries

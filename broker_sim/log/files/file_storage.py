@@ -22,7 +22,11 @@ from broker_sim.log.files.file_log import FileReplicaLog
 from broker_sim.log.files.future_replica import FutureReplica
 from broker_sim.log.files.log_directory import LogDirectory
 from broker_sim.log.files.log_loader import LogToLoad, load_log
-from broker_sim.log.files.property_files import PARTITION_METADATA_FILE, read_partition_metadata
+from broker_sim.log.files.property_files import (
+    PARTITION_METADATA_FILE,
+    partition_metadata_to_bytes,
+    read_partition_metadata,
+)
 from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.replication.replica_storage import ReplicaStorage
 from broker_sim.topic_partition import TopicPartition
@@ -52,7 +56,10 @@ UUID_BYTES: Final = 16
 
 
 class FileStorage(ReplicaStorage):
-    """`now_ms` is the broker's clock; `random` draws ids of directories and the jitter of rolls."""
+    """`now_ms` is the broker's clock; `random` draws ids of directories and the jitter of rolls.
+
+    `topic_id_of` knows the ids of topics whose logs have no file that says them, as before 2.8.
+    """
 
     def __init__(
         self,
@@ -64,8 +71,10 @@ class FileStorage(ReplicaStorage):
         broker_id: int,
         now_ms: Callable[[], int],
         random: Random,
+        topic_id_of: Callable[[str], bytes | None] = lambda _: None,
     ) -> None:
         super().__init__(config, random=random)
+        self._topic_id_of = topic_id_of
         self.disk = disk
         self._reactor = reactor
         self._cluster_id = cluster_id
@@ -109,7 +118,12 @@ class FileStorage(ReplicaStorage):
         self._mended.clear()
         try:
             for name in self.directories.names:
-                directory = self._on_disk[name] = LogDirectory(name, disk=self.disk, on_failure=self._went_offline)
+                directory = self._on_disk[name] = LogDirectory(
+                    name,
+                    disk=self.disk,
+                    behaviour=self._broker_config.behaviour,
+                    on_failure=self._went_offline,
+                )
                 try:
                     self._open(directory, now_ms)
                 except OSError as error:
@@ -145,9 +159,7 @@ class FileStorage(ReplicaStorage):
             topic_partition = _topic_partition(name)
             if topic_partition is None or topic_partition == METADATA_LOG:
                 continue
-            topic_id = read_partition_metadata(self.disk, f"{path}/{PARTITION_METADATA_FILE}")
-            if topic_id is None:
-                raise CorruptFile(f"{path}/{PARTITION_METADATA_FILE}", 0, "there is no such file")
+            topic_id = self._read_topic_id(topic_partition, path)
             if topic_partition in self._logs:
                 raise CorruptFile(path, 0, f"{self.directories.of(topic_partition)} has a log of {topic_partition} too")
             log = load_log(
@@ -172,6 +184,17 @@ class FileStorage(ReplicaStorage):
             log.first_dirty_offset = cleaned.get(topic_partition)
             self._logs[topic_partition] = (topic_id, log)
             self.directories.put(topic_partition, directory.path)
+
+    def _read_topic_id(self, topic_partition: TopicPartition, path: str) -> bytes:
+        file = f"{path}/{PARTITION_METADATA_FILE}"
+        topic_id = read_partition_metadata(self.disk, file)
+        if topic_id is None:
+            topic_id = self._topic_id_of(topic_partition.topic)
+            if topic_id is None:
+                raise CorruptFile(file, 0, "there is no such file")
+            if self._broker_config.behaviour.logs_say_which_topic:
+                self.disk.replace(file, partition_metadata_to_bytes(topic_id))
+        return topic_id
 
     def close(self, now_ms: int, *, clean_epoch: int | None) -> None:
         """Flush and say so, or (None) leave everything as it is: the page cache outlives the process.
@@ -247,6 +270,8 @@ class FileStorage(ReplicaStorage):
 
     def checkpoint_log_starts(self) -> None:
         """`log-start-offset-checkpoint`: of the logs whose start is within a segment."""
+        if not self._broker_config.behaviour.logs_keep_epochs_and_producers:
+            return
         self._checkpoint(
             LOG_START_FILE,
             lambda log: log.log_start_offset if log.log_start_offset > log.segments[0].base_offset else None,

@@ -12,8 +12,10 @@ from broker_sim.log.files.checkpoint_files import offsets_to_bytes, read_offsets
 from broker_sim.log.files.errors import ForeignDirectory
 from broker_sim.log.files.property_files import (
     CLEAN_SHUTDOWN_FILE,
+    KRAFT_VERSION,
     LOCK_FILE,
     META_PROPERTIES_FILE,
+    ZOOKEEPER_VERSION,
     MetaProperties,
     clean_shutdown_to_bytes,
     read_meta_properties,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
+    from broker_sim.config.release_behaviour import ReleaseBehaviour
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.disk import Disk, DiskLock
 
@@ -34,9 +37,12 @@ ID_BYTES: Final = 16
 class LogDirectory:
     """`failed` is told of every error; from the first one on the directory is offline, and `on_failure` is told."""
 
-    def __init__(self, path: str, *, disk: Disk, on_failure: Callable[[LogDirectory], None]) -> None:
+    def __init__(
+        self, path: str, *, disk: Disk, behaviour: ReleaseBehaviour, on_failure: Callable[[LogDirectory], None]
+    ) -> None:
         self.path = path
         self.disk = disk
+        self.behaviour = behaviour
         self.directory_id = bytes(ID_BYTES)
         self.offline = False
         self.was_clean = False
@@ -58,7 +64,8 @@ class LogDirectory:
                 f"{self.path}/{LOCK_FILE} is locked: another broker, of this process or another, uses the directory"
             ) from None
         try:
-            self._identify(cluster_id, broker_id, random)
+            if self.behaviour.directories_say_whose_they_are:
+                self._identify(cluster_id, broker_id, random)
             clean_file = f"{self.path}/{CLEAN_SHUTDOWN_FILE}"
             self.was_clean = self.disk.is_file(clean_file)
             if self.was_clean:
@@ -68,10 +75,16 @@ class LogDirectory:
             raise
 
     def _identify(self, cluster_id: str, broker_id: int, random: Random) -> None:
+        behaviour = self.behaviour
         path = f"{self.path}/{META_PROPERTIES_FILE}"
         known = read_meta_properties(self.disk, path)
+        version = ZOOKEEPER_VERSION if behaviour.zookeeper else KRAFT_VERSION
+        named = cluster_id if behaviour.directories_say_of_which_cluster else None
         if known is not None:
-            if known.cluster_id != cluster_id:
+            if known.version != version:
+                mode = "with ZooKeeper" if behaviour.zookeeper else "of KRaft"
+                raise ForeignDirectory(f"{path}: version={known.version}, but a cluster {mode} has version={version}")
+            if known.cluster_id not in (None, cluster_id):
                 raise ForeignDirectory(
                     f"{path}: cluster.id={known.cluster_id} is another cluster than this one, {cluster_id}"
                 )
@@ -80,8 +93,12 @@ class LogDirectory:
             if known.directory_id is not None:
                 self.directory_id = known.directory_id
                 return
-        self.directory_id = random.randbytes(ID_BYTES)
-        own = MetaProperties(cluster_id=cluster_id, node_id=broker_id, directory_id=self.directory_id)
+            if behaviour.zookeeper and known.cluster_id == named:
+                return
+        directory_id = None
+        if not behaviour.zookeeper:
+            self.directory_id = directory_id = random.randbytes(ID_BYTES)
+        own = MetaProperties(cluster_id=named, node_id=broker_id, directory_id=directory_id, version=version)
         self.disk.replace(path, own.to_bytes())
 
     def failed(self, error: OSError) -> None:
@@ -113,8 +130,9 @@ class LogDirectory:
     def note_clean_shutdown(self, broker_epoch: int) -> None:
         """The last thing of an orderly stop: the next start need not look at what was flushed."""
         if not self.offline:
+            epoch = broker_epoch if self.behaviour.clean_shutdown_names_epoch else None
             try:
-                self.disk.replace(f"{self.path}/{CLEAN_SHUTDOWN_FILE}", clean_shutdown_to_bytes(broker_epoch))
+                self.disk.replace(f"{self.path}/{CLEAN_SHUTDOWN_FILE}", clean_shutdown_to_bytes(epoch))
             except OSError as error:
                 self.failed(error)
 

@@ -28,10 +28,8 @@ from broker_sim.log.files.file_segment import (
     segment_file,
 )
 from broker_sim.log.files.producer_snapshot_file import snapshot_from_bytes
+from broker_sim.log.files.stored_batches import all_batches, sound_batches
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
-from broker_sim.log.stored_batch import StoredBatch
-from protocol_specs.errors import RecordBatchError
-from protocol_specs.records.batch_peek import check_batch, peek_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +131,7 @@ class _Loader:
                 self._disk.remove(f"{self._path}/{name}")
         for name in self._names(LOG_SUFFIX + SWAP_SUFFIX):
             base_offset = int(name[:OFFSET_DIGITS])
-            batches, _ = _batches(self._disk.read(f"{self._path}/{name}"), f"{self._path}/{name}")
+            batches, _ = all_batches(self._disk.read(f"{self._path}/{name}"), f"{self._path}/{name}")
             end = batches[-1].next_offset if batches else base_offset + 1
             for source in self._base_offsets():
                 if base_offset <= source < end:
@@ -181,7 +179,7 @@ class _Loader:
         path = segment_file(self._path, base_offset, LOG_SUFFIX)
         data = self._disk.read(path)
         if recover:
-            batches, size = _sound_batches(data, base_offset)
+            batches, size = sound_batches(data, base_offset)
             for batch in batches:
                 newest = self._epochs.latest_epoch
                 if batch.leader_epoch >= 0 and (newest is None or batch.leader_epoch > newest):
@@ -190,9 +188,16 @@ class _Loader:
                 text = "{path}: cut at byte {size} of {length}: what follows was never flushed"
                 _log.warn(text, path=path, size=size, length=len(data))
         else:
-            batches, size = _batches(data, path)
-        has_indexes = all(self._disk.is_file(segment_file(self._path, base_offset, s)) for s in SEGMENT_SUFFIXES)
-        segment = FileLogSegment(base_offset, self._now_ms, self._log.config, disk=self._disk, directory=self._path)
+            batches, size = all_batches(data, path)
+        has_indexes = all(self._disk.is_file(segment_file(self._path, base_offset, s)) for s in self._log.suffixes)
+        segment = FileLogSegment(
+            base_offset,
+            self._now_ms,
+            self._log.config,
+            disk=self._disk,
+            directory=self._path,
+            suffixes=self._log.suffixes,
+        )
         segment.restore(batches, rebuild_indexes=recover or not has_indexes)
         return segment, size == len(data)
 
@@ -232,43 +237,3 @@ class _Loader:
             idle_since_ms = self._now_ms - self._log.producers.expiration_ms
             found[offset] = {key: each for key, each in producers.items() if each.last_timestamp > idle_since_ms}
         return found
-
-
-def _batches(data: bytes, path: str) -> tuple[list[StoredBatch], int]:
-    """All batches of a file that is believed. Raises CorruptFile where it is not made of batches."""
-    batches: list[StoredBatch] = []
-    position = 0
-    while position < len(data):
-        try:
-            header = peek_header(data, position)
-        except RecordBatchError as error:
-            raise CorruptFile(path, position, str(error)) from error
-        end = position + header.size_in_bytes
-        if header.size_in_bytes <= 0 or end > len(data):
-            problem = f"a batch of {header.size_in_bytes} bytes at offset {header.base_offset}, "
-            raise CorruptFile(path, position, f"{problem}but {len(data) - position} bytes are left")
-        if batches and header.base_offset <= batches[-1].last_offset:
-            problem = f"a batch at offset {header.base_offset} after one that ends at {batches[-1].last_offset}"
-            raise CorruptFile(path, position, problem)
-        batches.append(StoredBatch.of(header, data[position:end]))
-        position = end
-    return batches, position
-
-
-def _sound_batches(data: bytes, base_offset: int) -> tuple[list[StoredBatch], int]:
-    """The batches up to the first one that is not sound, and where that one begins."""
-    batches: list[StoredBatch] = []
-    position = 0
-    next_offset = base_offset
-    while position < len(data):
-        try:
-            header = check_batch(data, position)
-        except RecordBatchError:
-            break
-        if header.base_offset < next_offset or header.last_offset_delta < 0:
-            break
-        end = position + header.size_in_bytes
-        batches.append(StoredBatch.of(header, data[position:end]))
-        position = end
-        next_offset = header.next_offset
-    return batches, position
