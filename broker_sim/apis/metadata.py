@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.auto_topic_creation import create_in_background, is_internal
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.config.java_hash import fields_hash, hash_set_order, immutable_set_order, list_hash, string_hash
 from broker_sim.controller.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.metadata import (
@@ -24,6 +25,8 @@ from protocol_specs.messages.metadata import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
 
@@ -47,14 +50,15 @@ def handle_metadata(request: MetadataRequest, context: RequestContext) -> Metada
         return error_response(request, context, refused)
     describer = _Describer(image, context)
     if request.topics is None or (version == 0 and not request.topics):
-        topics = [describer.topic(topic) for topic in image.topics.values()]
+        topics = [describer.topic(topic) for topic in _all_topics(image, context)]
     else:
         ids = list(dict.fromkeys(topic.topic_id for topic in request.topics if topic.topic_id != ZERO_UUID))
         if ids:
             topics = _topics_by_id(ids, describer)
         else:
-            names = dict.fromkeys(topic.name for topic in request.topics if topic.name is not None)
-            topics = _topics_by_name(list(names), describer, may_create=_may_create(request, context))
+            names = list(dict.fromkeys(topic.name for topic in request.topics if topic.name is not None))
+            names = _as_a_set(names, context)
+            topics = _topics_by_name(names, describer, may_create=_may_create(request, context))
     if request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
@@ -128,9 +132,24 @@ def _topics_by_id(ids: list[bytes], describer: _Describer) -> list[MetadataRespo
     return unknown + [describer.topic(topic) for topic in known]
 
 
+def _all_topics(image: MetadataImage, context: RequestContext) -> Iterable[TopicImage]:
+    """Every topic, in the order of the Scala set that Kafka puts their names into."""
+    if context.broker.config.behaviour.zookeeper:
+        return image.topics.values()
+    topics = list(image.topics.values())
+    return [topics[place] for place in hash_set_order(string_hash(topic.name) for topic in topics)]
+
+
+def _as_a_set(names: list[str], context: RequestContext, *, was: int = 0) -> list[str]:
+    """Different names in the order of the Scala set that Kafka puts them into."""
+    if len(names) < 2 or context.broker.config.behaviour.zookeeper:
+        return names
+    return [names[place] for place in immutable_set_order(map(string_hash, names), was=was)]
+
+
 def _topics_by_name(names: list[str], describer: _Describer, *, may_create: bool) -> list[MetadataResponseTopic]:
     image, broker = describer.image, describer.broker
-    missing = [name for name in names if name not in image.topics]
+    missing = _as_a_set([name for name in names if name not in image.topics], describer.context, was=len(names))
     legal = [name for name in missing if refused_name(name) is None]
     if may_create:
         create_in_background(broker, legal)
@@ -151,6 +170,7 @@ class _Describer:
 
     def __init__(self, image: MetadataImage, context: RequestContext) -> None:
         self.image = image
+        self.context = context
         self.broker = context.broker
         self.nodes = image.nodes(context.listener_name)
         self.alive = {broker_id: node for broker_id, node in self.nodes.items() if not node.fenced}
@@ -174,6 +194,8 @@ class _Describer:
         described = self._described.get(topic.name)
         if described is None or described[0] is not topic:
             partitions = [self._partition(index, partition) for index, partition in enumerate(topic.partitions)]
+            if self.broker.config.behaviour.metadata_partitions_from_a_set:
+                partitions = [partitions[place] for place in hash_set_order(map(_hash, partitions))]
             described = self._described[topic.name] = (topic, partitions)
         return described[1]
 
@@ -205,6 +227,18 @@ class _Describer:
                 if broker_id not in alive or broker_id in partition.lost_replicas
             ],
         )
+
+
+def _hash(partition: MetadataResponsePartition) -> int:
+    return fields_hash(
+        int(partition.error_code),
+        partition.partition_index,
+        partition.leader_id,
+        partition.leader_epoch,
+        list_hash(partition.replica_nodes),
+        list_hash(partition.isr_nodes),
+        list_hash(partition.offline_replicas),
+    )
 
 
 register(ApiHandler(api_key=METADATA, handle=handle_metadata, error_response=error_response))

@@ -1,18 +1,28 @@
-"""The order in which Java's hash tables list strings and numbers: it decides which of several faults comes first."""
+"""The order in which hash tables of Java and Scala list what they hold: answers are made from such tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+HASHES_KEPT_MAX: Final = 1 << 14
+"""Names are hashed over and over again: so many are remembered."""
+
 _LOAD_FACTOR = 0.75
 _SMALLEST_TABLE = 16
+_SMALL_SET = 4
+_HASH_BITS = 32
+_BRANCH_BITS = 5
+_BRANCHES = 1 << _BRANCH_BITS
 _INT32_MASK = (1 << 32) - 1
 _INT64_MASK = (1 << 64) - 1
+_FIBONACCI = -7046029254386353131
 
 
+@lru_cache(HASHES_KEPT_MAX)
 def string_hash(text: str) -> int:
     """String.hashCode, as a signed 32-bit number."""
     value = 0
@@ -57,6 +67,93 @@ def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
         return _bucket((number ^ (number & _INT64_MASK) >> 32) & _INT32_MASK, table)
 
     return sorted(given, key=bucket)
+
+
+def list_hash(numbers: Iterable[int]) -> int:
+    """List.hashCode of integers, as an unsigned 32-bit number."""
+    value = 1
+    for number in numbers:
+        value = (31 * value + number) & _INT32_MASK
+    return value
+
+
+def fields_hash(*hashes: int) -> int:
+    """The hash of a generated Kafka message from those of its fields, as an unsigned 32-bit number."""
+    value = 0
+    for each in hashes:
+        value = (31 * value + each) & _INT32_MASK
+    return value
+
+
+def hash_set_order(hashes: Iterable[int]) -> list[int]:
+    """The places of elements in the order in which a Scala mutable.HashSet that grew with them lists them."""
+    given = [value & _INT32_MASK ^ (value & _INT32_MASK) >> 16 for value in hashes]
+    table = _SMALLEST_TABLE
+    while len(given) >= table * _LOAD_FACTOR:
+        table *= 2
+
+    def bucket(place: int) -> tuple[int, int]:
+        # Within a bucket the hashes ascend, as signed numbers.
+        value = given[place]
+        return value & table - 1, value ^ 1 << 31
+
+    return sorted(range(len(given)), key=bucket)
+
+
+def immutable_set_order(hashes: Iterable[int], *, was: int = 0) -> list[int]:
+    """The places of elements in the order in which Scala's immutable Set lists them: a small one as they were put in.
+
+    A larger one is a trie (CHAMP) over the hash's bits, five at a time: what is alone at a place comes before what is
+    below it. `was` is how large the set was that these elements are left of: a trie stays one.
+    """
+    given = [_improved(value & _INT32_MASK) for value in hashes]
+    places = list(range(len(given)))
+    return places if max(len(places), was) <= _SMALL_SET else _trie_order(places, given, 0)
+
+
+def _improved(value: int) -> int:
+    """scala.collection.Hashing.improve."""
+    value = value + ~(value << 9) & _INT32_MASK
+    value ^= value >> 14
+    value = value + (value << 4) & _INT32_MASK
+    return value ^ value >> 10
+
+
+def _trie_order(places: list[int], hashes: list[int], shift: int) -> list[int]:
+    if len(places) <= 1 or shift >= _HASH_BITS:
+        return places
+    branches: dict[int, list[int]] = {}
+    for place in places:
+        branches.setdefault(hashes[place] >> shift & _BRANCHES - 1, []).append(place)
+    ordered = [branches[key] for key in sorted(branches)]
+    alone = [branch[0] for branch in ordered if len(branch) == 1]
+    below = [branch for branch in ordered if len(branch) > 1]
+    return alone + [place for branch in below for place in _trie_order(branch, hashes, shift + _BRANCH_BITS)]
+
+
+def timeline_order(hashes: Iterable[int]) -> list[int]:
+    """The places of elements in the order in which a TimelineHashMap lists them that they were put into one by one.
+
+    Mirrors BaseHashTable and SnapshottableHashTable.CurrentIterator: what shares a slot comes the newest first.
+    """
+    given = list(hashes)
+    slots: list[list[int]] = [[], []]
+    for place in range(len(given)):
+        if (place + 1) * _LOAD_FACTOR > len(slots):
+            slots = _slotted((each for slot in slots for each in slot), given, 2 * len(slots))
+        slots[_fibonacci_slot(given[place], len(slots))].append(place)
+    return [place for slot in slots for place in reversed(slot)]
+
+
+def _slotted(places: Iterable[int], hashes: list[int], count: int) -> list[list[int]]:
+    slots: list[list[int]] = [[] for _ in range(count)]
+    for place in places:
+        slots[_fibonacci_slot(hashes[place], count)].append(place)
+    return slots
+
+
+def _fibonacci_slot(value: int, count: int) -> int:
+    return (value * _FIBONACCI & _INT64_MASK) >> 65 - count.bit_length()
 
 
 def _table_size(entries: int) -> int:

@@ -65,6 +65,8 @@ class ReleaseBehaviour:
     """A request that ends too early is as if it had not come (else the connection closes)."""
     api_versions_names_itself: bool = _since("2.4")
     """An ApiVersions of a version that is not served is told which are (KIP-511; else the list is empty)."""
+    metadata_partitions_from_a_set: bool = _since("3.3", "4.0")
+    """Metadata lists partitions in the order of a set of what is said of them (else by number)."""
     telemetry_served_unlisted: bool = _since("3.7")
     """The first versions of the telemetry APIs are served where no receiver makes ApiVersions list them (KIP-714)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.java_hash import string_hash, timeline_order
 from broker_sim.controller.election import Election, change_partition
 from broker_sim.controller.partition_edits import PartitionEdits
 from broker_sim.topic_partition import TopicPartition
@@ -18,6 +19,7 @@ from protocol_specs.messages.elect_leaders import (
 
 if TYPE_CHECKING:
     from broker_sim.controller.controller import Controller
+    from broker_sim.controller.metadata_image import MetadataImage
 
 _ELECTIONS: Final = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 _MESSAGES: Final = {
@@ -48,7 +50,7 @@ def elect_leaders(request: ElectLeadersRequest, controller: Controller) -> Elect
         message = f"Unknown election type {request.election_type}"
         return Elections(response=refused_elections(request, ErrorCode.INVALID_REQUEST, message), edits=edits)
     if request.topic_partitions is None:
-        wanted = [(name, list(range(len(topic.partitions)))) for name, topic in image.topics.items()]
+        wanted = _everything(image)
     else:
         wanted = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
     results = []
@@ -58,6 +60,13 @@ def elect_leaders(request: ElectLeadersRequest, controller: Controller) -> Elect
             answers = [each for each in answers if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
         results.append(ReplicaElectionResult(topic=name, partition_result=answers))
     return Elections(response=ElectLeadersResponse(replica_election_results=results), edits=edits)
+
+
+def _everything(image: MetadataImage) -> list[tuple[str, list[int]]]:
+    """Every partition by topic, as the controller's tables list them."""
+    topics = list(image.topics.values())
+    order = timeline_order(string_hash(topic.name) for topic in topics)
+    return [(topics[place].name, timeline_order(range(len(topics[place].partitions)))) for place in order]
 
 
 def _elect(
