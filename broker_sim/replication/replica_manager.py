@@ -375,6 +375,10 @@ class ReplicaManager:
         if follower is not None and result.batches and self.leader_throttles(partition, follower.broker_id):
             result.batches, result.throttled = [], True
         if update_follower and follower is not None:
+            if self._is_of_an_earlier_run(follower.broker_id, params.replica_epoch):
+                return PartitionFetchResult(
+                    topic_partition=topic_partition, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER
+                )
             partition.follower_fetched(
                 follower,
                 fetch_offset=fetch.fetch_offset,
@@ -382,6 +386,13 @@ class ReplicaManager:
                 broker_epoch=params.replica_epoch,
             )
         return result
+
+    def _is_of_an_earlier_run(self, broker_id: int, broker_epoch: int) -> bool:
+        """Whether a follower's Fetch was sent before it registered as it is known now (KIP-903)."""
+        if broker_epoch == NO_EPOCH:
+            return False
+        known = self.image.brokers.get(broker_id)
+        return known is not None and not known.fenced and known.epoch > broker_epoch
 
     def leader_throttles(self, partition: Partition, replica_id: int) -> bool:
         """Whether a follower gets nothing now: throttled, not in sync, quota used up. Mirrors shouldLeaderThrottle."""
