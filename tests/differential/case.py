@@ -14,6 +14,8 @@ from tests.differential.probe import Probe
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.differential.nodes import Nodes
+
 RELEASES = ("3.7.2", "4.3.1")
 """The releases whose answers are recorded."""
 
@@ -86,9 +88,9 @@ def all_cases() -> dict[str, Case]:
     return _CASES
 
 
-def run_case(each: Case, bootstrap: str, release: str) -> list[dict[str, Any]]:
-    """Run one case against one broker; answer its transcript."""
-    probe = Probe(bootstrap, release=release, name=each.name)
+def run_case(each: Case, bootstrap: str, release: str, nodes: Nodes | None = None) -> list[dict[str, Any]]:
+    """Run one case against one cluster; answer its transcript."""
+    probe = Probe(bootstrap, release=release, name=each.name, nodes=nodes)
     try:
         each.run(probe)
     finally:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from protocol_specs.message import Message
+    from tests.differential.nodes import Nodes
 
 ANSWER_SECONDS = 10.0
 ASK_AGAIN_SECONDS = 0.02
@@ -103,7 +104,7 @@ class Connection:
 class Probe:
     """One case's view of one broker. `name` makes topic names that no other case uses."""
 
-    def __init__(self, bootstrap: str, *, release: str, name: str) -> None:
+    def __init__(self, bootstrap: str, *, release: str, name: str, nodes: Nodes | None = None) -> None:
         servers, *further = bootstrap.split(";")
         pairs = [server.rsplit(":", 1) for server in servers.split(",")]
         self.addresses = {number: (host, int(port)) for number, (host, port) in enumerate(pairs, 1)}
@@ -112,11 +113,18 @@ class Probe:
         """The ports of further listeners, by `BROKER@NAME`."""
         self.release = release
         self.name = name
+        self._nodes = nodes
         self.transcript: list[dict[str, Any]] = []
         self.normaliser = Normaliser()
         self._connection: Connection | None = None
         self._others: list[Connection] = []
         self._correlation_id = 0
+
+    @property
+    def nodes(self) -> Nodes:
+        """The brokers' processes."""
+        assert self._nodes is not None, f"{self.name}: nobody holds the brokers' processes"
+        return self._nodes
 
     def connect(self, broker: int = 1, *, listener: str | None = None) -> Connection:
         """A connection of its own to a broker, by a further listener if one is named, closed at the end of the case."""

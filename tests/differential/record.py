@@ -9,7 +9,7 @@ import traceback
 
 from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.recordings import Transcripts, record, recorded
-from tests.interop.real_kafka import real_kafka
+from tests.interop.real_kafka import RealKafka, real_kafka
 
 SETTINGS = {
     "offsets.topic.num.partitions": "3",
@@ -40,7 +40,7 @@ def main() -> int:
                 clusters.setdefault((each.brokers, each.settings_for(release)), []).append(each)
         for (brokers, settings), asked in clusters.items():
             with real_kafka(release, brokers=brokers, settings=SETTINGS | dict(settings)) as kafka:
-                failed += _run(asked, kafka.probe_servers, release, answered)
+                failed += _run(asked, kafka, release, answered)
         kept = _keep(release, {each.module for each in cases}, answered)
         print(f"{release}: {len(cases)} cases run, {kept} kept", file=sys.stderr)
     for name in failed:
@@ -66,13 +66,13 @@ def _keep(release: str, modules: set[str], answered: Transcripts) -> int:
     return len(recorded(release))
 
 
-def _run(cases: list[Case], bootstrap: str, release: str, kept: Transcripts) -> list[str]:
+def _run(cases: list[Case], kafka: RealKafka, release: str, kept: Transcripts) -> list[str]:
     """Run cases one by one, keep their answers; tell which failed."""
     failed: list[str] = []
     for each in cases:
         started = time.monotonic()
         try:
-            kept[each.name] = run_case(each, bootstrap, release)
+            kept[each.name] = run_case(each, kafka.probe_servers, release, kafka)
         except Exception:  # noqa: BLE001 - the other cases are recorded all the same
             failed.append(f"{each.name} on {release}")
             traceback.print_exc()

@@ -12,6 +12,7 @@ from broker_sim.threaded_cluster import ThreadedCluster
 from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.extra_listeners import bound_by, ours, probe_servers
 from tests.differential.housekeeping import OFTEN
+from tests.differential.nodes import Nodes, OurNodes
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.differential.served import cut_to_served
@@ -23,30 +24,30 @@ PAIRS = [(release, each) for release in RELEASES for each in all_cases().values(
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], str]]:
-    """Cluster of a release, a size and settings -> its bootstrap servers; each is started when first asked for."""
+def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], tuple[str, Nodes]]]:
+    """Cluster of a release, a size and settings -> its servers and processes; each is started when first asked for."""
     with ExitStack() as clusters:
 
         @cache
-        def serve(release: str, brokers: int, settings: tuple[tuple[str, str], ...]) -> str:
+        def serve(release: str, brokers: int, settings: tuple[tuple[str, str], ...]) -> tuple[str, Nodes]:
             config = ours(SETTINGS | dict(settings), brokers)
             cluster = clusters.enter_context(ThreadedCluster(brokers=brokers, release=release, config=config))
             if not dict(settings).keys() & dict(OFTEN).keys():
                 # A real broker was asked within the 30 seconds before it first looks for what is too old.
                 for broker in cluster.cluster.brokers.values():
                     cluster.call(broker._log_manager.stop)
-            return probe_servers(cluster.bootstrap_servers, bound_by(cluster))
+            return probe_servers(cluster.bootstrap_servers, bound_by(cluster)), OurNodes(cluster)
 
         yield serve
 
 
 @pytest.mark.parametrize(("release", "each"), PAIRS, ids=[f"{release}-{each.name}" for release, each in PAIRS])
 def test_our_broker_answers_as_the_real_one_did(
-    served: Callable[[str, int, tuple[tuple[str, str], ...]], str], release: str, each: Case
+    served: Callable[[str, int, tuple[tuple[str, str], ...]], tuple[str, Nodes]], release: str, each: Case
 ) -> None:
-    bootstrap = served(release, each.brokers, each.settings_for(release))
+    bootstrap, nodes = served(release, each.brokers, each.settings_for(release))
     name = each.name
-    answered = cut_to_served(run_case(each, bootstrap, release))
+    answered = cut_to_served(run_case(each, bootstrap, release, nodes))
     real = cut_to_served(recorded(release)[name])
     reason = each.accepted.get(release) or each.pending.get(release)
     if reason:

@@ -11,7 +11,7 @@ from tests.differential.case import RELEASES, Case, all_cases, run_case
 from tests.differential.record import SETTINGS
 from tests.differential.recordings import recorded
 from tests.interop.kafka_release import ToolMissingError
-from tests.interop.real_kafka import real_kafka
+from tests.interop.real_kafka import RealKafka, real_kafka
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,20 +32,21 @@ class OneAtATime:
     def __init__(self) -> None:
         self._running = ExitStack()
         self._shape: tuple[str, int, dict[str, str]] | None = None
-        self._bootstrap = ""
+        self._kafka: RealKafka | None = None
 
-    def __call__(self, release: str, each: Case) -> str:
-        """The bootstrap servers of a cluster of the case's shape; skip the test where it cannot be started."""
+    def __call__(self, release: str, each: Case) -> RealKafka:
+        """A cluster of the case's shape; skip the test where it cannot be started."""
         settings = SETTINGS | dict(each.settings_for(release))
         shape = (release, each.brokers, settings)
         if self._shape != shape:
             self.stop()
             try:
-                cluster = self._running.enter_context(real_kafka(release, brokers=each.brokers, settings=settings))
+                self._kafka = self._running.enter_context(real_kafka(release, brokers=each.brokers, settings=settings))
             except ToolMissingError as missing:
                 pytest.skip(str(missing))
-            self._bootstrap, self._shape = cluster.probe_servers, shape
-        return self._bootstrap
+            self._shape = shape
+        assert self._kafka is not None
+        return self._kafka
 
     def stop(self) -> None:
         """Stop what runs."""
@@ -62,5 +63,5 @@ def real() -> Iterator[OneAtATime]:
 
 @pytest.mark.parametrize(("release", "each"), ASKED, ids=[f"{release}-{each.name}" for release, each in ASKED])
 def test_the_real_broker_answers_as_it_was_recorded(real: OneAtATime, release: str, each: Case) -> None:
-    bootstrap = real(release, each)
-    assert run_case(each, bootstrap, release) == recorded(release)[each.name]
+    kafka = real(release, each)
+    assert run_case(each, kafka.probe_servers, release, kafka) == recorded(release)[each.name]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 START_SECONDS_MAX = 90
 STOP_SECONDS_MAX = 20
+SHUT_DOWN_SECONDS_MAX = 60
 LOG4J = """log4j.rootLogger=WARN, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.Target=System.err
@@ -110,6 +111,16 @@ class RealKafka:
         process = self._processes.pop(broker_id)
         process.kill()
         process.wait(STOP_SECONDS_MAX)
+
+    def shut_down(self, broker_id: int) -> None:
+        """End a broker in order (SIGTERM), and wait until it is down."""
+        process = self._processes.pop(broker_id)
+        process.terminate()
+        try:
+            process.wait(SHUT_DOWN_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
 
     def stop(self) -> None:
         """End every broker; the data is of no further use, so nobody waits for a controlled shutdown."""
