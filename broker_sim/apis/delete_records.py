@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.partition_order import grouped_by_topic, grouped_from_immutable, mutable_order, partition_hash
 from broker_sim.replication.delayed_delete_records import DeleteResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -49,7 +50,8 @@ def handle_delete_records(request: DeleteRecordsRequest, context: RequestContext
                 offsets[key] = partition.offset
 
     def answer(deleted: DeleteResults) -> Message:
-        return _response({**deleted, **results})
+        merged = {**deleted, **results}
+        return _response(_as_grouped(merged, from_log=bool(deleted)))
 
     deleted = broker.replica_manager.delete_records(offsets, timeout_ms=request.timeout_ms)
     return deleted.addCallback(answer) if isinstance(deleted, Deferred) else answer(deleted)
@@ -68,6 +70,15 @@ def error_response(
             for partition in topic.partitions
         }
     )
+
+
+def _as_grouped(results: DeleteResults, *, from_log: bool) -> DeleteResults:
+    """The results in the order of Kafka's maps: those of the log are kept in mutable ones."""
+    if len(results) < 2:
+        return results
+    keys = list(results)
+    grouped = grouped_by_topic(keys) if from_log else grouped_from_immutable(mutable_order(keys, partition_hash))
+    return {key: results[key] for group in grouped.values() for key in group}
 
 
 def _response(results: DeleteResults) -> DeleteRecordsResponse:

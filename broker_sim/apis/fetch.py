@@ -275,8 +275,13 @@ def error_response(request: FetchRequest, context: RequestContext, error_code: E
 
 
 def _was_read(result: Result) -> bool:
-    """Whether the log was looked at, if only to find nothing."""
-    return not (result.error_code or result.preferred_read_replica >= 0 or result.diverging_epoch is not None)
+    """Whether the log was looked at, if only to find nothing; a first batch that is left out counts as not read."""
+    return not (
+        result.error_code
+        or result.first_batch_left_out
+        or result.preferred_read_replica >= 0
+        or result.diverging_epoch is not None
+    )
 
 
 def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResponse]:

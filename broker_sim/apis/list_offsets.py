@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.partition_order import grouped_by_topic
 from broker_sim.replication.requests import (
     CONSUMER_REPLICA_ID,
     DEBUGGING_REPLICA_ID,
@@ -155,13 +156,15 @@ def _look_up(
 
 
 def _merged(topics: list[ListOffsetsTopicResponse]) -> list[ListOffsetsTopicResponse]:
-    """One entry a topic and one a partition; a topic without partitions has none."""
-    merged: dict[str, dict[int, ListOffsetsPartitionResponse]] = {}
-    for topic in topics:
-        for partition in topic.partitions:
-            merged.setdefault(topic.name, {})[partition.partition_index] = partition
+    """One entry a topic and one a partition, in the order of Kafka's map; a topic without partitions has none."""
+    merged = {
+        TopicPartition(topic.name, partition.partition_index): partition
+        for topic in topics
+        for partition in topic.partitions
+    }
     return [
-        ListOffsetsTopicResponse(name=name, partitions=list(partitions.values())) for name, partitions in merged.items()
+        ListOffsetsTopicResponse(name=name, partitions=[merged[key] for key in keys])
+        for name, keys in grouped_by_topic(merged).items()
     ]
 
 

@@ -11,13 +11,20 @@ Versions: 4.3 lists 0 to 13 and closes the connection on 0 to 2; 3.7 serves 0 to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis import produce_faults
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
+from broker_sim.apis.partition_order import (
+    computed_order,
+    immutable_order,
+    mutable_order,
+    partition_hash,
+    partition_hash_with_id,
+)
 from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
 from broker_sim.apis.produce_validation import (
     is_plain_batch,
@@ -47,7 +54,7 @@ from protocol_specs.messages.produce import (
 from protocol_specs.uuids import ZERO_UUID, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext, Response
     from protocol_specs.message import Buffer, Message
@@ -63,6 +70,9 @@ COORDINATOR_UNAVAILABLE: Final = (
     "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
 )
 
+Answer: TypeAlias = "tuple[bytes, PartitionAppend]"
+"""What became of a partition, with its topic's id."""
+
 _NONE: Final = ErrorCode.NONE
 _VALID_ACKS: Final = (-1, 0, 1)
 
@@ -70,15 +80,30 @@ _VALID_ACKS: Final = (-1, 0, 1)
 class Produce:
     """One request on its way: what may be appended, and what is answered already."""
 
-    __slots__ = ("context", "entries", "refused", "request", "stumbles", "topic_ids", "unknown_ids", "unusual")
+    __slots__ = (
+        "absent",
+        "context",
+        "entries",
+        "failed",
+        "invalid",
+        "request",
+        "stumbles",
+        "topic_ids",
+        "unknown_ids",
+        "unusual",
+    )
 
     def __init__(self, request: ProduceRequest, context: RequestContext) -> None:
         self.request = request
         self.context = context
         self.entries: dict[TopicPartition, Buffer | None] = {}
         """What the log gets; of two record sets for one partition the last."""
-        self.refused: list[PartitionAppend] = []
-        """Partitions that are answered without an append, in Kafka's order: these win over results."""
+        self.failed: list[PartitionAppend] = []
+        """Partitions that are answered instead of appended to, as if the log had refused them."""
+        self.absent: list[PartitionAppend] = []
+        """Partitions that do not exist."""
+        self.invalid: list[PartitionAppend] = []
+        """Partitions with records that no version like this may bring: these and the absent win over results."""
         self.unknown_ids: dict[bytes, dict[int, None]] = {}
         """Topic id -> partitions."""
         self.topic_ids: dict[str, bytes] = {}
@@ -91,7 +116,6 @@ class Produce:
         """Sort the request's partitions into those to append and those refused here."""
         version = self.context.api_version
         image = self.context.broker.metadata_cache.image
-        invalid: list[PartitionAppend] = []
         for topic in self.request.topic_data:
             if version < TOPIC_IDS_LOWEST:
                 name = topic.name
@@ -118,14 +142,13 @@ class Produce:
                     error = partition_error(records, version)
                 if not 0 <= partition.index < count:
                     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    self.refused.append(PartitionAppend(topic_partition=key, error_code=error))
+                    self.absent.append(PartitionAppend(topic_partition=key, error_code=error))
                 elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
                     self.stumbles = True
                 elif error:
-                    invalid.append(PartitionAppend(topic_partition=key, error_code=error))
+                    self.invalid.append(PartitionAppend(topic_partition=key, error_code=error))
                 else:
                     self.entries[key] = records
-        self.refused.extend(invalid)
 
     def refuse_request(self) -> Message | NoAnswer | None:
         """The answer where nothing may be appended because of what Kafka meets in all partitions at once."""
@@ -150,7 +173,7 @@ class Produce:
                 if is_transactional(records):
                     del self.entries[key]
                     error = ErrorCode.NOT_ENOUGH_REPLICAS
-                    self.refused.append(
+                    self.failed.append(
                         PartitionAppend(topic_partition=key, error_code=error, error_message=COORDINATOR_UNAVAILABLE)
                     )
         return None
@@ -184,16 +207,16 @@ class Produce:
         for key in list(self.entries):
             if key.topic in INTERNAL_TOPICS:
                 del self.entries[key]
-                self.refused.insert(
-                    0, PartitionAppend(topic_partition=key, error_code=ErrorCode.INVALID_TOPIC_EXCEPTION)
-                )
+                error = ErrorCode.INVALID_TOPIC_EXCEPTION
+                self.failed.append(PartitionAppend(topic_partition=key, error_code=error))
 
     def answer(self, results: list[PartitionAppend]) -> Response | NoAnswer:
         """Shape the response, or for acks=0 decide whether the connection goes on."""
+        refused = self.failed or self.absent or self.invalid or self.unknown_ids
         if len(results) == 1 and not self.unusual and self.context.channel is not None:
             [result] = results
             version = self.context.api_version
-            if not result.error_code and not self.refused and self.request.acks and version >= LOWEST_VERSION:
+            if not result.error_code and not refused and self.request.acks and version >= LOWEST_VERSION:
                 topic, index = result.topic_partition
                 return produced(
                     version,
@@ -204,19 +227,18 @@ class Produce:
                     result.log_append_time_ms,
                     result.log_start_offset,
                 )
-        if self.refused:
-            merged = {result.topic_partition: result for result in results}
-            merged.update((refused.topic_partition, refused) for refused in self.refused)
-            results = list(merged.values())
+        answers = [(self.topic_ids.get(result.topic_partition.topic, ZERO_UUID), result) for result in results]
+        if refused or (len(answers) > 1 and not self._by_id):
+            answers = self._in_order(answers)
         if self.request.acks == 0:
-            return self._close_on_error(results)
+            return self._close_on_error(answers)
         leaders: LeaderEndpoints | None = None
-        groups: dict[str, list[PartitionProduceResponse]] = {}
-        for result in results:
+        groups: dict[str | bytes, TopicProduceResponse] = {}
+        for topic_id, result in answers:
             topic, index = result.topic_partition
-            group = groups.get(topic)
+            group = groups.get(topic or topic_id)
             if group is None:
-                group = groups[topic] = []
+                group = groups[topic or topic_id] = TopicProduceResponse(name=topic, topic_id=topic_id)
             shaped = PartitionProduceResponse(
                 index=index,
                 error_code=result.error_code,
@@ -224,29 +246,12 @@ class Produce:
                 log_append_time_ms=result.log_append_time_ms,
                 log_start_offset=result.log_start_offset,
             )
-            group.append(shaped)
+            group.partition_responses.append(shaped)
             if result.error_code:
                 shaped.error_code = self.context.broker.config.behaviour.known(result.error_code)
                 leaders = leaders or LeaderEndpoints(self.context)
                 self._explain(shaped, result, leaders)
-        responses = [
-            TopicProduceResponse(
-                name=topic, topic_id=self.topic_ids.get(topic, ZERO_UUID), partition_responses=partitions
-            )
-            for topic, partitions in groups.items()
-        ]
-        error = ErrorCode.UNKNOWN_TOPIC_ID
-        responses += [
-            TopicProduceResponse(
-                topic_id=topic_id,
-                partition_responses=[
-                    PartitionProduceResponse(index=index, error_code=error, base_offset=-1) for index in indexes
-                ],
-            )
-            for topic_id, indexes in self.unknown_ids.items()
-            if indexes
-        ]
-        response = ProduceResponse(responses=responses)
+        response = ProduceResponse(responses=list(groups.values()))
         if leaders is not None and leaders.nodes:
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
@@ -272,16 +277,70 @@ class Produce:
             leader_id, leader_epoch = leaders.of(result.topic_partition)
             shaped.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
 
-    def _close_on_error(self, results: list[PartitionAppend]) -> NoAnswer:
-        errors = [f"{result.topic_partition}: {result.error_code.name}" for result in results if result.error_code]
-        errors.extend(
-            f"topic id {to_text(topic_id)}-{index}: UNKNOWN_TOPIC_ID"
+    @property
+    def _by_id(self) -> bool:
+        return self.context.broker.config.behaviour.produce_answers_by_topic_id
+
+    def _in_order(self, results: list[Answer]) -> list[Answer]:
+        """Every answer, in the order in which Kafka's maps list them.
+
+        Since 4.1 topic ids are in their keys. No two clusters have the same, so that what they alone order stays as it
+        was asked for.
+        """
+        by_id = self._by_id
+        results = [*self._identified(self.failed), *results]
+        absent = [*self._identified(self.absent), *self._unknown_ids()]
+        invalid = self._identified(self.invalid)
+        if by_id and not (absent or invalid):
+            return results
+        hash_of = _hash_with_id if by_id else _hash
+        merged = _keyed(self._identified([result for _, result in results]))
+        for refused in (absent, invalid):
+            merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
+        order = immutable_order if by_id or not results else mutable_order
+        return order(list(merged.values()), hash_of)
+
+    def _identified(self, results: list[PartitionAppend]) -> list[Answer]:
+        """Each with its topic's id, where it is part of the key."""
+        if not self._by_id:
+            return [(ZERO_UUID, result) for result in results]
+        topics = self.context.broker.metadata_cache.image.topics
+        images = [topics.get(result.topic_partition.topic) for result in results]
+        return [
+            (ZERO_UUID if image is None else image.topic_id, result)
+            for image, result in zip(images, results, strict=True)
+        ]
+
+    def _unknown_ids(self) -> list[Answer]:
+        error = ErrorCode.UNKNOWN_TOPIC_ID
+        return [
+            (topic_id, PartitionAppend(topic_partition=TopicPartition("", index), error_code=error))
             for topic_id, indexes in self.unknown_ids.items()
             for index in indexes
-        )
+        ]
+
+    def _close_on_error(self, answers: list[Answer]) -> NoAnswer:
+        errors = [
+            f"{result.topic_partition if result.topic_partition.topic else f'topic id {to_text(topic_id)}'}"
+            f": {result.error_code.name}"
+            for topic_id, result in answers
+            if result.error_code
+        ]
         if errors:
             return self.context.disconnect(f"error in a Produce with acks=0: {', '.join(errors)}")
         return NO_RESPONSE
+
+
+def _keyed(answers: Iterable[Answer]) -> dict[tuple[bytes, TopicPartition], Answer]:
+    return {(topic_id, result.topic_partition): (topic_id, result) for topic_id, result in answers}
+
+
+def _hash(answer: Answer) -> int:
+    return partition_hash(answer[1].topic_partition)
+
+
+def _hash_with_id(answer: Answer) -> int:
+    return partition_hash_with_id(answer[1].topic_partition, answer[0])
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
@@ -318,27 +377,23 @@ def error_response(
     """
     if request.acks == 0:
         return context.disconnect(f"error {error_code.name} in a Produce with acks=0")
-    response = ProduceResponse()
-    groups: dict[str | bytes, TopicProduceResponse] = {}
-    answered: dict[tuple[str | bytes, int], None] = {}
+    by_id = context.broker.config.behaviour.produce_answers_by_topic_id
+    keys: dict[tuple[bytes, TopicPartition], None] = {}
     for topic in request.topic_data:
-        key = topic.topic_id if context.api_version >= TOPIC_IDS_LOWEST else topic.name
         for partition in topic.partition_data:
             if partition.records is None:
                 return NEVER_ANSWERED
-            if (key, partition.index) in answered:
-                continue
-            answered[key, partition.index] = None
-            group = groups.get(key)
-            if group is None:
-                group = groups[key] = TopicProduceResponse(name=topic.name, topic_id=topic.topic_id)
-                response.responses.append(group)
-            group.partition_responses.append(
-                PartitionProduceResponse(
-                    index=partition.index, error_code=error_code, base_offset=-1, error_message=message
-                )
-            )
-    return response
+            keys[topic.topic_id, TopicPartition(topic.name, partition.index)] = None
+    ordered = computed_order(
+        list(keys), lambda key: partition_hash_with_id(key[1], key[0]) if by_id else partition_hash(key[1])
+    )
+    groups: dict[tuple[bytes, str], TopicProduceResponse] = {}
+    for topic_id, (name, index) in ordered:
+        group = groups.setdefault((topic_id, name), TopicProduceResponse(name=name, topic_id=topic_id))
+        group.partition_responses.append(
+            PartitionProduceResponse(index=index, error_code=error_code, base_offset=-1, error_message=message)
+        )
+    return ProduceResponse(responses=list(groups.values()))
 
 
 register(ApiHandler(api_key=0, handle=handle, error_response=error_response))

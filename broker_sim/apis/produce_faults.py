@@ -64,7 +64,7 @@ async def append(produce: Produce) -> Response | NoAnswer:
                 return context.disconnect(CLOSED_BY_RULE)
             if error:
                 del produce.entries[key]
-                produce.refused.append(PartitionAppend(topic_partition=key, error_code=error))
+                produce.failed.append(PartitionAppend(topic_partition=key, error_code=error))
         appended: list[PartitionAppend] = []
         results = produce.append(appended.extend)
         if not isinstance(results, Deferred):

@@ -89,6 +89,8 @@ class ReleaseBehaviour:
     """So do another magic than 2, and two batches for one partition, from v3 on (else the partition has an error)."""
     null_produce_records_hang: bool = _since("3.8")
     """Produce with null records is never answered (else the partition gets -1)."""
+    produce_answers_by_topic_id: bool = _since("4.1")
+    """Produce keeps what it answers by topic id and partition (KIP-516; else by topic and partition)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
 

@@ -363,13 +363,15 @@ class ReplicaManager:
             result.diverging_epoch = partition.diverging_epoch(fetch.last_fetched_epoch, fetch.fetch_offset)
             if result.diverging_epoch is not None:
                 return result
+            bound = partition.read_bound(params.isolation)
             result.batches = log.read(
                 fetch.fetch_offset,
                 max_bytes=max_bytes,
-                up_to=partition.read_bound(params.isolation),
+                up_to=bound,
                 at_least_one=at_least_one,
                 fragment=not params.is_from_follower,
             )
+            result.first_batch_left_out = not result.batches and max_bytes > 0 and fetch.fetch_offset < bound
         except OffsetOutOfRange:
             return PartitionFetchResult(topic_partition=topic_partition, error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
         if follower is not None and result.batches and self.leader_throttles(partition, follower.broker_id):

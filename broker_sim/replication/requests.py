@@ -108,6 +108,8 @@ class PartitionFetchResult:
     preferred_read_replica: int = -1
     throttled: bool = False
     """Whether there would be more for a follower that is not throttled."""
+    first_batch_left_out: bool = False
+    """Whether nothing was read because the first batch is larger than what was left of the limits."""
 
     @property
     def size_in_bytes(self) -> int:

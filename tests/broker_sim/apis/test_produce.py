@@ -134,7 +134,7 @@ def test_a_transaction_needs_a_coordinator_that_does_not_exist(bench: Callable[.
     api = bench(topics=[TOPIC])
     transactional = batch(producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True)
     answer = api.ask(produce((0, transactional), (1, batch()), transactional_id="tx"), 9)
-    assert told(answer) == [(1, 0, 0), (0, ErrorCode.NOT_ENOUGH_REPLICAS, -1)]
+    assert told(answer) == [(0, ErrorCode.NOT_ENOUGH_REPLICAS, -1), (1, 0, 0)]
 
 
 def test_an_unknown_topic_id_is_answered_by_its_id(bench: Callable[..., Any]) -> None:

@@ -384,3 +384,22 @@ def versions_in_the_request(probe: Probe) -> None:
     probe.ask(request, 13)
     request.topics[0].topic_id = NO_SUCH_ID
     probe.ask(request, 12)
+
+
+@case()
+def a_first_batch_that_is_left_out_is_not_looked_into(probe: Probe) -> None:
+    """It has no list of aborted transactions, which is empty where nothing may be read at all."""
+    topic = probe.topic(partitions=2)
+    fill(probe, topic, batch(b"a"))
+    fill(probe, topic, batch(b"b"), batch(b"c"), partition=1)
+    for version in (4, 7, 12):
+        for limit in (-1, 0, 1, 68, 69, 70):
+            for level in (0, 1):
+                behind = wanted(partition=1, max_bytes=limit)
+                at_the_end = wanted(2, partition=1, max_bytes=limit)
+                for last in (behind, at_the_end):
+                    request = fetch(topic, wanted(), last, isolation_level=level)
+                    probe.ask(request, version, note=f"limit {limit}, isolation {level}, from {last.fetch_offset}")
+    for limit in (69, 70, 100, 138, 139):
+        request = fetch(topic, wanted(), wanted(partition=1), isolation_level=1, max_bytes=limit)
+        probe.ask(request, 12, note=f"limit {limit} of the request")

@@ -1,0 +1,95 @@
+"""The order in which answers list partitions that the broker has kept in hash tables on the way.
+
+Kafka gathers what it has to say of partitions in Scala's maps, keyed by TopicPartition or TopicIdPartition, and groups
+them by topic in the end. A mutable map lists its keys by their hashes; so does an immutable one of more than four.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from broker_sim.config.java_hash import hash_set_order, immutable_set_order, string_hash
+from protocol_specs.uuids import ZERO_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = [
+    "computed_order",
+    "grouped_by_topic",
+    "grouped_from_immutable",
+    "immutable_order",
+    "mutable_order",
+    "partition_hash",
+]
+
+T = TypeVar("T")
+
+K = TypeVar("K", bound=tuple[str, int])
+"""A topic's name and the number of a partition."""
+
+MANY: Final = 5
+"""So many entries make a trie of an immutable map; what is taken from it later stays one."""
+
+_LOAD_FACTOR: Final = 0.75
+_SMALLEST_TABLE: Final = 16
+_INT32_MASK: Final = (1 << 32) - 1
+_HALF: Final = 8
+
+
+def partition_hash(key: tuple[str, int]) -> int:
+    """TopicPartition.hashCode, but for its overflow."""
+    return 31 * (31 + key[1]) + string_hash(key[0])
+
+
+def partition_hash_with_id(key: tuple[str, int], topic_id: bytes = ZERO_UUID) -> int:
+    """TopicIdPartition.hashCode, but for its overflow."""
+    bits = int.from_bytes(topic_id[:_HALF], "big") ^ int.from_bytes(topic_id[_HALF:], "big")
+    return 31 * (31 + (bits >> 32 ^ bits & _INT32_MASK)) + partition_hash(key)
+
+
+def mutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Items as a mutable map lists them."""
+    return [items[place] for place in hash_set_order(map(hash_of, items))]
+
+
+def immutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Items as an immutable map lists them."""
+    return [items[place] for place in immutable_set_order(map(hash_of, items))]
+
+
+def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
+    """Items as Java's HashMap lists them that `compute` has put in: what is new comes first in its bucket."""
+    newest_first = [*reversed(items)]
+    table = _SMALLEST_TABLE
+    while len(items) - 1 > table * _LOAD_FACTOR:
+        table *= 2
+
+    def bucket(item: T) -> int:
+        value = hash_of(item) & _INT32_MASK
+        return (value ^ value >> 16) & (table - 1)
+
+    return sorted(newest_first, key=bucket)
+
+
+def grouped_by_topic(keys: Iterable[K]) -> dict[str, list[K]]:
+    """What `groupBy` makes of a mutable map: topics as a trie lists them, partitions by their hashes."""
+    return {name: mutable_order(group, partition_hash) for name, group in _grouped(keys)}
+
+
+def grouped_from_immutable(keys: Sequence[K]) -> dict[str, list[K]]:
+    """What `groupBy` makes of an immutable map that was made of these keys in this order."""
+    was = len(keys)
+    ordered = immutable_order(keys, partition_hash)
+    return {
+        name: [group[place] for place in immutable_set_order(map(partition_hash, group), was=was)]
+        for name, group in _grouped(ordered)
+    }
+
+
+def _grouped(keys: Iterable[K]) -> list[tuple[str, list[K]]]:
+    groups: dict[str, list[K]] = {}
+    for key in keys:
+        groups.setdefault(key[0], []).append(key)
+    names = list(groups)
+    return [(names[place], groups[names[place]]) for place in immutable_set_order(map(string_hash, names), was=MANY)]

@@ -1,0 +1,136 @@
+"""The order in which answers list topics and partitions: that of the hash tables which brokers keep them in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from tests.differential.case import case
+from tests.differential.requests import batch, produce_all
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+NO_SUCH_IDS = (b"no such id......", b"another such id.", b"a third such id.")
+COUNTS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 20, 30)
+
+
+def keys_of(count: int, *names: str) -> list[tuple[str, int]]:
+    """So many different partitions of these topics, in no order that anything has."""
+    keys = [(name, partition) for name in names for partition in range(-1, 9)]
+    return sorted(keys, key=lambda key: hash_of(f"{key[1]} {key[0][-4:]}"))[:count]
+
+
+def hash_of(text: str) -> int:
+    """Some number of a text, the same in every run."""
+    return int.from_bytes(text.encode(), "big") * 2_654_435_761 % 1_000_003
+
+
+def note_order(probe: Probe, topics: list[Any], partitions: str, index: str, **noted: object) -> None:
+    """Write down what is listed, in the order of the wire."""
+    order = [
+        [getattr(topic, "name", ""), *(getattr(each, index) for each in getattr(topic, partitions))] for topic in topics
+    ]
+    probe.write(order=order, **noted)
+
+
+def ask_delete(probe: Probe, keys: list[tuple[str, int]], **noted: object) -> None:
+    """Delete nothing from partitions, a topic entry each."""
+    topics = [
+        DeleteRecordsTopic(name=name, partitions=[DeleteRecordsPartition(partition_index=partition, offset=0)])
+        for name, partition in keys
+    ]
+    answer: Any = probe.quiet(DeleteRecordsRequest(topics=topics, timeout_ms=5_000), 2)
+    note_order(probe, answer.topics, "partitions", "partition_index", **noted)
+
+
+@case()
+def delete_records_of_partitions_that_are_not_there(probe: Probe) -> None:
+    for count in COUNTS:
+        ask_delete(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), count=count)
+
+
+@case()
+def delete_records_of_some_that_are_there(probe: Probe) -> None:
+    topics = [probe.topic(suffix, partitions=5) for suffix in ("a", "bb", "c")]
+    for count in COUNTS:
+        ask_delete(probe, keys_of(count, *topics, "aa"), count=count)
+
+
+def ask_offsets(probe: Probe, version: int, keys: list[tuple[str, int]]) -> None:
+    """Ask for offsets of partitions, a topic entry each."""
+    topics = [
+        ListOffsetsTopic(name=name, partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-1)])
+        for name, partition in keys
+    ]
+    answer: Any = probe.quiet(ListOffsetsRequest(replica_id=-1, topics=topics), version)
+    note_order(probe, answer.topics, "partitions", "partition_index", count=len(keys), version=version)
+
+
+@case()
+def list_offsets(probe: Probe) -> None:
+    topics = [probe.topic(suffix, partitions=5) for suffix in ("a", "bb", "c")]
+    for count in COUNTS:
+        for version in (1, 7):
+            ask_offsets(probe, version, keys_of(count, *topics, "aa"))
+    ask_offsets(probe, 7, [(topics[0], 3), ("aa", 1), (topics[0], 3), (topics[1], 0), ("aa", 0)])
+
+
+def ask_produce(probe: Probe, keys: list[tuple[str, int]], records: bytes, *, acks: int = -1, version: int = 9) -> None:
+    """Append to partitions, a topic entry each."""
+    request = produce_all(*((name, partition, records) for name, partition in keys), acks=acks)
+    answer: Any = probe.quiet(request, version)
+    note_order(probe, answer.responses, "partition_responses", "index", count=len(keys), acks=acks)
+
+
+@case()
+def produce_to_partitions_that_are_not_there(probe: Probe) -> None:
+    for count in COUNTS:
+        for acks in (1, -1, 7):
+            ask_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), batch(b"a"), acks=acks)
+
+
+@case(releases=("3.7.2",))
+def produce_to_some_that_are_there(probe: Probe) -> None:
+    """Later releases order them by their topics' ids."""
+    topics = [probe.topic(suffix, partitions=5) for suffix in ("a", "bb", "c")]
+    for count in COUNTS:
+        for acks in (1, -1, 7):
+            for records in (batch(b"a"), b""):
+                ask_produce(probe, keys_of(count, *topics, "aa"), records, acks=acks)
+
+
+@case()
+def produce_to_what_is_there_first(probe: Probe) -> None:
+    topics = [probe.topic(suffix) for suffix in ("a", "bb")]
+    for topic in topics:
+        for absent in ("aa", "b"):
+            ask_produce(probe, [(absent, 0), (topic, 0)], batch(b"a"))
+            ask_produce(probe, [(absent, 1), (absent, 0), (topic, 0)], batch(b"a"))
+            ask_produce(probe, [(topic, 0), ("ccc", 0), (absent, 0)], batch(b"a"))
+
+
+@case()
+def produce_that_is_refused_as_a_whole(probe: Probe) -> None:
+    records = batch(b"t", producer_id=8, producer_epoch=0, base_sequence=0, is_transactional=True)
+    for count in COUNTS:
+        ask_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), records)
+
+
+@case(releases=("4.3.1",))
+def produce_by_ids_that_are_not_there(probe: Probe) -> None:
+    names = ("a", "b", "c")
+    ids = dict(zip(names, NO_SUCH_IDS, strict=True))
+    for count in COUNTS:
+        keys = keys_of(count, *names)
+        request = produce_all(*((name, partition, batch(b"a")) for name, partition in keys), topic_ids=ids)
+        answer: Any = probe.quiet(request, 13)
+        listed = [
+            [topic.topic_id.decode(), *(each.index for each in topic.partition_responses)] for topic in answer.responses
+        ]
+        probe.write(order=listed, count=count)
