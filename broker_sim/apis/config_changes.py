@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from broker_sim.config.config_admin import ApiError, preprocess
 from broker_sim.config.config_resource import ResourceType
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
 
+_INT32_MAX: Final = (1 << 31) - 1
+
 Request = TypeVar("Request", AlterConfigsRequest, IncrementalAlterConfigsRequest)
 
 
@@ -37,6 +39,9 @@ def settle_changes(
     if not left:
         return answer([error for error in known if error is not None])
 
+    if not (broker.config.behaviour.zookeeper or _can_be_written(context.header_tags)):
+        return answer([ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(known))
+
     def put_together(errors: Sequence[ApiError]) -> Message:
         forwarded = iter(errors)
         return answer([next(forwarded) if error is None else error for error in known])
@@ -48,6 +53,15 @@ def settle_changes(
     sent = type(request)(resources=left, validate_only=request.validate_only)
     forwarding: Deferred[Response] = broker.forward_to_controller(sent, timeout_ms=broker.config.request_timeout_ms)
     return forwarding.addCallback(lambda response: put_together(_errors_of(response))).addErrback(unreachable)
+
+
+def _can_be_written(tags: Sequence[tuple[int, bytes]]) -> bool:
+    """Whether a header with these unknown tags can be sent on: only these APIs write theirs anew.
+
+    Mirrors RawTaggedFieldWriter, to which tags are signed numbers that ascend, and the last of them is taken.
+    """
+    signed = [tag - (1 << 32) if tag > _INT32_MAX else tag for tag, _ in tags]
+    return all(before < tag < _INT32_MAX for before, tag in zip([-1, *signed], signed, strict=False))
 
 
 def _errors_of(response: Response) -> list[ApiError]:

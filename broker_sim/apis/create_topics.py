@@ -44,7 +44,9 @@ def error_response(
 ) -> CreateTopicsResponse:
     """The whole request fails: every topic has the error. Mirrors CreateTopicsRequest.getErrorResponse."""
     return CreateTopicsResponse(
-        topics=[CreatableTopicResult(name=topic.name, error_code=error_code) for topic in request.topics]
+        topics=[
+            CreatableTopicResult(name=topic.name, error_code=error_code, error_message=None) for topic in request.topics
+        ]
     )
 
 

@@ -34,7 +34,8 @@ _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
 )
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_UNEXPECTED: Final = "The server experienced an unexpected error when processing the request."
+_INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
 class _Refused(Exception):
@@ -99,7 +100,7 @@ class _Resource:
             msg = f"Broker id must be an integer, but it is: {self.name}"
             raise _Refused(msg)
         if int(self.name) != self.broker.id:
-            msg = f"Unexpected broker id, expected {self.broker.id}{alternative} but received {int(self.name)}"
+            msg = f"Unexpected broker id, expected {self.broker.id}{alternative} but received {self.name}"
             raise _Refused(msg)
 
 
@@ -160,9 +161,11 @@ def error_response(
     request: DescribeConfigsRequest,
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
-    message: str = "",
+    message: str | None = None,
 ) -> DescribeConfigsResponse:
     """The whole request fails: every resource has the error."""
+    if message is None:
+        message = _UNEXPECTED if error_code == ErrorCode.UNKNOWN_SERVER_ERROR else ""
     return DescribeConfigsResponse(
         results=[
             DescribeConfigsResult(

@@ -17,7 +17,7 @@ from broker_sim.network.request_channel import CallbackRequest
 from protocol_specs.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from broker_sim.broker import Broker
     from broker_sim.network.channel import KafkaChannel
@@ -85,6 +85,7 @@ class RequestContext:
     handler_held = False
     slot_taken = False
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
+    header_tags: Sequence[tuple[int, bytes]] = ()
 
     def __init__(
         self,

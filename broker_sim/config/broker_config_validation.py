@@ -11,6 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_names import base_name, of_a_listener
 from broker_sim.config.definitions import ConfigType, ConfigValue, broker_definitions
+from broker_sim.config.dynamic_listeners import (
+    check_listener_texts,
+    check_listeners_stay,
+    comma_separated_pairs,
+    listener_names,
+)
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.own_definitions import PIPELINED, THREAD_MODEL
 from broker_sim.config.values import ConfigValueError, parse_value
@@ -47,9 +53,20 @@ _REMOTE: Final = (
     "remote.log.manager.copy.max.bytes.per.second",
     "remote.log.manager.fetch.max.bytes.per.second",
 )
-_KNOWN_CLASSES: Final = ("org.apache.kafka.", "kafka.")
+_REMOTE_THREADS: Final = (
+    "remote.log.reader.threads",
+    "remote.log.manager.copier.thread.pool.size",
+    "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size",
+)
+_REPORTER: Final = "org.apache.kafka.common.metrics.JmxReporter"
+_KAFKA_CLASSES: Final = ("org.apache.kafka.", "kafka.")
+_KNOWN_CLASSES: Final = (*_KAFKA_CLASSES, "java.lang.", "java.util.")
+"""Packages whose classes are taken to be there: no other is on a broker's class path."""
+
+_HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
+_INT32: Final = range(-(2**31), 2**31)
 _DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
-_ENDPOINT: Final = re.compile(r".+://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
 _INT64_MAX: Final = (1 << 63) - 1
 
 
@@ -117,8 +134,8 @@ def _check_type(name: str, text: str, config: BrokerConfig) -> None:
     if definition is None:
         return
     value = parse_value(definition, text)
-    if definition.type is ConfigType.CLASS and isinstance(value, str) and not value.startswith(_KNOWN_CLASSES):
-        raise ConfigValueError(base, value, f"Class {value} could not be found.")
+    if definition.type is ConfigType.CLASS and not str(value).startswith(_KNOWN_CLASSES):
+        raise ConfigValueError(base, text, f"Class {text} could not be found.")
 
 
 def _check_quota(name: str, text: str) -> None:
@@ -133,6 +150,8 @@ def _check_quota(name: str, text: str) -> None:
 
 
 def _check_together(new: BrokerConfig) -> None:
+    _require(_number(new["log.roll.ms"], default=1) >= 1, "log.roll.ms must be greater than or equal to 1")
+    _require(_number(new["log.roll.jitter.ms"]) >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
     _require(
         _number(new["log.retention.ms"], default=1) != 0,
         "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
@@ -150,29 +169,13 @@ def _check_together(new: BrokerConfig) -> None:
             bool(overrides),
             "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
         )
-    _check_map("max.connections.per.ip.overrides", overrides, numbers=True)
-    _check_map("listener.security.protocol.map", str(new["listener.security.protocol.map"]), numbers=False)
-    if "listeners" in new.dynamic_own:
-        _check_endpoints(new)
-    if "listeners" in new.dynamic_own and "CONTROLLER://" not in new.dynamic_own["listeners"].upper():
-        # A real broker that is the controller too would lose the controller's listener.
-        _require(
-            False,
-            "controller.listener.names must contain at least one value appearing in the 'listeners' configuration when "
-            "running the KRaft controller role",
-        )
+    _check_addresses(_connection_overrides(new))
+    check_listener_texts(new)
     if new.behaviour.knows_cordoned_directories:
         _check_cordoned(new)
-
-
-def _check_endpoints(new: BrokerConfig) -> None:
-    listeners = new["listeners"]
-    text = str(listeners).strip() if not isinstance(listeners, list) else f"[{', '.join(listeners)}]"
-    items = listeners if isinstance(listeners, list) else [each.strip() for each in str(listeners).split(",")]
-    for item in filter(None, items):
-        if not _ENDPOINT.fullmatch(item):
-            msg = f"Error creating broker listeners from '{text}': Unable to parse {item} to a broker endpoint"
-            raise ConfigError(msg)
+    principals = "principal.builder.class"
+    if principals in new.dynamic_own:
+        _require(str(new[principals]).startswith(_KAFKA_CLASSES), f"{principals} must implement KafkaPrincipalSerde")
 
 
 def _require(holds: bool, words: str) -> None:  # noqa: FBT001 - reads as Scala's require
@@ -181,16 +184,21 @@ def _require(holds: bool, words: str) -> None:  # noqa: FBT001 - reads as Scala'
         raise ConfigError(msg)
 
 
-def _check_map(name: str, text: str, *, numbers: bool) -> None:
-    for pair in filter(None, (each.strip() for each in text.split(","))):
-        key, colon, value = pair.rpartition(":")
-        if not colon:
-            msg = f"Error parsing configuration property '{name}': begin 0, end -1, length {len(pair)}"
+def _connection_overrides(new: BrokerConfig) -> dict[str, int]:
+    pairs = comma_separated_pairs(new, "max.connections.per.ip.overrides")
+    for value in pairs.values():
+        digits = value[1:] if value[:1] in {"-", "+"} else value
+        if not digits.isdecimal() or int(value) not in _INT32:
+            msg = f'For input string: "{value}"'
             raise ConfigError(msg)
-        if numbers and not value.strip().removeprefix("-").isdecimal():
-            msg = f'For input string: "{value.strip()}"'
-            raise ConfigError(msg)
-        del key
+    return {address: int(value) for address, value in pairs.items()}
+
+
+def _check_addresses(overrides: Mapping[str, int]) -> None:
+    wrong = [address for address in overrides if not _HOST.fullmatch(address)]
+    if wrong:
+        msg = f"max.connections.per.ip.overrides contains invalid addresses : {','.join(wrong)}"
+        raise ConfigError(msg)
 
 
 def _check_cordoned(new: BrokerConfig) -> None:
@@ -212,7 +220,7 @@ def _check_reporters(old: BrokerConfig, new: BrokerConfig) -> None:
     reporters = new["metric.reporters"]
     if reporters == old["metric.reporters"] or not isinstance(reporters, list):
         return
-    if not all(each.startswith(_KNOWN_CLASSES) for each in reporters):
+    if not all(each == _REPORTER for each in reporters):
         names = "Set(metric.reporters)" if new.behaviour.scala_collections_in_messages else "[metric.reporters]"
         if "metric.reporters" not in old.overrides:
             names = "Set(metric.reporters)"
@@ -291,7 +299,7 @@ def _check_connections(old: BrokerConfig, new: BrokerConfig) -> None:
     for name in ("max.connections", "max.connection.creation.rate"):
         if new[name] != old[name] and _number(new[name]) <= 0:
             raise ConfigError(f"Invalid {name} {new[name]}")
-        for listener in _listeners(new):
+        for listener in listener_names(new):
             value = new.for_listener(name, listener)
             if value != old.for_listener(name, listener) and _number(value) <= 0:
                 raise ConfigError(f"Invalid {name} {value}")
@@ -300,23 +308,14 @@ def _check_connections(old: BrokerConfig, new: BrokerConfig) -> None:
 def _check_network_threads(old: BrokerConfig, new: BrokerConfig) -> None:
     name = "num.network.threads"
     _check_thread_count(name, old, new)
-    for listener in _listeners(new):
+    for listener in listener_names(new):
         _check_resize(name, old.for_listener(name, listener), new.for_listener(name, listener))
 
 
-def _listeners(config: BrokerConfig) -> list[str]:
-    """The names of a broker's listeners; what is said of others changes nothing."""
-    text = config.static.get("listeners")
-    return ["PLAINTEXT"] if text is None else [each.partition("://")[0].strip() for each in text.split(",")]
-
-
-def _check_listeners(old: BrokerConfig, new: BrokerConfig) -> None:
-    name = "advertised.listeners"
-    if name in new.dynamic_own and new.dynamic_own[name] != old.overrides.get(name):
-        raise ConfigError("Advertised listeners cannot be altered when using a Raft-based metadata quorum.")
-
-
 def _check_remote(old: BrokerConfig, new: BrokerConfig) -> None:
+    for name in _REMOTE_THREADS:
+        if name in new.values:
+            _check_resize(name, old[name], new[name])
     for name in _REMOTE:
         if name in new.values and new[name] != old[name] and _number(new[name]) <= 0:
             msg = f"Dynamic remote log manager config update validation failed for {name}={new[name]}, value should"
@@ -329,7 +328,7 @@ _PARTS: Final[tuple[Callable[[BrokerConfig, BrokerConfig], None], ...]] = (
     _check_threads,
     _check_cleaner_threads,
     _check_local_retention,
-    _check_listeners,
+    check_listeners_stay,
     _check_network_threads,
     _check_remote,
 )

@@ -13,6 +13,7 @@ from broker_sim.config.broker_config_validation import validate_dynamic_configs
 from broker_sim.config.broker_loggers import LoggerRefused
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
 from broker_sim.config.definitions import ConfigType, broker_definitions
+from broker_sim.config.java_text import java_split
 from broker_sim.config.values import render_value
 from broker_sim.errors import ConfigError
 from protocol_specs.error_codes import ErrorCode
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Resource: TypeAlias = alter_configs.AlterConfigsResource | incremental_alter_configs.AlterConfigsResource
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INTEGER: Final = re.compile(r"[+-]?\d+")
 _INT32: Final = range(-(2**31), 2**31)
 
 
@@ -155,12 +156,14 @@ def _list_with(name: str, before: str | None, value: str, config: BrokerConfig, 
         operation = "append" if adding else "subtract"
         message = f"Config value {operation} is not allowed for config key: {name}"
         raise Refused(ErrorCode.INVALID_CONFIG, message)
+    if before is None and definition.required:
+        raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
     text = before if before is not None else render_value(definition, definition.default)
     items = text.split(",") if text else []
     if adding:
-        items += [item for item in value.split(",") if item not in items]
+        items += [item for item in java_split(value) if item not in items]
     else:
-        for item in value.split(","):
+        for item in java_split(value):
             if item in items:
                 items.remove(item)
     return ",".join(items)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.config.definitions import ConfigValue, client_metrics_definitions, group_definitions
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.java_text import java_split
-from broker_sim.config.values import ConfigValueError, parse_value
+from broker_sim.config.values import TRIMMED, ConfigValueError, parse_value
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,6 +52,10 @@ def validate_client_metrics(name: str, configs: Mapping[str, str], release: str)
             raise MalformedConfig(msg)
     values = {key: parse_value(definitions[key], text) for key, text in configs.items()}
     interval_ms = values.get("interval.ms", INTERVAL_MS_MIN)
+    if "interval.ms" in configs and not definitions["match"].empty_items_refused:
+        text = configs["interval.ms"]
+        if text != text.strip(TRIMMED):  # 3.x reads the text itself as a number
+            raise ConfigValueError("interval.ms", text, "Not a number of type INT")
     if not isinstance(interval_ms, int) or not INTERVAL_MS_MIN <= interval_ms <= INTERVAL_MS_MAX:
         msg = f"Invalid value {interval_ms} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
         raise MalformedConfig(msg)
@@ -94,8 +98,9 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
     values: dict[str, ConfigValue] = {}
     for key, definition in definitions.items():
         if key == _RESET and key in configs:
-            _check_reset(configs[key])
-            values[key] = configs[key]
+            reset = configs[key].strip(TRIMMED)
+            _check_reset(reset)
+            values[key] = reset
         elif key in configs:
             values[key] = parse_value(definition, configs[key])
         else:
@@ -113,10 +118,10 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
 
 
 def _check_reset(text: str) -> None:
-    if text.lower() in {"earliest", "latest"}:
+    if text in {"earliest", "latest"}:
         return
     kind, _, duration = text.partition(":")
-    if kind.lower() == "by_duration" and len(duration) > 1 and _DURATION.fullmatch(duration) and "-" not in duration:
+    if kind == "by_duration" and len(duration) > 1 and _DURATION.fullmatch(duration) and "-" not in duration:
         return
     reason = (
         f"Invalid value `{text}` for configuration {_RESET}. The value must be either 'earliest', 'latest' or of the "

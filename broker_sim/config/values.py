@@ -11,12 +11,14 @@ from broker_sim.errors import ConfigError
 
 _VERSION_NAMES: Final = ("message.format.version", "log.message.format.version", "inter.broker.protocol.version")
 _THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+_ANY_ITEMS: Final = (*_THROTTLED_NAMES, "config.providers")
+"""Lists that 4.x takes as they are written."""
 _NEVER_EMPTY: Final = ("advertised.listeners", "listeners")
 _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _JAVA_NOT_FINITE: Final = re.compile(r"[+-]?(NaN|Infinity)")
-_TRIMMED: Final = "".join(map(chr, range(0x21)))
+TRIMMED: Final = "".join(map(chr, range(0x21)))
 """What Java's String.trim takes away."""
 _INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
 
@@ -34,7 +36,7 @@ class ConfigValueError(ConfigError):
 def parse_value(definition: ConfigDefinition, text: str) -> ConfigValue:
     """The typed and validated value of a text; ConfigValueError otherwise."""
     value = _parse(definition, text)
-    if isinstance(value, list) and definition.empty_items_refused and definition.name not in _THROTTLED_NAMES:
+    if isinstance(value, list) and definition.empty_items_refused and definition.name not in _ANY_ITEMS:
         value = _distinct(definition, value)
     _check_range(definition, value)
     _check_choice(definition, value)
@@ -56,7 +58,7 @@ def render_value(definition: ConfigDefinition, value: ConfigValue) -> str | None
 
 def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
     name, kind = definition.name, definition.type
-    trimmed = text.strip(_TRIMMED)
+    trimmed = text.strip(TRIMMED)
     if kind is ConfigType.BOOLEAN:
         if trimmed.lower() not in {"true", "false"}:
             raise ConfigValueError(name, text, "Expected value to be either true or false")
@@ -87,7 +89,7 @@ def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
 
 def _integer(definition: ConfigDefinition, text: str) -> int:
     bits = _INTEGER_BITS[definition.type]
-    trimmed = text.strip(_TRIMMED)
+    trimmed = text.strip(TRIMMED)
     digits = trimmed[1:] if trimmed[:1] in {"-", "+"} else trimmed
     if digits.isdecimal():  # of any script, as Character.digit reads them
         value = int(trimmed)
@@ -98,7 +100,7 @@ def _integer(definition: ConfigDefinition, text: str) -> int:
 
 def _double(name: str, text: str) -> float:
     """As Double.parseDouble: a suffix f or d, hexadecimal with an exponent, NaN and Infinity; no underscores."""
-    trimmed = text.strip(_TRIMMED)
+    trimmed = text.strip(TRIMMED)
     if _JAVA_DECIMAL.fullmatch(trimmed):
         return float(trimmed.rstrip("fFdD"))
     if _JAVA_HEXADECIMAL.fullmatch(trimmed):

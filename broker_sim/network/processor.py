@@ -21,6 +21,7 @@ from broker_sim.metrics.request_metrics import TIMED_ALL, TIMED_ONE_OF
 from broker_sim.network import fault_stage
 from broker_sim.network.old_requests import read_old_header
 from broker_sim.network.routes import Route, route_of
+from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
 from protocol_specs.message import Message
@@ -234,6 +235,8 @@ class Processor:
         if version in enabled:
             self._routes[api_key << 16 | version] = route
         context = self._context(channel, frame, route, header.correlation_id, header.client_id)
+        if header.unknown_tags:
+            context.header_tags = header.unknown_tags
         if self._broker.faults.active:
             channel.mute_for_request()
             fault_stage.before_parse(self, context, frame, position)
@@ -327,15 +330,28 @@ class Processor:
             self._record_response(context, len(frame))
 
     def encode(self, context: RequestContext, response: Response) -> bytes | None:
-        """The response's frame; None, and the connection closed, when it does not fit the version: our mistake."""
+        """The response's frame; None, and the connection closed, when not even an error's fits the version.
+
+        What does not fit is most often a text that repeats a long value: Kafka answers that the request has failed.
+        """
         if isinstance(response, PreparedResponse):
             return response.frame(context.correlation_id)
         try:
             return encode_response(response, context.api_version, correlation_id=context.correlation_id)
         except MessageEncodeError as error:
-            assert context.channel is not None
-            self.refuse(context.channel, f"cannot encode the response to {context!r}: {error}")
-            return None
+            return self._encode_failure(context, error)
+
+    def _encode_failure(self, context: RequestContext, error: MessageEncodeError) -> bytes | None:
+        failed = ErrorCode.UNKNOWN_SERVER_ERROR
+        try:
+            response = self._broker.apis.error_response(context.request, context, failed)
+            if isinstance(response, Message):
+                return encode_response(response, context.api_version, correlation_id=context.correlation_id)
+        except MessageEncodeError as again:
+            error = again
+        assert context.channel is not None
+        self.refuse(context.channel, f"cannot encode the response to {context!r}: {error}")
+        return None
 
     def complete_send(self, channel: KafkaChannel) -> None:
         """A response that had to wait in the transport is gone."""

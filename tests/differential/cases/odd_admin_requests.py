@@ -1,0 +1,148 @@
+"""Admin requests with values at the edge of what their fields and Kafka's own readers take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.differential.case import case
+from tests.differential.cases.create_topics import ask_create, new
+from tests.differential.cases.describe_configs import describe
+from tests.differential.config_requests import (
+    APPEND,
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP,
+    SET,
+    SUBTRACT,
+    TOPIC,
+    incremental,
+    legacy,
+)
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+LONG = "x" * 30_000
+ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS = 33, 44
+JAVA_CLASS = "java.lang.String"
+PRINCIPALS = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
+
+
+def ask_set(probe: Probe, key: str, *values: str, operation: int = SET) -> None:
+    """Ask whether one broker, and all of them, may be given each of the values."""
+    for value in values:
+        for name in ("1", ""):
+            request = incremental((BROKER, name, [(key, operation, value)]), validate_only=True)
+            probe.ask(request, 1, note=f"{key} {operation} {value[:60]!r} of {name!r}")
+
+
+@case()
+def answers_that_do_not_fit(probe: Probe) -> None:
+    """A text that repeats a long value cannot be written: the request has failed."""
+    topic = probe.topic()
+    name = "a" * 32_767
+    ask_create(probe, 7, new(name), note="a name as long as can be")
+    ask_create(probe, 2, new(name), new("a/b"), note="beside another")
+    for kind in (TOPIC, BROKER, BROKER_LOGGER):
+        probe.ask(describe((kind, name, ["retention.ms"]), (TOPIC, topic, ["retention.ms"])), 4, note=f"type {kind}")
+    ask_set(probe, "principal.builder.class", LONG)
+    for key in ("message.format.version", "compression.type", "cleanup.policy"):
+        probe.ask(incremental((TOPIC, topic, [(key, SET, LONG)]), validate_only=True), 1, note=key)
+        probe.ask(legacy((TOPIC, topic, [(key, LONG)]), validate_only=True), 2, note=key)
+        ask_create(probe, 7, new(f"{topic}-2", **{key: LONG}), note=key, validate_only=True)
+
+
+@case()
+def tags_of_a_header_that_is_sent_on(probe: Probe) -> None:
+    """What a broker writes anew for its controller must have tags that ascend; what it passes on as it is need not."""
+    name = f"{probe.name}-none".encode()
+    body = b"\2\2" + bytes((len(name) + 1,)) + name + b"\2\2a%b\2b\0\0\1\0"
+    refused_at_once = b"\2\x03\2x\2\2a%b\2b\0\0\1\0"
+    for tags, note in (
+        (b"\1\x63\1x", "one"),
+        (b"\2\x63\1x\x64\0", "two"),
+        (b"\2\x64\0\x63\1x", "descending"),
+        (b"\2\x63\0\x63\0", "twice"),
+        (b"\1\xfe\xff\xff\xff\7\0", "the largest but one"),
+        (b"\1\xff\xff\xff\xff\7\0", "the largest"),
+        (b"\1\xff\xff\xff\xff\x0f\0", "minus one"),
+        (b"\1\x80\x80\x80\x80\x08\0", "the lowest"),
+    ):
+        for api_key, version, operation in ((ALTER_CONFIGS, 2, b""), (INCREMENTAL_ALTER_CONFIGS, 1, b"\0")):
+            for each, what in ((body, ""), (refused_at_once, ", an unknown type")):
+                probe.raw_body(
+                    api_key, version, each % operation, header=b"\0\5probe" + tags, note=f"tags: {note}{what}"
+                )
+
+
+@case()
+def protocols_of_listeners(probe: Probe) -> None:
+    ask_set(
+        probe, "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT", "1:1", "a:1,b:2", "x",
+        "plaintext:plaintext,controller:plaintext", "PLAINTEXT:SSL,CONTROLLER:PLAINTEXT", ":PLAINTEXT",
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_SSL", "PLAINTEXT:,CONTROLLER:PLAINTEXT", "PLAINTEXT://:9092",
+        "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,EXTERNAL:SSL",
+    )  # fmt: skip
+
+
+@case()
+def listeners_of_other_names(probe: Probe) -> None:
+    for key in ("listeners", "advertised.listeners"):
+        ask_set(
+            probe, key, "PLAINTEXT://h:1", "CONTROLLER://h:2", "PLAINTEXT://h:1,CONTROLLER://h:2,X://h:3", "", ",", "a",
+            "PLAINTEXT://h:1,PLAINTEXT://h:2,CONTROLLER://h:3", " PLAINTEXT://h:1 , CONTROLLER://h:2 ", "a,,b",
+        )  # fmt: skip
+
+
+@case()
+def connections_of_addresses(probe: Probe) -> None:
+    ask_set(
+        probe, "max.connections.per.ip.overrides", "127.0.0.1:5", "::1:5", "a:1,b:2", "1:+5", "1: 5", "1:-5", "1:",
+        "host name:4", "PLAINTEXT://h:1,CONTROLLER://h:2,X://h:3", "a:x,a:5", "a:5,a:x", "é:1", ":5",
+    )  # fmt: skip
+
+
+@case()
+def classes(probe: Probe) -> None:
+    for key in ("principal.builder.class", "ssl.engine.factory.class", "metric.reporters"):
+        ask_set(probe, key, JAVA_CLASS, PRINCIPALS, f" {PRINCIPALS} ", " 5 ", "\n", "no.such.Class")
+
+
+@case()
+def times_of_rolls(probe: Probe) -> None:
+    for key in ("log.roll.ms", "log.roll.jitter.ms", "log.roll.hours", "log.roll.jitter.hours"):
+        ask_set(probe, key, "-2", "-1", "0", "1", "9223372036854775807")
+
+
+@case(releases=("4.3.1",))
+def threads_for_remote_logs(probe: Probe) -> None:
+    for key in ("reader.threads", "manager.copier.thread.pool.size", "manager.expiration.thread.pool.size",
+                "manager.follower.thread.pool.size", "manager.thread.pool.size"):  # fmt: skip
+        ask_set(probe, f"remote.log.{key}", "-1", "0", "1", "2", "4", "5", "20", "21")
+
+
+@case()
+def lists_of_commas_alone(probe: Probe) -> None:
+    keys = ["log.cleanup.policy", "metric.reporters", "ssl.enabled.protocols", "controller.listener.names"]
+    keys += ["process.roles", "log.dirs"]
+    keys += ["config.providers", "cordoned.log.dirs"] if probe.release == "4.3.1" else []
+    for key in keys:
+        for operation in (SET, APPEND, SUBTRACT):
+            ask_set(probe, key, "", ",", ",,", "a,,", ",a", operation=operation)
+
+
+@case()
+def spaces_around_values_of_groups_and_metrics(probe: Probe) -> None:
+    for value in (" 500 ", "500\n", "+500", " 5 ", "5", "5 0"):
+        probe.ask(incremental((CLIENT_METRICS, "m", [("interval.ms", SET, value)]), validate_only=True), 1)
+    for value in (" latest ", " 5 ", "\n", "Earliest", "by_duration:PT1S ", "By_Duration:PT1S", "by_duration:pt1s"):
+        probe.ask(incremental((GROUP, "g", [("share.auto.offset.reset", SET, value)]), validate_only=True), 1)
+
+
+@case()
+def numbers_of_brokers_in_other_digits(probe: Probe) -> None:
+    for name in ("\u0661", "+\u0661", "\u0662", "01", "02", "+2", "\u00b9", "1\u00a0"):
+        for kind, key, value in ((BROKER, "log.retention.ms", "5"), (BROKER_LOGGER, "no.such", "INFO")):
+            probe.ask(describe((kind, name, ["log.retention.ms"])), 4, note=f"{name!r} of type {kind}")
+            probe.ask(incremental((kind, name, [(key, SET, value)]), validate_only=True), 1, note=f"{name!r}")
