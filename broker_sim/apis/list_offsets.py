@@ -47,6 +47,7 @@ TIERED_TIMESTAMPS: Final = (-5, -6)
 """Without tiered storage nothing is found for them."""
 EARLIEST_LOCAL_TIMESTAMP: Final = -4
 """Without tiered storage the same as the earliest."""
+BELOW_SPECIAL_TIMESTAMPS: Final = min(LOWEST_OF_SPECIAL_TIMESTAMP) - 1
 _TIMELESS: Final = (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP)
 """What can be found without a record's timestamp, which messages of magic 0 have not."""
 
@@ -105,8 +106,8 @@ def _offset_of(
         if timestamp < 0 and version < LOWEST_OF_SPECIAL_TIMESTAMP.get(timestamp, version + 1):
             return _refused(index, ErrorCode.UNSUPPORTED_VERSION)
     elif timestamp < context.broker.config.behaviour.list_offsets_lowest_timestamp:
-        # 3.x and older take what they have no name for as a time, and every record is newer than a negative one.
-        timestamp = 0
+        # 3.x and older take what they have no name for as a time: even records without one are newer.
+        timestamp = min(timestamp, BELOW_SPECIAL_TIMESTAMPS)
     result = _look_up(topic, partition, request, context, timestamp)
     error_code = result.error_code
     if not error_code and timestamp not in _TIMELESS and _magic_of(topic, index, context) == MAGIC_V0:

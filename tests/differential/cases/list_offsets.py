@@ -304,3 +304,12 @@ def old_style_over_segments(probe: Probe) -> None:
     for time_ms in (-1, -2, 0, TIME_MS, FAR_FUTURE_MS):
         for count in (0, 1, 3, 99):
             probe.ask(list_offsets(topic, time_ms, max_num_offsets=count), 0, note=f"{time_ms}, {count}")
+
+
+@case()
+def unnamed_timestamps_and_records_without_a_time(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, timed(-1), timed(-1, TIME_MS), timed(TIME_MS + 5))
+    for version in (1, 4, 7):
+        for timestamp in (-5, -6, -7, -8, -100, -(1 << 63), 0):
+            probe.ask(list_offsets(topic, timestamp), version, note=f"timestamp {timestamp}")
