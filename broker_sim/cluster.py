@@ -19,6 +19,7 @@ from broker_sim.control.journal import Detail, Journal
 from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.config_control import ConfigControl
 from broker_sim.controller.controller import Controller
+from broker_sim.controller.listeners import ControllerListeners
 from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.controller.partition_control import PartitionControl
 from broker_sim.controller.topic_control import TopicControl
@@ -76,6 +77,7 @@ class Cluster:
         release: str = DEFAULT_RELEASE,
         host: str | Callable[[int], str] = "127.0.0.1",
         ports: Sequence[int] | None = None,
+        controller_ports: Sequence[int] | None = None,
         broker_reactor: Callable[[int], IReactor] | None = None,
         journal_detail: Detail = Detail.FULL,
         journal_limit_events: int | None = None,
@@ -126,6 +128,16 @@ class Cluster:
         for broker in self.brokers.values():
             broker.faults = self.faults
         self._topics = [self._topic_image(spec) for spec in topics]
+        if self._zookeeper is not None and controller_ports is not None:
+            msg = f"controller_ports: release {self.config.release} has ZooKeeper, and its controllers do not listen"
+            raise BrokerSimError(msg)
+        self._controller_listeners = (
+            ControllerListeners(
+                self, quorum=self._quorum, host=host, ports=controller_ports, broker_reactor=broker_reactor
+            )
+            if listen and self._zookeeper is None
+            else None
+        )
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
         self.started_us = self._now_us()
@@ -221,6 +233,9 @@ class Cluster:
                     log_dirs=broker.online_log_dirs,
                 )
             )
+        if self._controller_listeners is not None:
+            self._controller_listeners.listen()
+            self.controller.controllers_here = self._controller_listeners.registrations()
         self.controller.bootstrap(registrations, topics)
         for broker in self.brokers.values():
             broker.adopt(self.controller.image)
@@ -230,6 +245,8 @@ class Cluster:
         if not self._closed:
             self._closed = True
             self.faults.close()
+            if self._controller_listeners is not None:
+                self._controller_listeners.stop()
             for broker in self.brokers.values():
                 broker.close()
             self.controller.stop()
@@ -254,6 +271,17 @@ class Cluster:
     def bootstrap_servers(self) -> str:
         """`host:port` of every broker, for clients: of the listener that brokers use among themselves."""
         return ",".join(f"{broker.host}:{broker.port}" for broker in self.brokers.values())
+
+    @property
+    def controller_bootstrap_servers(self) -> str:
+        """`host:port` of every controller, for `--bootstrap-controller`; empty where none listens."""
+        return "" if self._controller_listeners is None else self._controller_listeners.bootstrap_servers
+
+    @property
+    def controller_endpoints(self) -> dict[int, tuple[str, int]]:
+        """Where each controller listens, by node id."""
+        listeners = self._controller_listeners
+        return {} if listeners is None else {each.node_id: (each.host, each.port) for each in listeners.nodes.values()}
 
     def bootstrap_servers_of(self, listener: str) -> str:
         """`host:port` of every broker that advertises a listener; ConfigError names the listeners that there are."""
@@ -339,7 +367,7 @@ class Cluster:
     def kill(self, node_id: int) -> None:
         """The broker dies without a word; its session at the controller ends by missed heartbeats. Or a controller."""
         if self._quorum is not None and node_id in self._quorum.nodes:
-            self._quorum.kill(node_id)
+            self.kill_controller(node_id)
         else:
             self.broker(node_id).kill()
 
@@ -372,7 +400,7 @@ class Cluster:
     def restart(self, node_id: int) -> Deferred[None]:
         """Start the broker again, after a kill if it runs; fires when it is unfenced. A controller is there at once."""
         if self._quorum is not None and node_id in self._quorum.nodes:
-            self._quorum.restart(node_id)
+            self.restart_controller(node_id)
             return succeed(None)
         broker = self.broker(node_id)
         broker.kill()
@@ -402,6 +430,8 @@ class Cluster:
             self.kill(node_id)
             return node_id
         self._several_controllers().kill(node_id)
+        if self._controller_listeners is not None:
+            self._controller_listeners.nodes[node_id].stop()
         return node_id
 
     def restart_controller(self, node_id: int) -> None:
@@ -409,7 +439,10 @@ class Cluster:
         if self._zookeeper is not None:
             self.restart(node_id)
         else:
+            self.kill_controller(node_id)
             self._several_controllers().restart(node_id)
+            if self._controller_listeners is not None:
+                self._controller_listeners.nodes[node_id].listen()
 
     def _several_controllers(self) -> ControllerQuorum:
         if self._quorum is None:

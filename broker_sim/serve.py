@@ -1,7 +1,8 @@
 """Start a cluster on TCP for any Kafka client, and serve until SIGINT or SIGTERM.
 
 BOOTSTRAP_SERVERS=host:port,... is printed on standard output when every broker listens and every topic is there, and
-BOOTSTRAP_SERVERS_<NAME>=... for each further listener; the log goes to standard error. Exit status 0 after a signal, 2
+BOOTSTRAP_SERVERS_<NAME>=... for each further listener, CONTROLLER_BOOTSTRAP_SERVERS=... for the controllers' own, which
+only KRaft has; the log goes to standard error. Exit status 0 after a signal, 2
 for an option that cannot be used.
 """
 
@@ -52,6 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         help="broker 1 listens on it, broker 2 on the next one, ...; 0 lets the system choose (default); "
         "more listeners: -o listeners=...",
+    )
+    parser.add_argument(
+        "--controller-port",
+        type=_port,
+        default=0,
+        help="the first controller listens on it, the second on the next one, ...; 0 lets the system choose (default); "
+        "without --controllers every broker is a controller too",
     )
     parser.add_argument(
         "--topic",
@@ -109,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     except (BrokerSimError, ProtocolError, SimRuntimeError) as error:
         return _refuse(str(error))
     except CannotListenError as error:
-        options = "--host, --port, -o listeners"
+        options = "--host, --port, --controller-port, -o listeners"
         return _refuse(f"cannot listen on {error.interface}:{error.port} ({options}): {error.socketError}")
     finally:
         gc.enable()
@@ -127,6 +135,8 @@ def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
     from sim_runtime.random_streams import RandomStreams
 
     ports = [args.port + index if args.port else 0 for index in range(args.brokers)]
+    controllers = args.brokers if args.controllers == 1 else args.controllers
+    first = args.controller_port
     return Cluster(
         reactor=reactor,
         brokers=args.brokers,
@@ -137,6 +147,7 @@ def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:
         release=args.release,
         host=args.host,
         ports=ports,
+        controller_ports=[first + index for index in range(controllers)] if first else None,
         data_dir=None if args.data_dir is None else str(Path(args.data_dir).absolute()),
         journal_detail=Detail.CLUSTER if args.journal is None else Detail.FULL,
         journal_limit_events=None if args.journal is None else JOURNAL_EVENTS_KEPT,
@@ -151,11 +162,14 @@ def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:
 
 
 def _bootstrap_lines(cluster: Cluster) -> str:
-    """BOOTSTRAP_SERVERS for the listener of other brokers, BOOTSTRAP_SERVERS_<NAME> for each further one."""
+    """BOOTSTRAP_SERVERS for the listener of other brokers, one for each further listener and one for controllers."""
     lines = [f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}"]
     first = cluster.brokers[1].listeners
     others = [name for name in first.endpoints if name not in {first.inter_broker, first.control_plane}]
-    return "\n".join([*lines, *(f"BOOTSTRAP_SERVERS_{name}={cluster.bootstrap_servers_of(name)}" for name in others)])
+    lines += [f"BOOTSTRAP_SERVERS_{name}={cluster.bootstrap_servers_of(name)}" for name in others]
+    if cluster.controller_bootstrap_servers:
+        lines.append(f"CONTROLLER_BOOTSTRAP_SERVERS={cluster.controller_bootstrap_servers}")
+    return "\n".join(lines)
 
 
 def _configs(pairs: Sequence[str]) -> dict[str, str]:

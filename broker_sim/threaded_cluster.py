@@ -84,6 +84,11 @@ class ThreadedCluster:
         """`host:port,...` of all brokers, as clients take it."""
         return self.cluster.bootstrap_servers
 
+    @property
+    def controller_bootstrap_servers(self) -> str:
+        """`host:port,...` of all controllers, as `--bootstrap-controller` takes it."""
+        return self.cluster.controller_bootstrap_servers
+
     def bootstrap_servers_of(self, listener: str) -> str:
         """`host:port,...` of the brokers that advertise a listener."""
         return self.cluster.bootstrap_servers_of(listener)

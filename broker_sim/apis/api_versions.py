@@ -60,7 +60,7 @@ def handle(request: ApiVersionsRequest | None, context: RequestContext) -> Handl
             for key, served in advertised.items()
         ]
     )
-    features = context.broker.release.listeners["broker"].features.get(version)
+    features = context.broker.apis.features.get(version)
     if features is not None:
         image = context.broker.metadata_cache.image
         levels = image.finalized_features

@@ -124,6 +124,7 @@ class KafkaApis:
         "advertised",
         "client_metrics",
         "enabled",
+        "features",
         "fetch_sessions",
         "quotas",
         "request_metrics",
@@ -135,6 +136,7 @@ class KafkaApis:
         versions = broker.release.api_versions
         self.advertised: Mapping[int, VersionRange] = {key: versions[key] for key in API_FILES if key in versions}
         """What ApiVersions lists, by ascending API key."""
+        self.features = broker.release.listeners["broker"].features
         behaviour = broker.config.behaviour
         lowest_produce = behaviour.produce_lowest_served
         self.enabled: Mapping[int, range] = {

@@ -169,6 +169,8 @@ class ReleaseBehaviour:
     """The refusal of a metadata.version that would lose something says from where to where (else where to)."""
     unregistration_explains: bool = _since("4.0")
     """UnregisterBroker says which broker is not registered (else its error has no words)."""
+    fenced_brokers_have_sessions: bool = _since("4.0")
+    """A fenced broker that beats keeps its id from others (else only one that is not fenced does)."""
     telemetry_is_decompressed: bool = _since("3.8")
     """PushTelemetry refuses metrics that do not decompress (else nobody looks)."""
     telemetry_is_small_decompressed: bool = _since("4.3")

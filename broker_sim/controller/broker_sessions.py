@@ -55,6 +55,10 @@ class BrokerSessions:
         session = self._sessions.get(broker_id)
         return session is not None and self._reactor.seconds() < session.last_contact_s + self._timeout_s
 
+    def is_heard(self, broker_id: int) -> bool:
+        """Whether the broker has beaten since it has registered, within the time-out."""
+        return self.is_valid(broker_id) and self._sessions[broker_id].metadata_version >= 0
+
     def touch(self, broker_id: int, metadata_version: int) -> None:
         """The broker was heard of."""
         session = self._sessions[broker_id]

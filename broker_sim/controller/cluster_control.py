@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from broker_sim.controller.feature_control import FeatureControl
+from broker_sim.controller.metadata_image import ControllerRegistration, Endpoint, FeatureRange
+from broker_sim.controller.metadata_record_versions import record_versions
+from broker_sim.controller.metadata_records import METADATA_VERSION
 from broker_sim.controller.quorum import Quorum
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 if TYPE_CHECKING:
@@ -35,7 +42,32 @@ class ClusterControl:
         self._explains = config.behaviour.unregistration_explains
         self._quorum = quorum = quorum or Quorum(controller, voters=broker_ids, random=random)
         FeatureControl(controller, config=config, node_id=quorum.leader_id)
+        controller.forwarded[ControllerRegistrationRequest] = self.register_controller
         controller.forwarded[UnregisterBrokerRequest] = self.unregister_broker
+
+    def register_controller(
+        self,
+        request: ControllerRegistrationRequest,
+        source: int,  # noqa: ARG002 - the request names its controller
+    ) -> ControllerRegistrationResponse:
+        """Keep where a controller listens and what it supports (KIP-919)."""
+        level = self._controller.image.finalized_features.get(METADATA_VERSION, 0)
+        if not record_versions(level).has_controllers:
+            return ControllerRegistrationResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message="")
+        registration = ControllerRegistration(
+            id=request.controller_id,
+            incarnation_id=bytes(request.incarnation_id),
+            listeners=tuple(
+                Endpoint(each.name, each.host, each.port, each.security_protocol) for each in request.listeners
+            ),
+            features=tuple(
+                FeatureRange(each.name, each.min_supported_version, each.max_supported_version)
+                for each in request.features
+            ),
+            zk_migration_ready=request.zk_migration_ready,
+        )
+        self._controller.change("ControllerRegistration", lambda image: image.with_controller(registration))
+        return ControllerRegistrationResponse(error_message="")
 
     def unregister_broker(
         self,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
-    from broker_sim.controller.metadata_image import PartitionRegistration
+    from broker_sim.controller.metadata_image import ControllerRegistration, PartitionRegistration
     from broker_sim.controller.metadata_log import MetadataBatch
     from broker_sim.controller.metadata_record_versions import RecordVersions
     from broker_sim.controller.producer_ids import ProducerIdsBlock
@@ -85,6 +85,10 @@ class Controller:
         self._fetches = MetadataFetches(
             self.log, cluster_id=cluster_id, leader_id=lambda: self.node_id, now_ms=self.now_ms
         )
+        self.controllers_here: Sequence[ControllerRegistration] = ()
+        """What the controllers tell of themselves when the cluster starts."""
+        self.log_watchers: list[Callable[[], None]] = []
+        """Who is to be told, once, of the next records that are handed out."""
         self._publish_call: IDelayedCall | None = None
         self._lingering: dict[IDelayedCall, None] = {}
         self._topic_configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
@@ -185,6 +189,17 @@ class Controller:
     def _publish(self) -> None:
         self._publish_call = None
         self._fetches.publish()
+        if self.log_watchers:
+            watchers, self.log_watchers = self.log_watchers, []
+            for watcher in watchers:
+                watcher()
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Go on leading in a higher epoch, as a sole voter does that has heard of another."""
+        voters = [Voter(voter_id=broker_id) for broker_id in self.image.brokers]
+        change = LeaderChangeMessage(leader_id=self.node_id, voters=voters, granting_voters=voters)
+        self.log.append_leader_change(epoch, change)
+        self.image = self.log.image
 
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
         """Begin a new cluster's log, its brokers registered and unfenced: how a cluster starts in no time."""
@@ -206,6 +221,9 @@ class Controller:
         for broker in self.image.brokers.values():
             if broker.id not in here and not broker.fenced:
                 self._commit(self.image.with_broker(replace(broker, fenced=True)))
+        if self._record_versions.has_controllers:
+            for controller in self.controllers_here:
+                self._commit(self.image.with_controller(controller))
         for broker in brokers:
             epoch = self.log.end_offset
             self._commit(self.image.with_broker(replace(broker, epoch=epoch, fenced=True)))
@@ -325,7 +343,7 @@ class Controller:
 
     def _register(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
         broker_id = request.broker_id
-        refused = refuse_registration(self.image, request, has_valid_session=self._sessions.is_valid(broker_id))
+        refused = refuse_registration(self.image, request, has_valid_session=self._has_valid_session(broker_id))
         if refused:
             return BrokerRegistrationResponse(error_code=refused)
         known = self.image.brokers.get(broker_id)
@@ -343,6 +361,13 @@ class Controller:
         epoch, time_us = registration.epoch, self._journal.now_us()
         self._journal.append(BrokerRegistered(time_us=time_us, broker_id=broker_id, broker_epoch=epoch))
         return BrokerRegistrationResponse(error_code=ErrorCode.NONE, broker_epoch=epoch)
+
+    def _has_valid_session(self, broker_id: int) -> bool:
+        """Whether another process cannot take this broker's place yet."""
+        known = self.image.brokers.get(broker_id)
+        if known is None or not known.fenced:
+            return self._sessions.is_valid(broker_id)
+        return self.config.behaviour.fenced_brokers_have_sessions and self._sessions.is_heard(broker_id)
 
     def _heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         broker_id = request.broker_id

@@ -1,8 +1,8 @@
 """The quorum of the metadata log, as clients see it. Mirrors LeaderState with DescribeQuorum, and AddVoterHandler.
 
 The cluster is described as one of combined nodes: every broker is a voter too, and the lowest id leads. The voters are
-static until kraft.version is raised to 1 (KIP-853), and only then have directory ids. Nothing listens at the endpoints
-that are named: this controller is only reached over brokers.
+static until kraft.version is raised to 1 (KIP-853), and only then have directory ids. A controller that does not listen
+is named beside its broker.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.controller.controller import Controller
+    from broker_sim.controller.metadata_image import ControllerRegistration
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 LISTENER_NAME: Final = "CONTROLLER"
@@ -114,6 +115,10 @@ class Quorum:
     def remember_nodes(self) -> None:
         """Take the hosts and ports of the voters from the registered brokers; one that is not keeps what it had."""
         for voter in self._voters:
+            controller = self._controller.image.controllers.get(voter)
+            if controller is not None:
+                self._nodes[voter] = node_of(controller)
+                continue
             broker = self._controller.image.brokers.get(voter)
             if broker is not None:
                 port = min(broker.port + PORT_OFFSET + voter, PORT_MAX)
@@ -182,6 +187,12 @@ class Quorum:
             return ErrorCode.NONE, ""
         message = f'The given id "{cluster_id}" doesn\'t match the cluster id "{own}"'
         return ErrorCode.INCONSISTENT_CLUSTER_ID, message
+
+
+def node_of(controller: ControllerRegistration) -> Node:
+    """A voter that is registered, with where it listens."""
+    listeners = [Listener(name=name, host=host, port=port) for name, host, port, _ in controller.listeners]
+    return Node(node_id=controller.id, listeners=listeners)
 
 
 def _described(topics: list[ResponseTopicData], nodes: list[Node] | None = None) -> DescribeQuorumResponse:

@@ -82,10 +82,14 @@ class Acceptor(ServerFactory):
     def listen(self) -> None:
         """Bind and listen; the port that the system chose for 0 stays the listener's."""
         endpoint = self.endpoint
-        self._port = self.server.reactor.listenTCP(endpoint.port, self, self.backlog, endpoint.host)
-        address: Any = self._port.getHost()
+        self.adopt(self.server.reactor.listenTCP(endpoint.port, self, self.backlog, endpoint.host))
+
+    def adopt(self, port: IListeningPort) -> None:
+        """Go on with a socket that listens."""
+        self._port = port
+        address: Any = port.getHost()
         self._local = f"{address.host}:{address.port}"
-        endpoint.port = int(address.port)
+        self.endpoint.port = int(address.port)
 
     def stop_listening(self) -> None:
         """Close the listening socket; connections stay."""

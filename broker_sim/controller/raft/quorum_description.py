@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.controller.quorum import LISTENER_NAME, METADATA_TOPIC, PORT_MAX, PORT_OFFSET, Quorum
+from broker_sim.controller.quorum import LISTENER_NAME, METADATA_TOPIC, PORT_MAX, PORT_OFFSET, Quorum, node_of
 from protocol_specs.messages.describe_quorum import (
     DescribeQuorumResponse,
     Listener,
@@ -98,9 +98,12 @@ class ControllersDescription(Quorum):
         )
 
     def remember_nodes(self) -> None:
-        """Controllers are named beside the first broker; nothing listens there."""
-        brokers = self._node.controller.committed_image.brokers
-        if brokers and not self._nodes:
+        """Where controllers are registered; without listeners of theirs they are named beside the first broker."""
+        image = self._node.controller.committed_image
+        brokers = image.brokers
+        if all(voter in image.controllers for voter in self._voters):
+            self._nodes = {voter: node_of(image.controllers[voter]) for voter in self._voters}
+        elif brokers and not self._nodes:
             first = brokers[min(brokers)]
             for index, voter in enumerate(self._voters):
                 port = min(first.port + PORT_OFFSET + index, PORT_MAX)

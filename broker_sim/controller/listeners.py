@@ -1,0 +1,151 @@
+"""The sockets of a cluster's controllers, listener CONTROLLER (KIP-919). Mirrors the SocketServer of ControllerServer.
+
+What serves a connection is imported and made when the first one comes: a cluster whose controllers nobody asks has
+nothing of it but listening sockets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet.protocol import Protocol, ServerFactory
+
+from broker_sim.controller.metadata_image import ControllerRegistration, Endpoint, FeatureRange
+from broker_sim.errors import BrokerSimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from twisted.internet.interfaces import IAddress, IListeningPort
+
+    from broker_sim.cluster import Cluster
+    from broker_sim.controller.raft.controller_quorum import ControllerQuorum
+    from broker_sim.controller.server.controller_server import ControllerServer
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["CONTROLLER_LISTENER", "ControllerListener", "ControllerListeners"]
+
+CONTROLLER_LISTENER: Final = "CONTROLLER"
+BACKLOG: Final = 50
+"""socket.listen.backlog.size, until a SocketServer knows better."""
+UUID_BYTES: Final = 16
+PLAINTEXT: Final = 0
+
+
+class ControllerListener(ServerFactory):
+    """One controller's socket. A port that the system chose stays the controller's for all its lives."""
+
+    noisy = False
+
+    def __init__(
+        self,
+        node_id: int,
+        *,
+        reactor: IReactor,
+        host: str,
+        port: int,
+        serve: Callable[[ControllerListener], ControllerServer],
+    ) -> None:
+        self.node_id = node_id
+        self.reactor = reactor
+        self.host = host
+        self.port = port
+        self.listening: IListeningPort | None = None
+        self.server: ControllerServer | None = None
+        """None until the first connection comes."""
+        self._serve = serve
+
+    def listen(self) -> None:
+        """Bind and listen; does nothing while it does."""
+        if self.listening is None:
+            self.listening = self.reactor.listenTCP(self.port, self, BACKLOG, self.host)
+            self.port = int(self.listening.getHost().port)  # type: ignore[attr-defined]
+
+    def stop(self) -> None:
+        """Close the socket and reset every connection, as the end of a process does."""
+        listening, self.listening = self.listening, None
+        server, self.server = self.server, None
+        if server is not None:
+            server.stop()
+        elif listening is not None:
+            listening.stopListening()
+
+    def buildProtocol(self, addr: IAddress | None) -> Protocol | None:  # noqa: N802
+        """Make the channel of a connection that the kernel has accepted."""
+        if self.server is None:
+            if self.listening is None:
+                return None
+            self.server = self._serve(self)
+            self.server.socket_server.acceptor.adopt(self.listening)
+        return self.server.socket_server.acceptor.buildProtocol(addr)
+
+
+class ControllerListeners:
+    """Those of all controllers of a cluster.
+
+    The nodes of a quorum have controllers of their own; without one every broker is a controller too, as with
+    process.roles=broker,controller, and the first of them is active.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        quorum: ControllerQuorum | None,
+        host: str | Callable[[int], str],
+        ports: Sequence[int] | None,
+        broker_reactor: Callable[[int], IReactor] | None,
+    ) -> None:
+        self._cluster = cluster
+        self._quorum = quorum
+        node_ids = list(cluster.brokers) if quorum is None else quorum.node_ids
+        machines = list(cluster.brokers)
+        if ports is not None and len(ports) != len(node_ids):
+            raise BrokerSimError(f"controller_ports: {len(ports)} were given for {len(node_ids)} controllers")
+        self.nodes = {
+            node_id: ControllerListener(
+                node_id,
+                # Controllers that are no brokers are on the machines of the first ones.
+                reactor=cluster.reactor if broker_reactor is None else broker_reactor(machines[index % len(machines)]),
+                host=host if isinstance(host, str) else host(machines[index % len(machines)]),
+                port=0 if ports is None else ports[index],
+                serve=self._serve,
+            )
+            for index, node_id in enumerate(node_ids)
+        }
+
+    def listen(self) -> None:
+        """Bind all."""
+        for each in self.nodes.values():
+            each.listen()
+
+    def stop(self) -> None:
+        """Close all."""
+        for each in self.nodes.values():
+            each.stop()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port` of every controller, for `--bootstrap-controller`."""
+        return ",".join(f"{each.host}:{each.port}" for each in self.nodes.values())
+
+    def registrations(self) -> list[ControllerRegistration]:
+        """What each controller tells of itself when it starts. Mirrors ControllerRegistrationManager."""
+        random = self._cluster.streams.stream("controller incarnations")
+        table = self._cluster.config.release_table.listeners["controller"].features
+        supported = table[max(table)].supported if table else {}
+        features = tuple(FeatureRange(name, levels.lowest, levels.highest) for name, levels in supported.items())
+        return [
+            ControllerRegistration(
+                id=each.node_id,
+                incarnation_id=random.randbytes(UUID_BYTES),
+                listeners=(Endpoint(CONTROLLER_LISTENER, each.host, each.port, PLAINTEXT),),
+                features=features,
+            )
+            for each in self.nodes.values()
+        ]
+
+    def _serve(self, listener: ControllerListener) -> ControllerServer:
+        from broker_sim.controller.server.controller_server import serve_controller
+
+        return serve_controller(self._cluster, listener, self._quorum)

@@ -1,0 +1,128 @@
+"""Envelope (api key 58) at a controller: what a broker passes on is opened and answered as if its client had asked
+(KIP-590). Mirrors EnvelopeUtils with RequestChannel.
+
+Errors of the envelope itself: the principal (97), the address or an API that is not passed on (42), a request that
+cannot be read (35). NOT_CONTROLLER anywhere in the answer is the envelope's, so that the broker looks for another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.kafka_apis import ApiHandler
+from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from broker_sim.controller.server.not_active import says_not_controller
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import ProtocolError
+from protocol_specs.framing import decode_request_header, encode_response
+from protocol_specs.message import Message
+from protocol_specs.messages.envelope import EnvelopeResponse
+from protocol_specs.registry import request_type
+from protocol_specs.schemas.default_principal_data import DefaultPrincipalData
+from protocol_specs.schemas.record_serde import decode_versioned
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import HandlerResult
+    from protocol_specs.messages.envelope import EnvelopeRequest
+
+ENVELOPE: Final = 58
+FORWARDABLE: Final = (19, 20, 33, 37, 43, 44, 45, 46, 49, 55, 57, 64, 67, 80, 81)
+"""ApiKeys.forwardable, of those that are served."""
+ADDRESS_SIZES: Final = (4, 16)
+SIZE_BYTES: Final = 4
+VERSION_BYTES: Final = 2
+
+
+class _Refused(Exception):
+    def __init__(self, error_code: ErrorCode) -> None:
+        super().__init__(error_code.name)
+        self.error_code = error_code
+
+
+def open_envelope(request: EnvelopeRequest, context: RequestContext) -> HandlerResult:
+    """Let what is in it be answered."""
+    try:
+        _check_principal(request.request_principal)
+        inner = _inner_context(request, context)
+    except _Refused as refused:
+        return EnvelopeResponse(error_code=refused.error_code)
+    answer = context.broker.apis.handle(inner.request, inner)
+    if isinstance(answer, Deferred):
+        answered: Deferred[Message] = cast("Any", answer).addCallback(_closed, inner)
+        return answered
+    return _closed(answer, inner)
+
+
+def _check_principal(data: bytes | None) -> None:
+    try:
+        if data is None:
+            raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
+        _principal(bytes(data))
+    except ProtocolError:
+        raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE) from None
+
+
+def _principal(data: bytes) -> DefaultPrincipalData:
+    """Mirrors DefaultKafkaPrincipalBuilder.deserialize, which refuses a version that it does not know."""
+    principal, version = decode_versioned(DefaultPrincipalData, data)
+    if int.from_bytes(data[:VERSION_BYTES]) != version:
+        raise _Refused(ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE)
+    return principal
+
+
+def _inner_context(request: EnvelopeRequest, context: RequestContext) -> RequestContext:
+    address = bytes(request.client_host_address)
+    if len(address) not in ADDRESS_SIZES:
+        raise _Refused(ErrorCode.INVALID_REQUEST)
+    data = bytes(request.request_data)
+    try:
+        header, position = decode_request_header(data)
+    except ProtocolError:
+        raise _Refused(ErrorCode.UNSUPPORTED_VERSION) from None
+    api_key, version = header.request_api_key, header.request_api_version
+    if api_key not in FORWARDABLE:
+        raise _Refused(ErrorCode.INVALID_REQUEST)
+    if version not in context.broker.apis.enabled.get(api_key, ()):
+        raise _Refused(ErrorCode.UNSUPPORTED_VERSION)
+    try:
+        message = request_type(api_key).decode_from(version, data, position)[0]
+    except ProtocolError:
+        raise _Refused(ErrorCode.UNSUPPORTED_VERSION) from None
+    info = ConnectionInfo(
+        connection_id=context.connection_id,
+        client_host=_text(address),
+        listener_name=context.listener_name,
+    )
+    return RequestContext(
+        context.broker,
+        info,
+        api_key,
+        version,
+        header.correlation_id,
+        header.client_id,
+        message,
+        context.request_id,
+        context.received_us,
+        len(data),
+        context.channel,
+    )
+
+
+def _text(address: bytes) -> str:
+    import ipaddress
+
+    return str(ipaddress.ip_address(address))
+
+
+def _closed(answer: Any, inner: RequestContext) -> EnvelopeResponse:
+    if not isinstance(answer, Message):
+        return EnvelopeResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    if says_not_controller(answer):
+        return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    frame = encode_response(answer, inner.api_version, correlation_id=inner.correlation_id)
+    return EnvelopeResponse(response_data=frame[SIZE_BYTES:], error_code=ErrorCode.NONE)
+
+
+HANDLERS: Final = (ApiHandler(api_key=ENVELOPE, handle=open_envelope),)

@@ -1,0 +1,183 @@
+"""Fetch (api key 1) and FetchSnapshot (59) at a controller: the metadata log as bytes, for whoever asks (KIP-595,
+KIP-630). Mirrors KafkaRaftClient.handleFetchRequest and handleFetchSnapshotRequest.
+
+Only the leader answers with records; from it one gets what is not committed yet, too. A fetch with nothing to bring
+waits, for the next NoOpRecord at the longest, which an idle controller writes each metadata.max.idle.interval.ms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.kafka_apis import ApiHandler
+from broker_sim.apis.request_context import NO_RESPONSE
+from broker_sim.controller.server.controller_node_view import CLIENT
+from broker_sim.controller.server.quorum_answers import node_endpoints, refusal_of_leader
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    SnapshotId,
+)
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotResponse
+from protocol_specs.uuids import METADATA_TOPIC_UUID
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
+    from broker_sim.controller.metadata_log import MetadataLog
+    from broker_sim.controller.server.controller_server import ControllerServer
+    from protocol_specs.message import Message
+    from protocol_specs.messages.fetch import FetchPartition, FetchRequest
+    from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
+
+FETCH: Final = 1
+FETCH_SNAPSHOT: Final = 59
+METADATA_TOPIC: Final = "__cluster_metadata"
+FETCH_BYTES_MAX: Final = 8 * 1024 * 1024
+"""KafkaRaftClient.MAX_FETCH_SIZE_BYTES, whatever the request says."""
+LOOK_AGAIN_MS: Final = 500
+"""How long a fetch waits at most before the log is looked at again."""
+NODE_ENDPOINTS_SINCE: Final = 17
+
+
+def fetch(request: FetchRequest, context: RequestContext) -> HandlerResult:
+    """Answer now, or when there are records, at the latest after max_wait_ms."""
+    server = cast("ControllerServer", context.broker)
+    if request.cluster_id not in (None, server.cluster_id):
+        return FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    topics = request.topics
+    if len(topics) != 1 or topics[0].topic_id != METADATA_TOPIC_UUID or len(topics[0].partitions) != 1:
+        return FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
+    asked = topics[0].partitions[0]
+    if asked.partition != 0:
+        return FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
+    if (
+        request.max_wait_ms < 0
+        or asked.fetch_offset < 0
+        or not 0 <= asked.last_fetched_epoch <= asked.current_leader_epoch
+    ):
+        return _answer(context, PartitionData(error_code=ErrorCode.INVALID_REQUEST, high_watermark=-1))
+    partition = _fetched(server, asked)
+    if request.max_wait_ms == 0 or not _is_empty(partition):
+        return _answer(context, partition)
+    waiting: Deferred[Message | NoAnswer] = Deferred.fromCoroutine(_wait(request, asked, context))
+    return waiting
+
+
+async def _wait(request: FetchRequest, asked: FetchPartition, context: RequestContext) -> Message | NoAnswer:
+    server = cast("ControllerServer", context.broker)
+    due_s = server.reactor.seconds() + request.max_wait_ms / 1000
+    while True:
+        left_s = due_s - server.reactor.seconds()
+        await server.growth(min(left_s, LOOK_AGAIN_MS / 1000))
+        if context.connection.closed:
+            return NO_RESPONSE
+        partition = _fetched(server, asked)
+        if not _is_empty(partition) or server.reactor.seconds() >= due_s - 1e-6:
+            return _answer(context, partition)
+
+
+def _is_empty(partition: PartitionData) -> bool:
+    return not (
+        partition.error_code
+        or partition.records
+        or partition.diverging_epoch.epoch >= 0
+        or partition.snapshot_id.end_offset >= 0
+    )
+
+
+def _fetched(server: ControllerServer, asked: FetchPartition) -> PartitionData:
+    """What the leader has for a replica whose log ends as it says."""
+    error_code = refusal_of_leader(server.node, asked.current_leader_epoch)
+    if error_code:
+        return PartitionData(error_code=error_code, high_watermark=-1)
+    log = server.node.controller.metadata_log
+    log.write_no_ops()
+    answer = PartitionData(high_watermark=log.high_watermark)
+    snapshot, offset, epoch = log.snapshot, asked.fetch_offset, asked.last_fetched_epoch
+    if snapshot is not None and (offset < log.start_offset or (offset == 0 and server.sends_snapshots_first)):
+        answer.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
+        return answer
+    if (offset, epoch) != (0, 0):
+        end_offset, end_epoch = end_of_epoch(log, epoch)
+        if end_epoch != epoch or end_offset < offset:
+            answer.diverging_epoch = EpochEndOffset(epoch=end_epoch, end_offset=end_offset)
+            return answer
+    answer.records = _records(log, offset)
+    return answer
+
+
+def end_of_epoch(log: MetadataLog, epoch: int) -> tuple[int, int]:
+    """Where the highest epoch up to `epoch` ends in a log, and that epoch. Mirrors endOffsetForEpoch."""
+    end_offset = log.end_offset
+    batches = log.batches
+    if not batches or epoch > batches[-1].leader_epoch:
+        return end_offset, batches[-1].leader_epoch if batches else 0
+    for batch in reversed(batches):
+        if batch.leader_epoch <= epoch:
+            return end_offset, batch.leader_epoch
+        end_offset = batch.base_offset
+    return end_offset, epoch
+
+
+def _records(log: MetadataLog, offset: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    for batch in log.batches:
+        if batch.last_offset >= offset:
+            data = batch.encode()
+            if parts and size + len(data) > FETCH_BYTES_MAX:
+                break
+            parts.append(data)
+            size += len(data)
+    return b"".join(parts)
+
+
+def _answer(context: RequestContext, partition: PartitionData) -> FetchResponse:
+    server = cast("ControllerServer", context.broker)
+    node = server.node
+    partition.partition_index = 0
+    partition.log_start_offset = node.controller.metadata_log.start_offset
+    partition.current_leader = LeaderIdAndEpoch(leader_id=node.leader_id, leader_epoch=node.epoch)
+    if partition.records is None:
+        partition.records = b""
+    topic = FetchableTopicResponse(topic=METADATA_TOPIC, topic_id=METADATA_TOPIC_UUID, partitions=[partition])
+    response = FetchResponse(responses=[topic])
+    if context.api_version >= NODE_ENDPOINTS_SINCE:
+        response.node_endpoints = [
+            NodeEndpoint(node_id=node_id, host=host, port=port) for node_id, host, port in node_endpoints(server)
+        ]
+    return response
+
+
+def fetch_snapshot(request: FetchSnapshotRequest, context: RequestContext) -> FetchSnapshotResponse:
+    """A part of the snapshot that there is.
+
+    Whatever is wrong with what is asked of the partition, a real controller fails to write its answer, which has no
+    records, and answers an unexpected error for the whole.
+    """
+    server = cast("ControllerServer", context.broker)
+    if request.cluster_id not in (None, server.cluster_id):
+        return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
+    topics = request.topics
+    if not topics or not topics[0].partitions:
+        return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    asked = [(topic.name, each.partition) for topic in topics for each in topic.partitions]
+    if (METADATA_TOPIC, 0) not in asked or refusal_of_leader(server.node, topics[0].partitions[0].current_leader_epoch):
+        return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    response: FetchSnapshotResponse = server.node.controller.handle_link_request(request, CLIENT)
+    if response.topics and response.topics[0].partitions[0].error_code:
+        return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    return response
+
+
+HANDLERS: Final = (
+    ApiHandler(api_key=FETCH, handle=fetch),
+    ApiHandler(api_key=FETCH_SNAPSHOT, handle=fetch_snapshot),
+)
