@@ -6,6 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
 from tests.differential.probe import CLOSED
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ class Verdict(Enum):
     NOT_SERVED = "not served"
 
 
-NO_CONTROLLER_LISTENER: Final = "the controller has no listener, it is only reached over brokers"
 NOT_SERVED: Final = "the API comes with a later issue"
 TRANSACTIONS: Final = "transactions come with a later issue"
 GROUPS: Final = "the logs of groups and transactions come with a later issue"
@@ -51,9 +51,8 @@ OPEN: Final[dict[tuple[str, str, int], str]] = {
 
 def expected(exchange: Exchange) -> tuple[Verdict, str]:
     """How a replay of this exchange ends, and why."""
-    if exchange.listener != "broker":
-        return Verdict.NOT_SERVED, NO_CONTROLLER_LISTENER
-    if exchange.api_key not in API_FILES and exchange.answer != CLOSED:
+    served = API_FILES if exchange.listener == "broker" else CONTROLLER_API_FILES
+    if exchange.api_key not in served and exchange.answer != CLOSED:
         return Verdict.NOT_SERVED, NOT_SERVED
     reason = OPEN.get((exchange.release, exchange.case, exchange.api_key))
     return (Verdict.SAME, "") if reason is None else (Verdict.OPEN, reason)

@@ -77,18 +77,17 @@ def exchanges(release: str) -> tuple[Exchange, ...]:
 class Replay:
     """One side of the conversation over again, on a broker of ours."""
 
-    def __init__(self, bootstrap: str) -> None:
-        host, port = bootstrap.rsplit(":", 1)
-        self._address = (host, int(port))
-        self._connection: Connection | None = None
+    def __init__(self, bootstrap: str, controller: str) -> None:
+        self._addresses = {"broker": _address(bootstrap), "controller": _address(controller)}
+        self._connections: dict[str, Connection] = {}
         self._ours: dict[tuple[str, Any], Any] = {}
         self._mine = Normaliser()
         self._theirs = Normaliser()
 
     def close(self) -> None:
-        """Close the connection."""
-        if self._connection is not None:
-            self._connection.close()
+        """Close the connections."""
+        for connection in self._connections.values():
+            connection.close()
 
     def run(self, exchange: Exchange) -> tuple[Any, Any]:
         """Ask what was asked; answer what we and what the real broker said, both normalised."""
@@ -110,16 +109,18 @@ class Replay:
         return answer
 
     def _ask_once(self, exchange: Exchange) -> Any:
-        if self._connection is None or self._connection.closed:
-            self.close()
-            self._connection = Connection(self._address)
+        connection = self._connections.get(exchange.listener)
+        if connection is None or connection.closed:
+            if connection is not None:
+                connection.close()
+            connection = self._connections[exchange.listener] = Connection(self._addresses[exchange.listener])
         request = from_json(request_type(exchange.api_key), exchange.version, self._translated(exchange.request))
-        self._connection.send(encode_request(request, exchange.version, correlation_id=1, client_id="probe"))
-        answer = self._connection.receive(SILENCE_SECONDS if exchange.answer == SILENT else ANSWER_SECONDS)
+        connection.send(encode_request(request, exchange.version, correlation_id=1, client_id="probe"))
+        answer = connection.receive(SILENCE_SECONDS if exchange.answer == SILENT else ANSWER_SECONDS)
         if isinstance(answer, str):
             if answer == SILENT:  # what comes late would be taken for the next answer
-                self._connection.close()
-                self._connection = None
+                connection.close()
+                del self._connections[exchange.listener]
             return answer
         response = response_type(exchange.api_key)
         return to_json(decode_response(response, exchange.version, answer)[1], exchange.version)
@@ -143,6 +144,11 @@ class Replay:
         for (key, their), (_, mine) in zip(_ids(theirs), _ids(ours), strict=False):
             if their not in NOTHING and mine not in NOTHING:
                 self._ours.setdefault((key, their), mine)
+
+
+def _address(bootstrap: str) -> tuple[str, int]:
+    host, port = bootstrap.rsplit(":", 1)
+    return host, int(port)
 
 
 def _topics(value: Any) -> Iterator[tuple[str, str]]:

@@ -80,10 +80,11 @@ def probe_servers(bootstrap_servers: str, bound: Mapping[tuple[int, str], int]) 
 
 
 def bound_by(cluster: ThreadedCluster) -> dict[tuple[int, str], int]:
-    """Where our brokers have bound their further listeners."""
+    """Where our brokers and controllers have bound their further listeners."""
+    controllers = cluster.cluster.controller_endpoints.items()
     return {
         (broker.id, listener.name): listener.port
         for broker in cluster.cluster.brokers.values()
         for listener in broker.listeners.all
         if listener.name != broker.listeners.inter_broker
-    }
+    } | {(node_id, "CONTROLLER"): port for node_id, (_, port) in controllers}

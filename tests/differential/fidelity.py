@@ -25,14 +25,14 @@ HEAD: Final = """\
 # Fidelity: this broker beside real ones
 
 This page is generated (`make docs`); a test keeps it current. It holds every case of `tests/differential`: what raw
-probes asked real Kafka brokers, whose answers are recorded, and what this broker answers to the same bytes in
+probes asked real Kafka brokers and controllers, whose answers are recorded, and what these answer to the same bytes in
 `make test`. `make interop` asks the real brokers again. Volatile values (ids, ports, times) are replaced by names
 before answers are compared.
 
 - **same**: every answer of the case is the real one, texts included.
 - **accepted**: it differs and will: a simulation must.
 - **open**: it differs and should not.
-- **not served**: the API comes with a later issue, or it is the controller that was asked (which has no listener here).
+- **not served**: the API comes with a later issue.
 - `-`: the case is not for this release.
 """
 

@@ -49,17 +49,17 @@ SILENT = "no answer"
 __all__ = ["CLOSED", "SILENT", "Connection", "Probe", "attempts"]
 
 
-def attempts(awaited: str) -> Iterator[None]:
+def attempts(awaited: str, *, seconds: float = ANSWER_SECONDS) -> Iterator[None]:
     """One turn each time something may be asked again, until the loop is left; an error when that takes too long.
 
     A real broker tells nobody when it is ready: who has to know asks again, with a pause that it can use.
     """
-    deadline = time.monotonic() + ANSWER_SECONDS
+    deadline = time.monotonic() + seconds
     pause = Event()
     while time.monotonic() < deadline:
         yield
         pause.wait(ASK_AGAIN_SECONDS)
-    raise AssertionError(f"{awaited}: not within {ANSWER_SECONDS} s")
+    raise AssertionError(f"{awaited}: not within {seconds} s")
 
 
 class Connection:
@@ -230,6 +230,7 @@ class Probe:
         seconds: float = ANSWER_SECONDS,
         header: bytes | None = None,
         only: Callable[[Any], Any] | None = None,
+        listener: str | None = None,
     ) -> Any:
         """Send any bytes as the body of a request on a new connection; write down the answer.
 
@@ -240,7 +241,7 @@ class Probe:
             flexible = version in request.VERSIONS and request.is_flexible(version)
             header = b"\0\5probe" + (b"\0" if flexible else b"")
         frame = struct.pack(">hhi", api_key, version, 1) + header + body
-        connection = self.connect()
+        connection = self.connect(listener=listener)
         connection.send(struct.pack(">i", len(frame)) + frame)
         answer = connection.receive(seconds)
         shown: Any = answer

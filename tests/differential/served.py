@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
 from protocol_specs.registry import request_type
 
-_NAMES = {request_type(key).NAME for key in API_FILES}
+_KEYS = {*API_FILES, *CONTROLLER_API_FILES}
+_NAMES = {request_type(key).NAME for key in _KEYS}
 
 
 def cut_to_served(transcript: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -20,7 +22,7 @@ def cut_to_served(transcript: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _cut(value: Any, key: str = "") -> Any:
     if key == "apiKeys" and isinstance(value, list):
-        return [each for each in value if (each["apiKey"] if isinstance(each, dict) else each) in API_FILES]
+        return [each for each in value if (each["apiKey"] if isinstance(each, dict) else each) in _KEYS]
     if isinstance(value, dict):
         return {name: _cut(item, name) for name, item in value.items()}
     return value

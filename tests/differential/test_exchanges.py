@@ -16,7 +16,7 @@ from tests.differential.exchanges import Replay, exchanges
 def test_a_replay_differs_where_the_table_says_so_and_nowhere_else(release: str) -> None:
     wrong = []
     with ThreadedCluster(brokers=1, release=release) as cluster:
-        replay = Replay(cluster.bootstrap_servers)
+        replay = Replay(cluster.bootstrap_servers, cluster.cluster.controller_bootstrap_servers)
         for exchange in exchanges(release):
             verdict, reason = expected(exchange)
             if verdict not in (Verdict.SAME, Verdict.OPEN):

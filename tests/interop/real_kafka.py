@@ -83,7 +83,8 @@ class RealKafka:
     @property
     def probe_servers(self) -> str:
         """What a Probe takes."""
-        return probe_servers(self.bootstrap_servers, self._extra_ports)
+        controllers = {(node_id, "CONTROLLER"): port for node_id, port in self._controller_ports.items()}
+        return probe_servers(self.bootstrap_servers, self._extra_ports | controllers)
 
     def start(self) -> None:
         """Format the log directories, start every broker, wait until each is in the cluster's metadata."""
