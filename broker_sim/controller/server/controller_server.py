@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from twisted.internet.defer import Deferred
 
 from broker_sim.config.broker_loggers import BrokerLoggers
+from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.listeners import CONTROLLER_LISTENER, ControllerListener
 from broker_sim.controller.server.controller_apis import ControllerApis
@@ -58,6 +59,8 @@ class ControllerServer:
         broker = cluster.brokers.get(node.id)
         self._broker = broker
         """A combined node shares file, loggers and listeners with its broker."""
+        self._dynamic_config = DynamicBrokerConfig(cluster.config, node.id)
+        self._applied: MetadataImage | None = None
         self.listeners = self.bound if broker is None else broker.listeners
         self.loggers = BrokerLoggers(self.release.name) if broker is None else broker.loggers
         self._waiting: dict[Deferred[None], IDelayedCall] = {}
@@ -73,8 +76,14 @@ class ControllerServer:
 
     @property
     def config(self) -> BrokerConfig:
-        """Its configuration as it is now."""
-        return self.cluster.config if self._broker is None else self._broker.config
+        """Its configuration as it is now: what is in its file, and what is set on it and on all."""
+        if self._broker is not None:
+            return self._broker.config
+        image = self.image
+        if image is not self._applied:
+            self._applied = image
+            self._dynamic_config.apply(image)
+        return self._dynamic_config.current
 
     @property
     def faults(self) -> Faults:
