@@ -57,6 +57,8 @@ class ReleaseBehaviour:
 
     high_watermark_waits_for_min_isr: bool = _since("3.7")
     """A high watermark stays while the ISR is smaller than min.insync.replicas (KIP-966)."""
+    min_isr_within_replicas: bool = _since("3.7")
+    """min.insync.replicas above the number of replicas asks for all of them (KIP-966; else for more than there are)."""
 
     # Requests.
     versions_are_checked: bool = _since("0.10")

@@ -60,7 +60,7 @@ def _of_replicas(broker: Broker) -> list[Metric]:
     led = [partition for partition in partitions if partition.is_leader]
     under_min = at_min = 0
     for partition in led:
-        minimum = min(partition.log.config.min_insync_replicas, len(partition.replicas))
+        minimum = partition.effective_min_isr
         under_min += len(partition.isr) < minimum
         at_min += len(partition.isr) == minimum
     gauges = {

@@ -57,6 +57,7 @@ class PartitionHost(Protocol):
     alter_partition: IsrManager
     replica_lag_time_max_ms: int
     high_watermark_waits_for_min_isr: bool
+    min_isr_within_replicas: bool
 
     def now_ms(self) -> int:
         """The broker's clock."""
@@ -121,8 +122,9 @@ class Partition:
 
     @property
     def effective_min_isr(self) -> int:
-        """min.insync.replicas, at most the number of replicas."""
-        return min(self.log.config.min_insync_replicas, len(self.followers) + 1)
+        """min.insync.replicas, since 3.7 at most the number of replicas."""
+        configured = self.log.config.min_insync_replicas
+        return min(configured, len(self.followers) + 1) if self._host.min_isr_within_replicas else configured
 
     @property
     def under_min_isr(self) -> bool:
@@ -131,7 +133,9 @@ class Partition:
 
     def _too_few(self, replicas: int) -> bool:
         """Whether so many are fewer than `effective_min_isr`, without a call of min for every batch."""
-        return replicas < self.log.config.min_insync_replicas and replicas <= len(self.followers)
+        return replicas < self.log.config.min_insync_replicas and (
+            replicas <= len(self.followers) or not self._host.min_isr_within_replicas
+        )
 
     # Roles -------------------------------------------------------------------------------------------------
 

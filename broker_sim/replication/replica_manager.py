@@ -95,6 +95,7 @@ class ReplicaManager:
         self.follower_versions = follower_versions(config.release)
         self.now_ms = clock.now_ms
         self.high_watermark_waits_for_min_isr = config.behaviour.high_watermark_waits_for_min_isr
+        self.min_isr_within_replicas = config.behaviour.min_isr_within_replicas
         self.replication_quotas = ReplicationQuotas(config, broker_id=broker_id, now_ms=clock.now_ms)
         self.partitions: dict[TopicPartition, Partition] = {}
         self.offline: dict[TopicPartition, None] = {}

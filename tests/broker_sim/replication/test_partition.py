@@ -211,3 +211,15 @@ def test_with_too_small_an_isr_the_high_watermark_moves_before_3_7_alone(
     assert cluster.isr() == (1,)
     cluster.produce(1, acks=1)
     assert cluster.high_watermark(1) == (2 if advances else 1)
+
+
+@pytest.mark.parametrize(
+    ("release", "taken"), [("0.11.0.3", False), ("2.8.2", False), ("3.6.2", False), ("3.7.2", True)]
+)
+def test_more_in_sync_than_there_are_replicas_is_asked_before_3_7_alone(
+    replicas: Make, release: str, taken: bool
+) -> None:
+    cluster = replicas(release=release, brokers=1, replication_factor=1, topic_config={"min.insync.replicas": "2"})
+    assert cluster.cluster.metrics().value("UnderMinIsrPartitionCount", broker=1) == (0 if taken else 1)
+    assert cluster.produce(0, acks=-1).error_code == (ErrorCode.NONE if taken else ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert cluster.produce(0, acks=1).error_code == ErrorCode.NONE
