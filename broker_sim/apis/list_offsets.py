@@ -203,7 +203,7 @@ def _old_style_offsets(
     if not context.broker.config.behaviour.segments_age_by_records:
         times = [segment.modified_ms for segment in log.segments]
         offsets = list(zip(log.segment_base_offsets, times, strict=True))
-    if log.log_end_offset > offsets[-1][0]:
+    if log.segments[-1].batches:
         offsets.append((latest.offset, now_ms))
     timestamp = partition.timestamp
     if timestamp == LATEST_TIMESTAMP:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from protocol_specs.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
 from protocol_specs.messages.list_offsets import ListOffsetsRequest
 from protocol_specs.records.compression import CompressionCodec, compress
 from tests.differential.case import case
@@ -313,3 +318,17 @@ def unnamed_timestamps_and_records_without_a_time(probe: Probe) -> None:
     for version in (1, 4, 7):
         for timestamp in (-5, -6, -7, -8, -100, -(1 << 63), 0):
             probe.ask(list_offsets(topic, timestamp), version, note=f"timestamp {timestamp}")
+
+
+@case(releases=("3.7.2",))
+def old_style_after_records_are_deleted(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, timed(TIME_MS), timed(TIME_MS + 5))
+    for offset in (0, 1, 2):
+        partitions = [DeleteRecordsPartition(partition_index=0, offset=offset)]
+        topics = [DeleteRecordsTopic(name=topic, partitions=partitions)]
+        probe.quiet(DeleteRecordsRequest(topics=topics, timeout_ms=5_000), 1)
+        for timestamp in (-1, -2, TIME_MS, FAR_FUTURE_MS):
+            for count in (1, 3):
+                request = list_offsets(topic, timestamp, max_num_offsets=count)
+                probe.ask(request, 0, note=f"{timestamp}, {count}, from {offset}")
