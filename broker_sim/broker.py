@@ -15,7 +15,7 @@ from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
 from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
-from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped
+from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
 from broker_sim.controller.controller_versions import ALTER_PARTITION, controller_version
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.metadata_image import FeatureRange, MetadataImage
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
     from broker_sim.network.broker_listeners import BrokerListeners
+    from broker_sim.power_loss import UnflushedTails
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
@@ -99,6 +100,7 @@ class Broker:
         self._image_applied = image_applied
         self._previous_epoch = NO_EPOCH
         self._running: Deferred[None] | None = None
+        self._unflushed: UnflushedTails | None = None
         self.socket_server: SocketServer | None = None
         self._boot_parts()
 
@@ -265,6 +267,9 @@ class Broker:
 
     def _begin(self) -> None:
         self.storage.open(self.now_ms())
+        unflushed, self._unflushed = self._unflushed, None
+        if unflushed is not None:
+            unflushed.tell_lost(self.journal, self.id, self.storage.logs)
         self.replica_manager.roles.start()
         self._log_manager.start()
         self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
@@ -300,8 +305,13 @@ class Broker:
 
     def lose_power(self) -> None:
         """Die, and the machine with it: what the disk has not made durable is lost, all or in part."""
+        from broker_sim.power_loss import UnflushedTails
+
         self.kill()
+        tails = UnflushedTails(self.storage.logs)
         self.storage.lose_power(self.random("loss of power"))
+        self._unflushed = tails
+        self.journal.append(PowerLost(time_us=self.journal.now_us(), broker_id=self.id))
 
     def close(self) -> None:
         """End the process because the cluster ends: nothing is reported."""

@@ -375,6 +375,23 @@ class Cluster:
         """The broker dies with its machine: of what it has not flushed a part is lost. It needs a `data_dir`."""
         self.broker(broker_id).lose_power()
 
+    def slow_log_dir(
+        self,
+        broker_id: int,
+        log_dir: str | None = None,
+        *,
+        append_ms: float = 0,
+        sync_ms: float = 0,
+        bytes_per_second: float | None = None,
+    ) -> None:
+        """The disk of a log directory, by default of all, takes its time from now on. It needs a `data_dir`."""
+        from broker_sim.faults.slow_disks import DiskSpeed, slow_log_dirs
+
+        every = self.broker(broker_id).storage.directories.names
+        names = every if log_dir is None else (self._log_dir(broker_id, log_dir),)
+        speed = DiskSpeed(append_ms=append_ms, sync_ms=sync_ms, bytes_per_second=bytes_per_second)
+        slow_log_dirs(self, broker_id, names, speed)
+
     def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
         """A log directory fails, by default the broker's last; BrokerSimError names those that there are."""
         self.broker(broker_id).storage.fail_directory(self._log_dir(broker_id, log_dir))
@@ -384,11 +401,20 @@ class Cluster:
         self.broker(broker_id).storage.fill_directory(self._log_dir(broker_id, log_dir), left_bytes)
 
     def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """A directory that has failed or is full is sound again: the broker's next start finds it so."""
+        """A directory that has failed or is full is sound again: the broker's next start finds it so.
+
+        One that is slow is fast at once; without a name, all of the broker's are.
+        """
+        if self.faults.slow_disks:
+            slow = None if log_dir is None else self._log_dir(broker_id, log_dir)
+            self.faults.slow_disks.mend_broker(self.broker(broker_id), slow)
+            self.faults.look_whether_active()
         self.broker(broker_id).storage.mend_directory(self._log_dir(broker_id, log_dir))
 
     def _log_dir(self, broker_id: int, log_dir: str | None) -> str:
         names = self.broker(broker_id).storage.directories.names
+        if log_dir is not None and log_dir not in names:
+            log_dir = next((name for name in names if name.endswith(f"/{log_dir}")), log_dir)
         if log_dir is not None and log_dir not in names:
             raise BrokerSimError(f"broker {broker_id} has no log directory {log_dir!r}: they are {list(names)}")
         return log_dir or names[-1]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from broker_sim.faults.rule import Rule
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metrics.metric import MetricsSnapshot
+    from sim_runtime.disk import Disk
 
 __all__ = ["ThreadedCluster"]
 
@@ -46,6 +47,7 @@ class ThreadedCluster:
         seed: int = 0,
         journal_detail: Detail = Detail.FULL,
         data_dir: str | None = None,
+        disk: Disk | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         self.timeout_s = timeout_s
@@ -65,6 +67,7 @@ class ThreadedCluster:
                 ports=ports,
                 journal_detail=journal_detail,
                 data_dir=data_dir,
+                disk=disk,
             )
             cluster.start()
             return cluster

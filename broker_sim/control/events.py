@@ -236,6 +236,25 @@ class BrokerKilled(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class PowerLost(Event):
+    """The machine of a broker has lost its power, after the broker was killed: what was not durable is at stake."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TailLost(Event):
+    """A broker that had lost its power does not find [`from_offset`, `to_offset`) of a log: it was never flushed.
+
+    `batches` are what was lost, by reference, whole: the first may begin below `from_offset`.
+    """
+
+    topic: str
+    partition: int
+    from_offset: int
+    to_offset: int
+    batches: Sequence[StoredBatch] = field(default=(), repr=False)
+
+
+@dataclass(slots=True, kw_only=True)
 class LogDirFailed(Event):
     """A log directory of a broker is offline, and the replicas in it (`topic-partition`) with it."""
 

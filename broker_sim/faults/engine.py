@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from broker_sim.control.events import Event
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
     from broker_sim.faults.rule import BrokerRef, DrawnGate, Rule
+    from broker_sim.faults.slow_disks import SlowDisks
     from broker_sim.faults.strike import FaultTarget
     from sim_runtime.random_streams import RandomStreams
 
@@ -95,6 +96,8 @@ class FaultEngine:
         self._waiting: list[tuple[DrawnGate, _RuleState, bool]] = []
         self._by_phase: dict[Phase, list[_RuleState]] = {}
         self._held = 0
+        self.slow_disks: SlowDisks | None = None
+        """Log directories that take their time, None while none ever has."""
         cluster.journal.subscribe(self._hear)
 
     def expect(self, *, records: int) -> None:
@@ -142,6 +145,11 @@ class FaultEngine:
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
         """Answer what to do with the request at `point`: the first open rule that fits strikes it."""
+        if self.slow_disks:
+            return self.slow_disks.intercept(phase, point, self._intercept)
+        return self._intercept(phase, point)
+
+    def _intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
         states = self._by_phase.get(phase)
         if not states:
             return None
@@ -151,6 +159,10 @@ class FaultEngine:
                 if struck is not None:
                     return struck
         return None
+
+    def look_whether_active(self) -> None:
+        """A rule has closed, or a disk is slow or slow no more."""
+        self.active = any(self._by_phase.values()) or bool(self.slow_disks)
 
     def _fits(self, state: _RuleState, point: FaultPoint) -> bool:
         rule = state.rule
@@ -265,7 +277,7 @@ class FaultEngine:
             state.open = False
             assert state.rule.phase is not None
             self._by_phase[state.rule.phase].remove(state)
-            self.active = any(self._by_phase.values())
+            self.look_whether_active()
         self._release(state)
 
     # Held requests.

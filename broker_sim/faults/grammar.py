@@ -20,9 +20,14 @@ from broker_sim.faults.acts import (
     Delay,
     Disconnect,
     DropResponse,
+    FailLogDir,
+    FillLogDir,
     Hold,
     Kill,
+    LosePower,
+    MendLogDir,
     Restart,
+    SlowLogDir,
     Stop,
 )
 from broker_sim.faults.interception import Phase
@@ -194,8 +199,42 @@ _ACT_PARSERS: Final[Mapping[str, Callable[[Any, tuple[str, ...]], Act]]] = {
     Kill.name: lambda value, path: Kill(_broker(value, path)),
     Stop.name: lambda value, path: Stop(_broker(value, path)),
     Restart.name: lambda value, path: Restart(_broker(value, path)),
+    LosePower.name: lambda value, path: LosePower(_broker(value, path)),
+    FailLogDir.name: lambda value, path: FailLogDir(**_log_dir(value, path, {})),
+    FillLogDir.name: lambda value, path: FillLogDir(**_log_dir(value, path, {"left_bytes": _left_bytes})),
+    SlowLogDir.name: lambda value, path: SlowLogDir(**_slow(value, path)),
+    MendLogDir.name: lambda value, path: MendLogDir(**_log_dir(value, path, {})),
 }
 assert tuple(_ACT_PARSERS) == tuple(name for name in ACTS if name in _ACT_PARSERS)
+
+
+def _log_dir(
+    value: object, path: tuple[str, ...], others: Mapping[str, Callable[[object, tuple[str, ...]], Any]]
+) -> dict[str, Any]:
+    """A broker alone, or a mapping with a broker, perhaps one of its directories, and what else the act takes."""
+    if not isinstance(value, dict):
+        return {"broker": _broker(value, path)}
+    given = _mapping(value, path, ("broker", "log_dir", *others))
+    if "broker" not in given:
+        raise RuleError((*path, "broker"), f"missing; expected {_BROKER_FORMS}")
+    parsers = {"broker": _broker, "log_dir": _text, **others}
+    return {name: parsers[name](each, (*path, name)) for name, each in given.items()}
+
+
+def _slow(value: object, path: tuple[str, ...]) -> dict[str, Any]:
+    times = ("append_ms", "sync_ms", "bytes_per_second")
+    parsed = _log_dir(value, path, {"append_ms": _not_negative, "sync_ms": _not_negative, "bytes_per_second": _rate})
+    if not any(name in parsed for name in times):
+        raise RuleError(path, f"expected at least one of {', '.join(times)}")
+    return parsed
+
+
+def _rate(value: object, path: tuple[str, ...]) -> float:
+    return _number(value, path, at_least=1)
+
+
+def _left_bytes(value: object, path: tuple[str, ...]) -> int:
+    return _whole(value, path, at_least=0)
 
 
 def _broker(value: object, path: tuple[str, ...]) -> BrokerRef:

@@ -14,12 +14,19 @@ _SHARE: Final = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 _NUMBERS: Final = {
     "oneOf": [{"type": "integer", "minimum": 0}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]
 }
-_BROKER: Final = {
+_BROKER: Final[dict[str, Any]] = {
     "oneOf": [
         {"type": "integer"},
         {"type": "string", "pattern": "^(self|active controller|leader of .+-[0-9]+|killed by .+)$"},
     ],
 }
+
+
+def _log_dir(**others: dict[str, Any]) -> dict[str, Any]:
+    """A broker, or one of its log directories with what else there is to say of it."""
+    properties = {"broker": _BROKER, "log_dir": {"type": "string", "minLength": 1}, **others}
+    whole = {"type": "object", "additionalProperties": False, "required": ["broker"], "properties": properties}
+    return {"oneOf": [*_BROKER["oneOf"], whole]}
 
 
 def _or_range(number: dict[str, Any]) -> dict[str, Any]:
@@ -47,6 +54,15 @@ _ACT_VALUES: Final[dict[str, dict[str, Any]]] = {
     "kill": _BROKER,
     "stop": _BROKER,
     "restart": _BROKER,
+    "lose_power": _BROKER,
+    "fail_log_dir": _log_dir(),
+    "fill_log_dir": _log_dir(left_bytes={"type": "integer", "minimum": 0}),
+    "slow_log_dir": _log_dir(
+        append_ms={"type": "number", "minimum": 0},
+        sync_ms={"type": "number", "minimum": 0},
+        bytes_per_second={"type": "number", "minimum": 1},
+    ),
+    "mend_log_dir": _log_dir(),
 }
 
 RULE_SCHEMA: Final[dict[str, Any]] = {

@@ -36,6 +36,33 @@ class FaultTarget(Protocol):
     def stop(self, broker_id: int) -> object:
         """Shut a broker down in order."""
 
+    @property
+    def keeps_data(self) -> bool:
+        """Whether logs are on a disk."""
+
+    def lose_power(self, broker_id: int) -> None:
+        """Kill a broker, and lose what it had not flushed."""
+
+    def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
+        """Let a log directory answer nothing but errors."""
+
+    def fill_log_dir(self, broker_id: int, log_dir: str | None = None, *, left_bytes: int = 0) -> None:
+        """Leave room for so many bytes in a log directory."""
+
+    def slow_log_dir(
+        self,
+        broker_id: int,
+        log_dir: str | None = None,
+        *,
+        append_ms: float = 0,
+        sync_ms: float = 0,
+        bytes_per_second: float | None = None,
+    ) -> None:
+        """Let a log directory take its time."""
+
+    def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
+        """End what is wrong with a log directory."""
+
     def leader_of(self, topic: str, partition: int) -> int | None:
         """The leader of a partition, None when it has none."""
 
@@ -53,6 +80,13 @@ class Strike:
     """A Deferred that fires when the rule is released."""
     record_victim: Callable[[int], None]
     """Remember the broker that was killed or stopped, for `killed by RULE`."""
+
+    def needs_disk(self, act: str) -> None:
+        """Raise RuleError for an act that means nothing to logs in memory."""
+        if not self.cluster.keeps_data:
+            from broker_sim.faults.grammar import RuleError
+
+            raise RuleError(("act", act), "the logs are in memory: the cluster needs a data directory")
 
     def soon(self, call: Callable[[], object]) -> None:
         """Do something to the cluster in the next turn: never in the middle of the request that is struck."""

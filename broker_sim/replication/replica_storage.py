@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.faults.slow_disks import DiskPace
     from broker_sim.topic_partition import TopicPartition
 
     ConfigListener = Callable[[TopicPartition, TopicConfig, TopicConfig], None]
@@ -91,6 +92,10 @@ class ReplicaStorage:
     def fill_directory(self, name: str, left_bytes: int) -> None:  # noqa: ARG002 - only a virtual disk can be filled
         """The directory has room for so many more bytes."""
         raise BrokerSimError(f"{name} cannot be filled: give the cluster a data_dir on a VirtualDisk")
+
+    def slow_directory(self, name: str, pace: DiskPace | None) -> None:  # noqa: ARG002 - files take time, memory does not
+        """The directory's disk takes its time from now on, or (None) no more."""
+        raise BrokerSimError(f"{name} cannot be slow: give the cluster a data_dir")
 
     def mend_directory(self, name: str) -> None:
         """The next start of the broker finds the directory sound."""

@@ -2,7 +2,8 @@
 
 A record that a replica cut off names the cut: which broker, at which leader epoch, under which leader, which
 range. One that was cut nowhere, though a new leader was elected after its acknowledgement, stayed behind in
-the log of a broker that never came back. Under acks=0 nobody confirmed it. What is left is unexplained, and
+the log of a broker that never came back. One that the next leader had acknowledged and lost with its power names
+that. Under acks=0 nobody confirmed it. What is left is unexplained, and
 no configuration permits that.
 """
 
@@ -15,7 +16,7 @@ from broker_scenarios.findings import Cause, Finding, FindingKind
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from broker_scenarios.journal_view import Election, JournalView, PartitionEvents, Truncation
+    from broker_scenarios.journal_view import Election, JournalView, LostTail, PartitionEvents, Truncation
 
 __all__ = ["Explainer"]
 
@@ -41,10 +42,26 @@ class Explainer:
         if finding.kind is FindingKind.LOST_WRITE:
             finding.cause, why = self._loss(finding)
             finding.detail = f"{finding.detail}: {why}"
+        elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and self._follows_loss_of_power(finding):
+            finding.cause = Cause.POWER_LOST
         elif finding.kind is FindingKind.INCONSISTENT_OFFSETS and finding.cause is Cause.UNEXPLAINED:
             finding.cause, _ = self._loss(finding)
 
+    def _lost_tails(self, finding: Finding) -> list[LostTail]:
+        """The losses of power that have taken the finding's offset for good."""
+        if self._journal is None:
+            return []
+        events = self._journal.of_partition(finding.topic, finding.partition)
+        return [each for each in _tails_that_led(events) if each.from_offset <= finding.ack_offset < each.to_offset]
+
+    def _follows_loss_of_power(self, finding: Finding) -> bool:
+        """Whether the offset was given away again because a loss of power had taken what was there."""
+        return any(each.time_us <= finding.complete_us for each in self._lost_tails(finding))
+
     def _loss(self, finding: Finding) -> tuple[Cause, str]:
+        lost = next((each for each in self._lost_tails(finding) if each.time_us >= finding.complete_us), None)
+        if lost is not None:
+            return Cause.POWER_LOST, self._power_text(lost)
         cut = self._cuts.get((finding.topic, finding.partition, finding.value_id))
         if cut is not None:
             return Cause.TRUNCATED, self._cut_text(finding, *cut)
@@ -74,6 +91,12 @@ class Explainer:
                     return self._range_text(each)
         return f"broker {broker} truncated offset {offset} at leader epoch {epoch}, {self._clock(time_us)}"
 
+    def _power_text(self, lost: LostTail) -> str:
+        return (
+            f"broker {lost.broker} lost its power and came back, {self._clock(lost.time_us)}, without offsets "
+            f"{lost.from_offset} to {lost.to_offset - 1}: it had acknowledged them, and not flushed them to its disk"
+        )
+
     def _range_text(self, truncation: Truncation) -> str:
         return (
             f"broker {truncation.broker} rejoined behind leader {truncation.leader} at leader epoch "
@@ -90,6 +113,25 @@ def _truncation_at(events: PartitionEvents, offset: int, *, after_us: int) -> Tr
         if each.time_us >= after_us and each.from_offset <= offset < each.to_offset:
             return each
     return None
+
+
+def _tails_that_led(events: PartitionEvents) -> list[LostTail]:
+    """The losses of power of brokers that led afterwards without what they had lost.
+
+    With a replica left that has it, somebody else would have led, and given it back.
+    """
+    return [lost for lost in events.lost_tails if _leader_after(events, lost.time_us) == lost.broker]
+
+
+def _leader_after(events: PartitionEvents, time_us: int) -> int:
+    """The next leader that is elected, else the one that goes on."""
+    before = -1
+    for election in events.elections:
+        if election.leader >= 0:
+            if election.time_us >= time_us:
+                return election.leader
+            before = election.leader
+    return before
 
 
 def _change_that_left_behind(events: PartitionEvents, acked_us: int) -> tuple[Election, int] | None:

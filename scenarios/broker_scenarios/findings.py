@@ -60,6 +60,7 @@ class Cause(StrEnum):
     NOT_RECORDED = "not-recorded"
     TRUNCATED = "truncated"
     LEADER_REPLACED = "leader-replaced"
+    POWER_LOST = "power-lost"
     NEVER_CONFIRMED = "never-confirmed"
     RETRY = "retry"
     APPLICATION_RESEND = "application-resend"

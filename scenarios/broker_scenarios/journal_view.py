@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Self, TypeAlias
 
-__all__ = ["Election", "IsrChange", "JournalView", "Mark", "PartitionEvents", "Truncation", "Watermark"]
+__all__ = ["Election", "IsrChange", "JournalView", "LostTail", "Mark", "PartitionEvents", "Truncation", "Watermark"]
 
 JournalRow: TypeAlias = Mapping[str, object]
 
 _CRASH_KINDS: Final = {
     "BrokerKilled": "killed",
+    "PowerLost": "lost its power",
     "BrokerStopped": "stopped",
     "BrokerStarted": "started",
     "BrokerFenced": "fenced",
@@ -65,6 +66,16 @@ class Truncation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LostTail:
+    """A broker came back from a loss of power without [from_offset, to_offset)."""
+
+    time_us: int
+    broker: int
+    from_offset: int
+    to_offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
     """Something that happened to a broker, or a rule that struck: a mark of the timeline."""
 
@@ -84,6 +95,7 @@ class PartitionEvents:
     isr_changes: list[IsrChange] = field(default_factory=list)
     watermarks: list[Watermark] = field(default_factory=list)
     truncations: list[Truncation] = field(default_factory=list)
+    lost_tails: list[LostTail] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,11 +184,23 @@ def _truncated(events: PartitionEvents, time_us: int, broker: int, row: JournalR
     )
 
 
+def _tail_lost(events: PartitionEvents, time_us: int, broker: int, row: JournalRow) -> None:
+    events.lost_tails.append(
+        LostTail(
+            time_us=time_us,
+            broker=broker,
+            from_offset=_integer(row, "from_offset"),
+            to_offset=_integer(row, "to_offset"),
+        )
+    )
+
+
 _PARTITION_KINDS: Final = {
     "LeaderElected": _elected,
     "IsrChanged": _isr_changed,
     "HighWatermarkAdvanced": _watermark,
     "LogTruncated": _truncated,
+    "TailLost": _tail_lost,
 }
 
 

@@ -24,6 +24,7 @@ ACKS_ALL: Final = -1
 _RETRIES_DEFAULT: Final = 2**31 - 1
 _IN_FLIGHT_DEFAULT: Final = 5
 _IDEMPOTENT_IN_FLIGHT_MAX: Final = 5
+_NEVER_FLUSHES: Final = 2**63 - 1
 _ELECTION_CAUSES: Final = (Cause.TRUNCATED, Cause.LEADER_REPLACED, Cause.NOT_RECORDED)
 _LOSS_KINDS: Final = (FindingKind.LOST_WRITE, FindingKind.INCONSISTENT_OFFSETS)
 
@@ -52,6 +53,7 @@ class Promises:
     enable_idempotence: bool = True
     max_in_flight: int = _IN_FLIGHT_DEFAULT
     retries: int = _RETRIES_DEFAULT
+    flush_messages: int = _NEVER_FLUSHES
 
     @classmethod
     def from_configs(
@@ -70,6 +72,7 @@ class Promises:
         in_flight = _integer(in_flight_name, producer.get(in_flight_name, str(_IN_FLIGHT_DEFAULT)))
         # Without an explicit enable.idempotence=true a conflicting setting turns it off silently (KAFKA-13598).
         conflict = acks != ACKS_ALL or retries == 0 or in_flight > _IDEMPOTENT_IN_FLIGHT_MAX
+        flush = served.get("flush.messages", served.get("log.flush.interval.messages", str(_NEVER_FLUSHES)))
         idempotence = _boolean("enable.idempotence", producer.get("enable.idempotence", str(not conflict)))
         unclean_name = "unclean.leader.election.enable"
         return cls(
@@ -80,6 +83,7 @@ class Promises:
             enable_idempotence=idempotence,
             max_in_flight=in_flight,
             retries=retries,
+            flush_messages=_integer("flush.messages", flush),
         )
 
     @property
@@ -128,6 +132,14 @@ class Promises:
         if self.unclean_leader_election:
             reason = "unclean.leader.election.enable=true: a replica outside of the ISR may become leader"
             reasons.append((reason, _ELECTION_CAUSES))
+        if self.flush_messages > 1:
+            never = self.flush_messages == _NEVER_FLUSHES
+            when = "never by itself" if never else f"every {self.flush_messages} records"
+            reason = (
+                f"flush.messages: a log is flushed {when}; an acknowledged record may be in page caches alone, and "
+                "goes with the power of all that hold it"
+            )
+            reasons.append((reason, (Cause.POWER_LOST,)))
         return [
             Allowance(kind=kind, reason=reason, causes=causes) for reason, causes in reasons for kind in _LOSS_KINDS
         ]

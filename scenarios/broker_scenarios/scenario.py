@@ -16,6 +16,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError
+from broker_sim.faults.acts import NEED_DISK
 from broker_sim.faults.grammar import RuleError, parse_rules
 from broker_sim.topic_spec import TopicSpec
 
@@ -46,6 +47,7 @@ class Scenario:
     release: str
     seed: int
     brokers: int
+    on_disk: bool
     broker_config: Mapping[str, str]
     topics: tuple[TopicSpec, ...]
     load: LoadSpec
@@ -96,6 +98,7 @@ class _Reader:
     def scenario(self, path: Path) -> Scenario:
         value = self.value
         brokers = value["cluster"]["brokers"]
+        on_disk = value["cluster"].get("disk", "memory") == "virtual"
         release = value.get("release", DEFAULT_RELEASE)
         broker_config = _texts(value["cluster"].get("config", {}))
         producer_config = _texts(value.get("producer", {}))
@@ -109,11 +112,12 @@ class _Reader:
             release=release,
             seed=value.get("seed", 0),
             brokers=brokers,
+            on_disk=on_disk,
             broker_config=broker_config,
             topics=topics,
             load=self.load(value["load"], topics),
             producer_config=producer_config,
-            rules=self.rules(value.get("rules", {})),
+            rules=self.rules(value.get("rules", {}), on_disk=on_disk),
             expectation=_expectation(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
         )
@@ -148,13 +152,17 @@ class _Reader:
             sizes=tuple(SizeShare(size_bytes=size["bytes"], share=size.get("share", 1.0)) for size in sizes),
         )
 
-    def rules(self, value: Mapping[str, Mapping[str, Any]]) -> tuple[Rule, ...]:
+    def rules(self, value: Mapping[str, Mapping[str, Any]], *, on_disk: bool) -> tuple[Rule, ...]:
         try:
-            return tuple(parse_rules([{**rule, "name": name} for name, rule in value.items()]))
+            rules = tuple(parse_rules([{**rule, "name": name} for name, rule in value.items()]))
         except RuleError as error:
             place, *rest = error.path
             self.complain(("rules", list(value)[int(place)], *rest), error.problem)
             return ()
+        for rule in rules:
+            if rule.act.name in NEED_DISK and not on_disk:
+                self.complain(("rules", rule.name, "act"), f"{rule.act.name} needs `disk: virtual` in `cluster`")
+        return rules
 
     def check_configs(
         self,

@@ -26,6 +26,7 @@ __all__ = ["SCENARIO", "Complain", "json_schema"]
 Complain: TypeAlias = Callable[["KeyPath", str], None]
 """Takes the path of a key and what is wrong with it."""
 
+DISKS: Final = ("memory", "virtual")
 _COUNT: Final = re.compile(r"(?P<sign>>=|<=)?\s*(?P<number>\d+)")
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -277,6 +278,10 @@ SCENARIO: Final = Keys(
                 keys={
                     "brokers": (Whole(at_least=1, at_most=100), "how many brokers"),
                     "config": (Config(), "broker configurations under Kafka's names"),
+                    "disk": (
+                        Text(one_of=DISKS),
+                        "where logs are: `memory`, or `virtual`, a disk that loses power, fails, fills and is slow",
+                    ),
                 },
                 required=("brokers",),
             ),

@@ -1,4 +1,4 @@
-"""The end of a run's faults: everything held goes on, every dead broker comes back, and the cluster comes to rest."""
+"""The end of a run's faults: everything held goes on, disks are mended, dead brokers come back, all comes to rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ async def settle(cluster: Cluster, *, within_s: float) -> str | None:
     """Heal, then wait for rest; answer None, or why there was none within the time."""
     cluster.faults.close()
     for broker in cluster.brokers.values():
-        if not broker.alive:
+        broken = list(broker.storage.directories.offline)
+        for name in broken or broker.storage.directories.names:
+            cluster.mend_log_dir(broker.id, name)
+        if broken or not broker.alive:
             cluster.restart(broker.id)
     deadline = cluster.reactor.seconds() + within_s
     while pending := cluster.pending():

@@ -20,6 +20,7 @@ from broker_scenarios.settling import settle
 from broker_scenarios.truth import read_truth
 from broker_scenarios.workloads.keyed_load import build_load
 from broker_sim.threaded_cluster import ThreadedCluster
+from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
     from broker_scenarios.scenario import Scenario
@@ -59,6 +60,8 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         release=scenario.release,
         seed=seed,
         timeout_s=scenario.deadline_s,
+        data_dir="/data" if scenario.on_disk else None,
+        disk=VirtualDisk() if scenario.on_disk else None,
     ) as threaded:
         cluster = threaded.cluster
         threaded.call(lambda: cluster.faults.expect(records=scenario.load.records))

@@ -1,7 +1,7 @@
 """The truth of a run: what the brokers' logs hold at its end, and what replicas have cut off, as Arrow tables.
 
 Stored rows are those of each partition's leader, up to its high watermark: what a consumer could read. Truncated rows
-come from the journal's LogTruncated events, whose batches are kept by reference until somebody asks.
+come from the journal's LogTruncated and TailLost events, whose batches are kept by reference until somebody asks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from broker_scenarios.history import STORED_SCHEMA, TRUNCATED_SCHEMA
 from broker_scenarios.workloads.values import value_id_of
-from broker_sim.control.events import LogTruncated
+from broker_sim.control.events import LogTruncated, TailLost
 from protocol_specs.records.record_reader import read_records
 
 if TYPE_CHECKING:
@@ -109,8 +109,8 @@ def _add_stored(columns: _Columns, topic: str, partition: int, leader: int, batc
 
 def _truncated(journal: Journal) -> pa.Table:
     columns = _Columns(TRUNCATED_SCHEMA)
-    for event in journal.events_of(LogTruncated):
-        assert isinstance(event, LogTruncated)
+    for event in [*journal.events_of(LogTruncated), *journal.events_of(TailLost)]:
+        assert isinstance(event, LogTruncated | TailLost)
         for batch in event.batches:
             records = read_records(batch.data)
             gone = [record for record in records if event.from_offset <= record.offset < event.to_offset]
@@ -121,7 +121,7 @@ def _truncated(journal: Journal) -> pa.Table:
                 offset=[record.offset for record in gone],
                 value_id=[value_id_of(record.value) for record in gone],
                 broker=event.broker_id,
-                leader_epoch=event.leader_epoch,
+                leader_epoch=batch.leader_epoch if isinstance(event, TailLost) else event.leader_epoch,
                 time_us=event.time_us,
             )
     return columns.table()

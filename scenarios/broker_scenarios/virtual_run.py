@@ -19,6 +19,7 @@ from broker_scenarios.workloads.keyed_load import build_load
 from broker_scenarios.workloads.values import value_bytes
 from broker_sim.cluster import Cluster
 from sim_runtime.deadlines import DeadlineExceeded
+from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class VirtualRun:
             broker_reactor=lambda broker_id: self.world.network.host(_broker_host(broker_id)),
             digest=self.world.digest,
             link_delay_ms=link_delay_ms,
+            data_dir="/data" if scenario.on_disk else None,
+            disk=VirtualDisk() if scenario.on_disk else None,
         )
         self.cluster.start()
         self.cluster.faults.expect(records=scenario.load.records)

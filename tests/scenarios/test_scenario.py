@@ -58,7 +58,11 @@ def test_a_flip_keeps_what_it_does_not_say() -> None:
 @pytest.mark.parametrize(
     ("wrong", "right", "problem"),
     [
-        ("brokers: 1", "broker: 1", "2:11: cluster.broker: unknown key; expected one of brokers, config; did you mean"),
+        (
+            "brokers: 1",
+            "broker: 1",
+            "2:11: cluster.broker: unknown key; expected one of brokers, config, disk; did you",
+        ),
         ("partitions: 1", "partitions: none", "topics.orders.partitions: expected a whole number from 1 to 10000"),
         ("records: 10", "record: 10", "load.record: unknown key"),
         ("replication_factor: 1", "replication_factor: 3", "3 replicas need as many brokers, there are 1"),

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_scenarios.evidence import judged
+from broker_scenarios.findings import Cause
 from broker_scenarios.scenario import load_scenario
+from broker_scenarios.verdict import Validity
 from broker_scenarios.virtual_run import VirtualRun
+
+if TYPE_CHECKING:
+    from broker_scenarios.run_record import RunRecord
 
 CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 
@@ -24,3 +31,26 @@ def test_the_main_job_ends_as_expected_however_long_the_way_between_brokers(name
         assert group.permitted_because is not None
     else:
         assert run.verdict.counts.lost == 0
+
+
+def power_loss(**topic_config: str) -> RunRecord:
+    scenario = load_scenario(CATALOG / "power-loss-acks-all.yaml").with_records(3_000)
+    [topic] = scenario.topics
+    changed = replace(scenario, topics=(replace(topic, configs={**topic.configs, **topic_config}),))
+    return judged(VirtualRun(changed, 7).run(None), engine=None, replay="")
+
+
+def test_power_that_fails_everywhere_takes_acknowledged_records_and_the_verdict_says_why() -> None:
+    run = power_loss()
+    assert run.judgement.misses == ()
+    assert run.verdict.counts.lost == run.verdict.counts.acked - run.verdict.counts.stored > 0
+    assert "broker 3 lost its power and came back" in run.verdict.groups[0].why
+    for group in run.verdict.groups:
+        assert group.cause is Cause.POWER_LOST
+        assert group.permitted_because is not None
+        assert group.permitted_because.startswith("flush.messages: a log is flushed never by itself")
+
+
+def test_power_takes_nothing_of_logs_that_flush_every_record() -> None:
+    run = power_loss(**{"flush.messages": "1"})
+    assert (run.verdict.counts.lost, run.verdict.validity) == (0, Validity.VALID)

@@ -213,6 +213,8 @@ class FileReplicaLog(ReplicaLog):
         if not self.directory.offline:
             try:
                 info = super().append_as_leader(records, leader_epoch=leader_epoch, now_ms=now_ms, origin=origin)
+                if self.directory.pace is not None:
+                    self.directory.pace.wrote(len(records))
                 self._flush_if_due(now_ms)
             except OSError as error:
                 self.directory.failed(error)
@@ -229,6 +231,8 @@ class FileReplicaLog(ReplicaLog):
         if not self.directory.offline:
             with self._reporting():
                 super().append_as_follower(batches, now_ms=now_ms)
+                if self.directory.pace is not None and batches:
+                    self.directory.pace.wrote(sum(batch.size for batch in batches), as_follower=True)
                 self._flush_if_due(now_ms)
 
     def _flush_if_due(self, now_ms: int) -> None:
@@ -236,7 +240,7 @@ class FileReplicaLog(ReplicaLog):
         messages = self.config.values["flush.messages"]
         assert isinstance(messages, int)
         if self.log_end_offset - self.recovery_point >= messages:
-            self._flush(self.log_end_offset)
+            self._flush(self.log_end_offset, in_background=False)
             self.last_flush_ms = now_ms
 
     @contextlib.contextmanager
@@ -265,9 +269,12 @@ class FileReplicaLog(ReplicaLog):
             self._flush(self.log_end_offset)
         self.last_flush_ms = now_ms
 
-    def _flush(self, offset: int) -> None:
+    def _flush(self, offset: int, *, in_background: bool = True) -> None:
+        """`in_background` is what nobody waits for: Kafka flushes by time, and what is rolled, on other threads."""
         if offset <= self.recovery_point:
             return
+        if self.directory.pace is not None:
+            self.directory.pace.synced(in_background=in_background)
         segments = self._files()
         for index, segment in enumerate(segments):
             ends_before = index + 1 < len(segments) and segments[index + 1].base_offset <= self.recovery_point

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.topic_config import TopicConfig
+    from broker_sim.faults.slow_disks import DiskPace
     from broker_sim.log.replica_log import ReplicaLog
     from sim_runtime.disk import Disk, DiskSpace
     from sim_runtime.interfaces import IReactor
@@ -83,6 +84,7 @@ class FileStorage(ReplicaStorage):
         self._ids = random
         self._on_disk: dict[str, LogDirectory] = {}
         self._failed_by_hand: dict[str, None] = {}
+        self._paces: dict[str, DiskPace] = {}
         self._removals: dict[IDelayedCall, str] = {}
         self._tasks: list[RepeatingCall] = []
         self._failures: list[IDelayedCall] = []
@@ -124,6 +126,7 @@ class FileStorage(ReplicaStorage):
                     behaviour=self._broker_config.behaviour,
                     on_failure=self._went_offline,
                 )
+                directory.pace = self._paces.get(name)
                 try:
                     self._open(directory, now_ms)
                 except OSError as error:
@@ -311,6 +314,15 @@ class FileStorage(ReplicaStorage):
             super().fill_directory(name, left_bytes)
             return
         self.disk.fill(name, left_bytes=left_bytes)
+
+    def slow_directory(self, name: str, pace: DiskPace | None) -> None:
+        """The directory's disk takes its time from now on, or (None) no more."""
+        if pace is None:
+            self._paces.pop(name, None)
+        else:
+            self._paces[name] = pace
+        if name in self._on_disk:
+            self._on_disk[name].pace = pace
 
     def mend_directory(self, name: str) -> None:
         """The next start of the broker finds the directory sound."""

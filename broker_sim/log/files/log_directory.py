@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.release_behaviour import ReleaseBehaviour
+    from broker_sim.faults.slow_disks import DiskPace
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.disk import Disk, DiskLock
 
@@ -45,6 +46,8 @@ class LogDirectory:
         self.behaviour = behaviour
         self.directory_id = bytes(ID_BYTES)
         self.offline = False
+        self.pace: DiskPace | None = None
+        """How slow its disk is, where it is slow."""
         self.was_clean = False
         """Whether the last run has ended in order."""
         self._on_failure = on_failure

@@ -2,7 +2,20 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.faults.acts import ACTS, AnswerError, CutResponse, Delay, Hold, Kill, Restart
+from broker_sim.faults.acts import (
+    ACTS,
+    AnswerError,
+    CutResponse,
+    Delay,
+    FailLogDir,
+    FillLogDir,
+    Hold,
+    Kill,
+    LosePower,
+    MendLogDir,
+    Restart,
+    SlowLogDir,
+)
 from broker_sim.faults.grammar import RuleError, parse_rule, parse_rules
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import KilledBy, LeaderOf, Self
@@ -34,6 +47,11 @@ def test_every_act_has_a_written_form() -> None:
         "kill": (2, Kill(2)),
         "stop": (2, None),
         "restart": (2, Restart(2)),
+        "lose_power": (2, LosePower(2)),
+        "fail_log_dir": (2, FailLogDir(2)),
+        "fill_log_dir": ({"broker": 2, "left_bytes": 9}, FillLogDir(2, None, 9)),
+        "slow_log_dir": ({"broker": 2, "log_dir": "a", "sync_ms": 5}, SlowLogDir(2, "a", 0, 5)),
+        "mend_log_dir": ({"broker": 2, "log_dir": "a"}, MendLogDir(2, "a")),
     }
     assert list(written) == list(ACTS)
     for name, (value, act) in written.items():

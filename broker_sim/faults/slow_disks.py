@@ -1,0 +1,148 @@
+"""Log directories on slow disks: every append and every flush takes time, one after the other, as on one spindle.
+
+What waits is what waits in Kafka: the request handler that appends (ReplicaManager.appendToLocalLog), also for the
+flush that `flush.messages` asks for, and the fetcher thread of a follower (ReplicaFetcherThread.processPartitionData),
+whose next Fetch goes out when its disk is done. Flushes by time keep the disk busy without a handler. What is read
+comes from the page cache, as fast as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.faults.interception import Interception, Phase
+from broker_sim.topic_partition import TopicPartition
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from twisted.internet.interfaces import IReactorTime
+
+    from broker_sim.broker import Broker
+    from broker_sim.cluster import Cluster
+    from broker_sim.faults.interception import FaultPoint
+
+__all__ = ["DiskPace", "DiskSpeed", "SlowDisks", "slow_log_dirs"]
+
+PRODUCE: Final = 0
+FETCH: Final = 1
+TOLERANCE_MS: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiskSpeed:
+    """How long a disk takes: for each append, for each flush, and for the bytes (None: for these no time)."""
+
+    append_ms: float = 0
+    sync_ms: float = 0
+    bytes_per_second: float | None = None
+
+
+class DiskPace:
+    """One directory's disk at work: what is asked of it waits until it has done what was asked before."""
+
+    __slots__ = ("_done_s", "_owed_until_s", "_reactor", "speed")
+
+    def __init__(self, reactor: IReactorTime, speed: DiskSpeed) -> None:
+        self._reactor = reactor
+        self.speed = speed
+        self._done_s = 0.0
+        self._owed_until_s = 0.0
+
+    def begin_append(self) -> float:
+        """A handler is about to append: how many milliseconds it waits for that."""
+        return max(0.0, (self._take(self.speed.append_ms / 1000) - self._reactor.seconds()) * 1000)
+
+    def wrote(self, size: int, *, as_follower: bool = False) -> None:
+        """So many bytes were appended; a follower has not waited before."""
+        rate = self.speed.bytes_per_second
+        cost_s = 0.0 if rate is None else size / rate
+        if as_follower:
+            cost_s += self.speed.append_ms / 1000
+        if cost_s > 0:
+            self._owed_until_s = self._take(cost_s)
+
+    def synced(self, *, in_background: bool) -> None:
+        """A log was flushed; who has appended waits for that unless another thread does it."""
+        done_s = self._take(self.speed.sync_ms / 1000)
+        if not in_background and self.speed.sync_ms:
+            self._owed_until_s = done_s
+
+    def owed_ms(self) -> float:
+        """How long the disk still works on what was written and is waited for."""
+        return max(0.0, (self._owed_until_s - self._reactor.seconds()) * 1000)
+
+    def _take(self, cost_s: float) -> float:
+        """When the disk is done with something that costs so much, after all that it has to do already."""
+        self._done_s = max(self._done_s, self._reactor.seconds()) + cost_s
+        return self._done_s
+
+
+class SlowDisks:
+    """The slow directories of a cluster, by broker; `directory_of` knows where a broker's replica lies."""
+
+    def __init__(self, reactor: IReactorTime, directory_of: Callable[[int, TopicPartition], str | None]) -> None:
+        self._reactor = reactor
+        self._directory_of = directory_of
+        self._paces: dict[int, dict[str, DiskPace]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._paces)
+
+    def slow(self, broker_id: int, directory: str, pace: DiskPace) -> None:
+        """A directory is slow from now on."""
+        self._paces.setdefault(broker_id, {})[directory] = pace
+
+    def mend_broker(self, broker: Broker, directory: str | None) -> None:
+        """A directory, or (None) every one, is as fast as ever again, if it was not."""
+        paces = self._paces.get(broker.id, {})
+        for name in [directory] if directory is not None else [*paces]:
+            if paces.pop(name, None) is not None:
+                broker.storage.slow_directory(name, None)
+        if not paces:
+            self._paces.pop(broker.id, None)
+
+    def intercept(
+        self, phase: Phase, point: FaultPoint, rules: Callable[[Phase, FaultPoint], Interception | None]
+    ) -> Interception | None:
+        """What a request has to wait for, and then for what the rules say."""
+        wait_ms = self._wait_ms(phase, point)
+        struck = rules(phase, point)
+        if wait_ms <= TOLERANCE_MS:
+            return struck
+        wait = sleep(self._reactor, wait_ms)
+        if struck is None:
+            return Interception(wait=wait)
+        ruled = struck.wait
+        struck.wait = wait if ruled is None else wait.addCallback(lambda _: ruled)
+        return struck
+
+    def _wait_ms(self, phase: Phase, point: FaultPoint) -> float:
+        if point.api_key == FETCH and point.replica_id in self._paces and phase is Phase.BEFORE_PARSE:
+            return max(pace.owed_ms() for pace in self._paces[point.replica_id].values())
+        paces = self._paces.get(point.broker_id)
+        if paces is None or point.api_key != PRODUCE or point.topic is None or point.partition is None:
+            return 0
+        directory = self._directory_of(point.broker_id, TopicPartition(point.topic, point.partition))
+        pace = None if directory is None else paces.get(directory)
+        if pace is None:
+            return 0
+        if phase is Phase.BEFORE_APPEND:
+            return pace.begin_append()
+        return pace.owed_ms() if phase is Phase.AFTER_APPEND else 0
+
+
+def slow_log_dirs(cluster: Cluster, broker_id: int, names: Iterable[str], speed: DiskSpeed) -> None:
+    """Make directories slow from now on; BrokerSimError for a cluster without a disk."""
+    faults = cluster.faults
+    if faults.slow_disks is None:
+        faults.slow_disks = SlowDisks(
+            cluster.reactor, lambda broker, each: cluster.broker(broker).storage.directories.of(each)
+        )
+    for name in names:
+        pace = DiskPace(cluster.reactor, speed)
+        cluster.broker(broker_id).storage.slow_directory(name, pace)
+        faults.slow_disks.slow(broker_id, name, pace)
+    faults.look_whether_active()
