@@ -14,6 +14,7 @@ from broker_sim.config.broker_config_validation import QUOTAS
 from broker_sim.config.config_names import base_name, synonyms_of
 from broker_sim.config.definitions import (
     ConfigDefinition,
+    ConfigType,
     broker_definitions,
     client_metrics_definitions,
     describe_order,
@@ -22,7 +23,7 @@ from broker_sim.config.definitions import (
 )
 from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.config.values import render_value
+from broker_sim.config.values import parse_value, render_value
 from protocol_specs.messages.create_topics import CreatableTopicConfigs
 from protocol_specs.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
 
@@ -114,6 +115,10 @@ class ConfigDescriber:
         definitions = topic_definitions(self._config.release)
         resolved = TopicConfig.resolve(overrides, self._config)
         entries = []
+        for name, text in overrides.items():
+            if name in definitions and not definitions[name].shown and _is_asked(name, keys):
+                synonyms = [_Synonym(name, text, ConfigSource.DYNAMIC_TOPIC_CONFIG)]
+                entries.append(self._entry(definitions[name], text, synonyms))
         for name in self._names("topic", keys):
             definition = definitions[name]
             value = render_value(definition, resolved[name])
@@ -135,11 +140,15 @@ class ConfigDescriber:
             if definition.sensitive:
                 value = None
             entries.append(self._entry(definition, value, self._broker_synonyms(name), read_only=definition.read_only))
-        asked = list(keys or ())
-        given = dict.fromkeys([*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own])
-        unknown = [name for name in given if name not in definitions and name not in OWN_DEFINITIONS]
-        others = [name for name in unknown if not asked or name in asked]
-        return entries + [self._unknown(name, self._broker_synonyms(name)) for name in others]
+        for name in [*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own]:
+            if name in OWN_DEFINITIONS or not _is_asked(name, keys) or any(each.name == name for each in entries):
+                continue
+            synonyms = self._broker_synonyms(name)
+            if name in definitions:  # what is hidden is shown to those who gave it
+                entries.append(self._entry(definitions[name], self._config.static[name], synonyms, read_only=True))
+            else:
+                entries.append(self._unknown(name, synonyms))
+        return entries
 
     def cluster_default(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
         """What is set dynamically for all brokers: the resource with the empty name."""
@@ -173,7 +182,8 @@ class ConfigDescriber:
         entries = []
         for name in self._names("client_metrics", keys):
             definition = definitions[name]
-            value = overrides.get(name, render_value(definition, definition.default))
+            given = parse_value(definition, overrides[name]) if name in overrides else definition.default
+            value = render_value(definition, given)
             synonyms = [_Synonym(name, value, source)] if name in overrides else []
             entries.append(self._entry(definition, value, synonyms))
         return entries
@@ -192,7 +202,7 @@ class ConfigDescriber:
             else:
                 synonyms = [_Synonym(broker_name, value, ConfigSource.DEFAULT_CONFIG)]
             if name in overrides:
-                value = overrides[name]
+                value = render_value(definition, parse_value(definition, overrides[name]))
                 synonyms.insert(0, _Synonym(name, value, ConfigSource.GROUP_CONFIG))
             entries.append(self._entry(definition, value, synonyms))
         return entries
@@ -233,10 +243,12 @@ class ConfigDescriber:
         """A configuration of a listener, or of no part of Kafka: shown as what it stands in for, and read-only."""
         definition = broker_definitions(self._config.release).get(base_name(name))
         kind: int = _UNKNOWN_TYPE if definition is None else definition.type
+        if name in QUOTAS:
+            kind = ConfigType.LONG
         return DescribeConfigsResourceResult(
             name=name,
             value=synonyms[0].value if synonyms else None,
-            read_only=True,
+            read_only=name not in QUOTAS or self._config.behaviour.scala_collections_in_messages,
             config_source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
             is_sensitive=self._is_hidden(name),
             synonyms=self._shown(synonyms),
@@ -261,6 +273,11 @@ class ConfigDescriber:
             config_type=definition.type,
             documentation=_documentation(definition) if self._documentation else None,
         )
+
+
+def _is_asked(name: str, keys: Iterable[str] | None) -> bool:
+    asked = list(keys or ())
+    return not asked or name in asked
 
 
 def _documentation(definition: ConfigDefinition) -> str:

@@ -12,13 +12,16 @@ from tests.differential.config_requests import (
     BROKER,
     BROKER_LOGGER,
     CLIENT_METRICS,
+    DELETE,
     GROUP,
     SET,
     SUBTRACT,
     TOPIC,
+    described,
     incremental,
     legacy,
 )
+from tests.differential.probe import attempts
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -146,3 +149,50 @@ def numbers_of_brokers_in_other_digits(probe: Probe) -> None:
         for kind, key, value in ((BROKER, "log.retention.ms", "5"), (BROKER_LOGGER, "no.such", "INFO")):
             probe.ask(describe((kind, name, ["log.retention.ms"])), 4, note=f"{name!r} of type {kind}")
             probe.ask(incremental((kind, name, [(key, SET, value)]), validate_only=True), 1, note=f"{name!r}")
+
+
+def ask_shown(probe: Probe, kind: int, name: str, key: str, *values: str) -> None:
+    """Set each of the values, wait until it is there, and ask how it is shown; remove it again."""
+    before = described(probe, kind, name, key)
+    last = before
+    for value in values:
+        probe.ask(incremental((kind, name, [(key, SET, value)])), 1, note=f"{key} {value!r}")
+        for _ in attempts(f"{key} of {name!r} to change"):
+            found = described(probe, kind, name, key)
+            if found != last:
+                break
+        last = found
+        for version in (1, 4):
+            probe.ask(describe((kind, name, [key]), synonyms=True), version, note=f"{key} {value!r}")
+    probe.ask(incremental((kind, name, [(key, DELETE, None)])), 1, note=f"{key} is removed")
+    for _ in attempts(f"{key} of {name!r} to be as before"):
+        if described(probe, kind, name, key) == before:
+            return
+
+
+@case()
+def how_odd_values_are_shown(probe: Probe) -> None:
+    topic = probe.topic()
+    ask_shown(probe, TOPIC, topic, "retention.ms", " +5 ", "-1")
+    ask_shown(probe, TOPIC, topic, "cleanup.policy", " compact , delete ")
+    ask_shown(probe, TOPIC, topic, "min.cleanable.dirty.ratio", "1e-1")
+    for name in ("1", ""):
+        ask_shown(probe, BROKER, name, "leader.replication.throttled.rate", "5", " 6 ")
+        ask_shown(probe, BROKER, name, "log.retention.ms", " +5 ")
+
+
+@case(releases=("4.3.1",))
+def values_of_groups_and_metrics_are_shown_as_they_are_read(probe: Probe) -> None:
+    name = probe.name
+    ask_shown(probe, CLIENT_METRICS, name, "interval.ms", " 500 ", "+501")
+    ask_shown(probe, CLIENT_METRICS, name, "metrics", " a , b ")
+    ask_shown(probe, CLIENT_METRICS, name, "match", " client_id = a ")
+    ask_shown(probe, GROUP, name, "consumer.session.timeout.ms", " 50000 ")
+    ask_shown(probe, GROUP, name, "share.auto.offset.reset", " earliest ")
+
+
+@case(releases=("4.3.1",))
+def a_hidden_configuration_is_shown_to_whoever_set_it(probe: Probe) -> None:
+    topic = probe.topic()
+    probe.ask(describe((TOPIC, topic, ["internal.segment.bytes"])), 4, note="not set")
+    ask_shown(probe, TOPIC, topic, "internal.segment.bytes", " 77777 ")
