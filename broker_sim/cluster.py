@@ -128,15 +128,8 @@ class Cluster:
         for broker in self.brokers.values():
             broker.faults = self.faults
         self._topics = [self._topic_image(spec) for spec in topics]
-        if self._zookeeper is not None and controller_ports is not None:
-            msg = f"controller_ports: release {self.config.release} has ZooKeeper, and its controllers do not listen"
-            raise BrokerSimError(msg)
-        self._controller_listeners = (
-            ControllerListeners(
-                self, quorum=self._quorum, host=host, ports=controller_ports, broker_reactor=broker_reactor
-            )
-            if listen and self._zookeeper is None
-            else None
+        self._controller_listeners = self._listeners_of_controllers(
+            controller_ports, host, broker_reactor, listen=listen
         )
         self._waiters: list[tuple[int, Deferred[None]]] = []
         self._closed = False
@@ -190,6 +183,21 @@ class Cluster:
         )
         self.links.attach(CONTROLLER_ID, self.controller)
         return Broker
+
+    def _listeners_of_controllers(
+        self,
+        ports: Sequence[int] | None,
+        host: str | Callable[[int], str],
+        broker_reactor: Callable[[int], IReactor] | None,
+        *,
+        listen: bool,
+    ) -> ControllerListeners | None:
+        if self._zookeeper is not None and ports is not None:
+            msg = f"controller_ports: release {self.config.release} has ZooKeeper, and its controllers do not listen"
+            raise BrokerSimError(msg)
+        if not listen or self._zookeeper is not None:
+            return None
+        return ControllerListeners(self, quorum=self._quorum, host=host, ports=ports, broker_reactor=broker_reactor)
 
     def furnish_controller(self, controller: Controller) -> None:
         """Let a controller answer what brokers forward, but for what is said of the quorum that it is in."""

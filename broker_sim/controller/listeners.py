@@ -6,8 +6,9 @@ nothing of it but listening sockets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Protocol, ServerFactory
 
 from broker_sim.controller.metadata_image import ControllerRegistration, Endpoint, FeatureRange
@@ -54,21 +55,32 @@ class ControllerListener(ServerFactory):
         self.server: ControllerServer | None = None
         """None until the first connection comes."""
         self._serve = serve
+        self._wanted = False
+        self._closing: Deferred[Any] | None = None
 
     def listen(self) -> None:
-        """Bind and listen; does nothing while it does."""
-        if self.listening is None:
+        """Bind and listen, at once or when the socket of an earlier life is closed; does nothing while it does."""
+        self._wanted = True
+        if self._closing is None and self.listening is None:
             self.listening = self.reactor.listenTCP(self.port, self, BACKLOG, self.host)
             self.port = int(self.listening.getHost().port)  # type: ignore[attr-defined]
 
     def stop(self) -> None:
         """Close the socket and reset every connection, as the end of a process does."""
+        self._wanted = False
         listening, self.listening = self.listening, None
         server, self.server = self.server, None
+        if listening is not None:
+            # A real reactor closes it with its next turn.
+            self._closing = closing = maybeDeferred(listening.stopListening)
+            closing.addCallback(self._closed)
         if server is not None:
             server.stop()
-        elif listening is not None:
-            listening.stopListening()
+
+    def _closed(self, _: object) -> None:
+        self._closing = None
+        if self._wanted:
+            self.listen()
 
     def buildProtocol(self, addr: IAddress | None) -> Protocol | None:  # noqa: N802
         """Make the channel of a connection that the kernel has accepted."""
@@ -76,7 +88,7 @@ class ControllerListener(ServerFactory):
             if self.listening is None:
                 return None
             self.server = self._serve(self)
-            self.server.socket_server.acceptor.adopt(self.listening)
+            self.server.socket_server.acceptor.is_bound_to(self.listening)
         return self.server.socket_server.acceptor.buildProtocol(addr)
 
 

@@ -82,11 +82,11 @@ class Acceptor(ServerFactory):
     def listen(self) -> None:
         """Bind and listen; the port that the system chose for 0 stays the listener's."""
         endpoint = self.endpoint
-        self.adopt(self.server.reactor.listenTCP(endpoint.port, self, self.backlog, endpoint.host))
+        self._port = self.server.reactor.listenTCP(endpoint.port, self, self.backlog, endpoint.host)
+        self.is_bound_to(self._port)
 
-    def adopt(self, port: IListeningPort) -> None:
-        """Go on with a socket that listens."""
-        self._port = port
+    def is_bound_to(self, port: IListeningPort) -> None:
+        """Take the address of the socket that listens, somebody else's perhaps."""
         address: Any = port.getHost()
         self._local = f"{address.host}:{address.port}"
         self.endpoint.port = int(address.port)
