@@ -23,12 +23,10 @@ class EventDigest:
         """Add one event."""
         encoded = [b"(%d:" % len(parts)]
         for part in parts:
-            if isinstance(part, int) and not isinstance(part, bool):  # IntEnum and the like count as their number
-                encoded.append(b"i%d;" % int(part))
-            elif isinstance(part, str):
-                text = part.encode("utf-8", "surrogatepass")
-                encoded.append(b"s%d:" % len(text))
-                encoded.append(text)
+            if type(part) is int:
+                encoded.append(b"i%d;" % part)
+            elif type(part) is str:
+                encoded.append(_encode_text(part))
             else:
                 encoded.append(_encode_part(part))
         self._hash.update(b"".join(encoded))
@@ -39,11 +37,20 @@ class EventDigest:
         return self._hash.hexdigest()
 
 
+def _encode_text(text: str) -> bytes:
+    encoded = text.encode("utf-8", "surrogatepass")
+    return b"s%d:%b" % (len(encoded), encoded)
+
+
 def _encode_part(part: DigestPart) -> bytes:
     if part is None:
         return b"n;"
     if isinstance(part, bool):
         return b"t;" if part else b"f;"
+    if isinstance(part, int):  # IntEnum and the like count as their number
+        return b"i%d;" % int(part)
+    if isinstance(part, str):
+        return _encode_text(part)
     if isinstance(part, (bytes, bytearray, memoryview)):
         content = bytes(part)
         return b"b%d:" % len(content) + content
