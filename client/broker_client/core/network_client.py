@@ -9,6 +9,7 @@ KIP-35 and KIP-511 (API versions), KIP-219 (throttling), KIP-601 (set-up time-ou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
@@ -489,6 +490,7 @@ def _is_unsupported_version(payload: bytes) -> bool:
     return payload[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
+@cache
 def _software_version() -> str:
     try:
         return version("broker-sim")
