@@ -158,6 +158,10 @@ def _topics_by_name(names: list[str], describer: _Describer, *, may_create: bool
     if may_create and broker.config.behaviour.zookeeper:
         # Whoever wrote the topic into ZooKeeper knows that it will be there, as soon as the controller has found it.
         absent = ErrorCode.LEADER_NOT_AVAILABLE
+    if may_create and not broker.config.behaviour.zookeeper:
+        # AutoTopicCreationManager tells first of what cannot be made, then of the map of what it asks for.
+        asked_for = [legal[place] for place in hash_set_order(map(string_hash, legal))]
+        missing = [name for name in missing if name not in legal] + asked_for
     for name in missing:
         error_code = absent if name in legal else ErrorCode.INVALID_TOPIC_EXCEPTION
         internal = is_internal(name, broker.config)

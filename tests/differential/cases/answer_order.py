@@ -11,7 +11,7 @@ from protocol_specs.messages.delete_records import (
 )
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tests.differential.case import case
-from tests.differential.requests import batch, produce_all
+from tests.differential.requests import batch, metadata, produce_all
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -134,3 +134,13 @@ def produce_by_ids_that_are_not_there(probe: Probe) -> None:
             [topic.topic_id.decode(), *(each.index for each in topic.partition_responses)] for topic in answer.responses
         ]
         probe.write(order=listed, count=count)
+
+
+@case()
+def metadata_of_topics_that_are_to_be_made(probe: Probe) -> None:
+    there = probe.topic()
+    for count in COUNTS[:8]:
+        names = [f"{probe.name}-{count}-{hash_of(str(number))}" for number in range(count)]
+        mixed = [*names[: count // 2], "x y", there, *names[count // 2 :], "a/b", "z?"]
+        answer: Any = probe.quiet(metadata(*mixed, create=True), 9)
+        probe.write(order=[topic.name for topic in answer.topics], count=count)
