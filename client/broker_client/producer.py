@@ -33,6 +33,7 @@ from broker_client.errors import (
     SerializationError,
     WaitExpired,
 )
+from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig, Serializer
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.reactor_thread import ReactorThread
@@ -72,6 +73,7 @@ class Producer:
         self._key_serializer = self.config.key_serializer
         self._value_serializer = self.config.value_serializer
         self._max_block_ms = self.config.number("max.block.ms")
+        self._forks = forks.count
         self._pid = os.getpid()
         self._closed = False
         self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}")
@@ -99,7 +101,7 @@ class Producer:
         on_delivery: DeliveryCallback | None = None,
     ) -> FutureRecordMetadata:
         """Append a record; answers its future. `on_delivery(metadata, error)` is called on the network thread."""
-        if self._closed or os.getpid() != self._pid:
+        if self._closed or forks.count != self._forks:
             self._refuse("send")
         if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
             value = _serialized("value", value, self._value_serializer, topic)
@@ -108,13 +110,13 @@ class Producer:
         checked: Headers = NO_HEADERS if headers is NO_HEADERS else _checked_headers(headers)
         try:
             answer = self._try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
-            if answer is WaitFor.METADATA or answer is WaitFor.MEMORY:
-                return self._send_blocking(topic, partition, timestamp_ms, key, value, checked, on_delivery)
+            if type(answer) is FutureRecordMetadata:
+                return answer
+            return self._send_blocking(topic, partition, timestamp_ms, key, value, checked, on_delivery)
         except ProducerClosed:
             raise
         except ProducerError as error:
             return FutureRecordMetadata.failed(topic, error, on_delivery)
-        return answer
 
     def flush(self, timeout: float | None = None) -> None:
         """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
@@ -150,7 +152,7 @@ class Producer:
     @property
     def is_usable(self) -> bool:
         """Whether records can be sent: not closed, and in the process that made it."""
-        return not self._closed and os.getpid() == self._pid
+        return not self._closed and forks.count == self._forks
 
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
@@ -163,7 +165,7 @@ class Producer:
         """
         if self._closed:
             return
-        if os.getpid() != self._pid:
+        if forks.count != self._forks:
             self._refuse("close")
         self._closed = True
         atexit.unregister(self._at_exit)
@@ -247,11 +249,11 @@ class Producer:
         return config.delivery_timeout_ms + config.number("request.timeout.ms") + self._max_block_ms + _GRACE_MS
 
     def _check(self, name: str) -> None:
-        if self._closed or os.getpid() != self._pid:
+        if self._closed or forks.count != self._forks:
             self._refuse(name)
 
     def _refuse(self, name: str) -> None:
-        if os.getpid() != self._pid:
+        if forks.count != self._forks:
             raise ProducerForked(
                 f"cannot {name}: the producer was made in process {self._pid}, this is process {os.getpid()}, "
                 "and its network thread stayed there; make a producer after the fork"

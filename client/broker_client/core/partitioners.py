@@ -80,36 +80,32 @@ class BuiltInPartitioner:
     methods are called under the lock of the sticky partition's queue.
     """
 
-    __slots__ = ("_load_stats", "_random", "_sticky", "_sticky_batch_size", "topic")
+    __slots__ = ("_load_stats", "_random", "sticky", "sticky_batch_size", "topic")
 
     def __init__(self, topic: str, sticky_batch_size: int, random: random.Random) -> None:
         self.topic = topic
-        self._sticky_batch_size = max(sticky_batch_size, 1)
+        self.sticky_batch_size = max(sticky_batch_size, 1)
         self._random = random
-        self._sticky: StickyPartition | None = None
+        self.sticky: StickyPartition | None = None
+        """The one for now; None before the first record."""
         self._load_stats: _LoadStats | None = None
 
     def current(self, cluster: Cluster) -> StickyPartition:
         """The sticky partition to lock; whether it is still the one is asked again under its lock."""
-        sticky = self._sticky
+        sticky = self.sticky
         if sticky is None:
-            self._sticky = sticky = StickyPartition(self._next_partition(cluster))
+            self.sticky = sticky = StickyPartition(self._next_partition(cluster))
         return sticky
 
-    def is_changed(self, sticky: StickyPartition) -> bool:
-        """Whether another caller switched partitions meanwhile."""
-        return self._sticky is not sticky
+    def maybe_switch(self, sticky: StickyPartition, cluster: Cluster, *, enable_switch: bool) -> None:
+        """Switch when the partition got enough, which nobody has to ask before it got `sticky_batch_size`.
 
-    def update(self, sticky: StickyPartition, appended_bytes: int, cluster: Cluster, *, enable_switch: bool) -> None:
-        """Count what was appended, and switch when it is enough.
-
-        The switch waits (up to twice the batch size) while the queue's last batch is not full, so that lingering
-        batches are not cut into fractions.
+        The switch waits (up to twice that size) while the queue's last batch is not full, so that lingering batches are
+        not cut into fractions.
         """
-        sticky.produced_bytes += appended_bytes
         produced = sticky.produced_bytes
-        if (produced >= self._sticky_batch_size and enable_switch) or produced >= self._sticky_batch_size * 2:
-            self._sticky = StickyPartition(self._next_partition(cluster))
+        if (produced >= self.sticky_batch_size and enable_switch) or produced >= self.sticky_batch_size * 2:
+            self.sticky = StickyPartition(self._next_partition(cluster))
 
     def update_load_stats(
         self, queue_sizes: Sequence[int] | None, partitions: Sequence[int], all_partitions: int

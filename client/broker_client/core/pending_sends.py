@@ -9,7 +9,7 @@ own deadline
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_client.core.buffer_pool import MemoryWaiter, WaiterState
@@ -40,8 +40,11 @@ class PendingSend:
     headers: Headers
     on_delivery: DeliveryCallback | None
     deadline_ms: int
-    future: FutureRecordMetadata | None = None
     waiter: MemoryWaiter | None = None
+    future: FutureRecordMetadata = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.future = FutureRecordMetadata.unassigned(self.topic, self.timestamp_ms, self.key, self.value)
 
     @property
     def size_bytes(self) -> int:
@@ -72,15 +75,14 @@ class PendingSends:
             text = f"{self._bytes} bytes of records wait for metadata or memory already"
             error = BufferExhausted(text, "buffer.memory")
             return FutureRecordMetadata.failed(pending.topic, error, pending.on_delivery)
-        future = pending.future = FutureRecordMetadata.unassigned(pending.topic, pending.on_delivery)
         self._bytes += pending.size_bytes
         self._queues.setdefault(pending.topic, deque()).append(pending)
         self._go_on(pending.topic)
-        return future
+        return pending.future
 
     def futures(self) -> list[FutureRecordMetadata]:
         """The futures of everything that waits."""
-        return [one.future for queue in self._queues.values() for one in queue if one.future is not None]
+        return [one.future for queue in self._queues.values() for one in queue]
 
     def fail_all(self, error: ProducerError) -> None:
         """Give everything up."""
@@ -109,12 +111,12 @@ class PendingSends:
                     head.headers,
                     head.on_delivery,
                     granted,
-                    head.future,
                 )
             except ProducerError as error:
                 self._take(topic, error)
                 continue
             if isinstance(answer, FutureRecordMetadata):
+                head.future.follow(answer)
                 self._take(topic, None)
             else:
                 self._wait(head, for_memory=answer is answer.MEMORY, granted=granted)
@@ -167,5 +169,5 @@ class PendingSends:
         waiter, head.waiter = head.waiter, None
         if waiter is not None and not waiter.abandon() and waiter.state is WaiterState.GRANTED:
             self._core.pool.deallocate(waiter.size_bytes)
-        if error is not None and head.future is not None:
-            head.future.fail(error)
+        if error is not None:
+            head.future.fail(error, head.on_delivery)

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.future_record_metadata import (
-    DeliveryCallback,
-    FutureRecordMetadata,
-    ProduceRequestResult,
-)
+from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.produce_request_result import ProduceRequestResult
 from broker_client.errors import IllegalState, ProducerError, RecordTooLarge
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP, Headers, TopicPartition
 from protocol_specs.records.batch_builder import (
@@ -41,6 +38,8 @@ COMPRESSION_RATE_ESTIMATION_FACTOR: Final = 1.05
 # Each of key and value carries a length of up to 5 bytes, and the headers their count.
 _LENGTHS_MAX: Final = MAX_RECORD_OVERHEAD + 5 + 5 + 1
 _NO_EPOCH: Final = -1
+# A future is made for every record, and what a named tuple's own constructor does beyond this takes as long again.
+_new_tuple: Final = tuple.__new__
 
 
 class BatchState(Enum):
@@ -83,10 +82,10 @@ class ProducerBatch:
         "_base_timestamp_ms",
         "_builder",
         "_bytes",
+        "_callbacks",
         "_closed_for_appends",
         "_estimator",
         "_growth",
-        "_has_callbacks",
         "_reopened",
         "_surely_fits_bytes",
         "_write_limit_bytes",
@@ -95,7 +94,6 @@ class ProducerBatch:
         "created_ms",
         "drained_ms",
         "estimated_size_in_bytes",
-        "futures",
         "granted_bytes",
         "in_flight",
         "in_retry",
@@ -143,7 +141,6 @@ class ProducerBatch:
         # What the batch takes on the wire: exact without a codec, a careful guess with one until it is built.
         self.estimated_size_in_bytes = RECORD_BATCH_OVERHEAD
         self.is_full = False
-        self.futures: list[FutureRecordMetadata] = []
         self.result = ProduceRequestResult(topic_partition)
         self.state = BatchState.OPEN
         self._builder = RecordBatchBuilder(codec=compression.codec, level=compression.level)
@@ -155,7 +152,7 @@ class ProducerBatch:
         self._surely_fits_bytes = int(write_limit_bytes / max(self._growth, 1.0))
         self._base_timestamp_ms = NO_TIMESTAMP
         self._closed_for_appends = False
-        self._has_callbacks = False
+        self._callbacks: list[tuple[FutureRecordMetadata, DeliveryCallback]] = []
         self._bytes: bytes | None = None
         self._reopened = False
 
@@ -169,7 +166,6 @@ class ProducerBatch:
         headers: Headers,
         on_delivery: DeliveryCallback | None,
         now_ms: int,
-        adopt: FutureRecordMetadata | None = None,
     ) -> FutureRecordMetadata | None:
         """Add a record if there is room; the first always fits. None means: a new batch, please."""
         if self._closed_for_appends:
@@ -185,18 +181,19 @@ class ProducerBatch:
         ) and not self._has_room_for(timestamp_ms, key, value, headers):
             return None
         size = builder.append(timestamp_ms, key, value, headers)
-        self.max_record_size = max(self.max_record_size, size)
+        if size > self.max_record_size:  # noqa: PLR1730 - asked for every record, and a call would cost more
+            self.max_record_size = size
         self.last_append_ms = now_ms
-        self._count_bytes()
-        if adopt is None:
-            future = FutureRecordMetadata(self.result, count, timestamp_ms, key_size, value_size, on_delivery)
-        else:
-            future = adopt
-            future.assign(self.result, count, timestamp_ms, key_size, value_size)
-        if on_delivery is not None:
-            self._has_callbacks = True
-        self.futures.append(future)
+        size = builder.size_in_bytes
+        if self._growth != 1.0:
+            size = self._grown(size)
+        self.estimated_size_in_bytes = size
+        if size >= self._write_limit_bytes:
+            self.is_full = True
         self.record_count = count + 1
+        future = _new_tuple(FutureRecordMetadata, (self.result, count, timestamp_ms, key_size, value_size))
+        if on_delivery is not None:
+            self._callbacks.append((future, on_delivery))
         return future
 
     def close_for_record_appends(self) -> None:
@@ -359,12 +356,10 @@ class ProducerBatch:
         self.close_for_record_appends()
         result = self.result
         result.set(base_offset, log_append_time_ms, error_of_record)
-        if self._has_callbacks:
-            for future in self.futures:
-                future.deliver()
+        for future, callback in self._callbacks:
+            future.deliver(callback)
+        self._callbacks.clear()
         result.complete()
-        for future in self.futures:
-            future.release()
         return True
 
     # Splitting
@@ -372,9 +367,10 @@ class ProducerBatch:
     def split(self, split_batch_size: int, next_number: Callable[[], int]) -> list[ProducerBatch]:
         """Cut into batches of at most `split_batch_size`, made at the same time, with sequences in a row."""
         parts: list[ProducerBatch] = []
-        part: ProducerBatch | None = None
-        for record, future in zip(read_records(self.close()), self.futures, strict=True):
-            if part is None or not part.adopt(record.timestamp, record.key, record.value, record.headers, future):
+        callbacks = {future.batch_index: callback for future, callback in self._callbacks}
+        for index, record in enumerate(read_records(self.close())):
+            sent = record.timestamp, record.key, record.value, record.headers, callbacks.get(index), self.created_ms
+            if not parts or parts[-1].try_append(*sent) is None:
                 bound = estimate_size_in_bytes_upper_bound(record.key, record.value, record.headers)
                 part = ProducerBatch(
                     self.topic_partition,
@@ -387,9 +383,9 @@ class ProducerBatch:
                 )
                 part.origin = self.origin
                 parts.append(part)
-                part.adopt(record.timestamp, record.key, record.value, record.headers, future)
-        self.futures = []
-        self._has_callbacks = False
+                part.try_append(*sent)
+        self._callbacks.clear()
+        self.result.move([(part.result, part.record_count, 0) for part in parts])
         self.fail(lambda _: RecordTooLarge(self.max_record_size, split_batch_size, "batch.size"))
         producer = ProducerIdAndEpoch(producer_id=self.producer_id, epoch=self.producer_epoch)
         sequence = self.base_sequence
@@ -401,36 +397,9 @@ class ProducerBatch:
                 sequence = increment_sequence(sequence, part.record_count)
         return parts
 
-    def adopt(
-        self,
-        timestamp_ms: int,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers,
-        future: FutureRecordMetadata,
-    ) -> bool:
-        """Take over a record of a batch that is split, with its future; False when there is no room."""
-        if self.record_count and not self._has_room_for(timestamp_ms, key, value, headers):
-            return False
-        if not self.record_count:
-            self._base_timestamp_ms = timestamp_ms
-        size = self._builder.append(timestamp_ms, key, value, headers)
-        self.max_record_size = max(self.max_record_size, size)
-        self._count_bytes()
-        future.chain(self.result, self.record_count)
-        if future.on_delivery is not None:
-            self._has_callbacks = True
-        self.futures.append(future)
-        self.record_count += 1
-        return True
-
-    def _count_bytes(self) -> None:
-        size = self._builder.size_in_bytes
-        if self._growth != 1.0:
-            size = RECORD_BATCH_OVERHEAD + int((size - RECORD_BATCH_OVERHEAD) * self._growth)
-        self.estimated_size_in_bytes = size
-        if size >= self._write_limit_bytes:
-            self.is_full = True
+    def _grown(self, size: int) -> int:
+        """What so many bytes are likely to be when they are compressed."""
+        return RECORD_BATCH_OVERHEAD + int((size - RECORD_BATCH_OVERHEAD) * self._growth)
 
     def _has_room_for(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers) -> bool:
         """Exactly, with the record uncompressed: Kafka's batches end at the same record."""

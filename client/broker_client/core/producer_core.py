@@ -90,6 +90,7 @@ class ProducerCore:
     ) -> None:
         self.config = config
         self.reactor = reactor
+        self._seconds = reactor.seconds
         self.closed = False
         self._max_block_ms = config.number("max.block.ms")
         self._record_size_max = config.number("max.request.size")
@@ -157,13 +158,12 @@ class ProducerCore:
         headers: Headers,
         on_delivery: DeliveryCallback | None,
         granted_bytes: int = 0,
-        adopt: FutureRecordMetadata | None = None,
     ) -> FutureRecordMetadata | WaitFor:
         """Append now, or say what has to come first; raises ProducerError for what can never be.
 
         `granted_bytes` is memory that a waiter got; it is used or given back, unless METADATA is answered.
         """
-        now_ms = int(self.reactor.seconds() * 1000.0 + 0.0005)
+        now_ms = int(self._seconds() * 1000.0 + 0.0005)
         try:
             known = self._known_topics.get(topic)
             if (
@@ -199,7 +199,6 @@ class ProducerCore:
             now_ms,
             known.cluster,
             granted_bytes,
-            adopt,
         )
         return WaitFor.MEMORY if future is None else future
 

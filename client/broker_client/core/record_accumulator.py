@@ -110,58 +110,53 @@ class RecordAccumulator:
         now_ms: int,
         cluster: Cluster,
         granted_bytes: int = 0,
-        adopt: FutureRecordMetadata | None = None,
     ) -> FutureRecordMetadata | None:
         """Add a record to its partition's last batch, or to a new one.
 
         None means: no memory for a new batch; wait for `batch_memory` bytes and append again with them as
         `granted_bytes`. A grant that was not needed after all goes back to the pool.
         """
-        info = self._topics.get(topic)
-        if info is None:
-            info = self._topic_info(topic)
+        info = self._topics.get(topic) or self._topic_info(topic)
+        partitioner = info.partitioner
+        sticky: StickyPartition | None = None
         while True:
-            sticky: StickyPartition | None = None
             if partition == UNKNOWN_PARTITION:
-                sticky = info.partitioner.current(cluster)
-                queue = info.queue(sticky.partition)
+                sticky = partitioner.sticky or partitioner.current(cluster)
+                queue = info.queues.get(sticky.partition) or info.queue(sticky.partition)
             else:
-                queue = info.queue(partition)
+                queue = info.queues.get(partition) or info.queue(partition)
             with queue.lock:
                 if self.closed:
                     self._give_back(granted_bytes)
                     raise ProducerClosed("the producer was closed while a send was in progress")
                 batches = queue.batches
-                last = batches[-1] if batches else None
+                batch = batches[-1] if batches else None
                 if sticky is not None and (
-                    info.partitioner.is_changed(sticky)
-                    or ((last is None or last.is_full) and self._switched_late(info, sticky, cluster))
+                    partitioner.sticky is not sticky
+                    or ((batch is None or batch.is_full) and self._switched_late(partitioner, sticky, cluster))
                 ):
                     continue  # another caller was faster, or a switch that waited for a full batch is due
-                if last is not None:
-                    before = last.estimated_size_in_bytes if sticky is not None else 0
-                    future = last.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
-                    if future is not None:
-                        full = last.is_full
-                        if sticky is not None:
-                            appended = last.estimated_size_in_bytes - before
-                            info.partitioner.update(sticky, appended, cluster, enable_switch=full)
-                        break
-                    last.close_for_record_appends()
-                made = self._new_batch(queue, key, value, headers, granted_bytes, now_ms)
-                if made is None:
-                    return None
-                granted_bytes = 0
-                try:
-                    future = made.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms, adopt)
-                except BaseException:
-                    self.deallocate(made)
-                    raise
-                batches.append(made)
-                full = True  # at least one batch was made: the Sender has to know its time
+                future = None
+                before = 0
+                if batch is not None:
+                    before = batch.estimated_size_in_bytes
+                    future = batch.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms)
+                    full = batch.is_full
+                    if future is None:
+                        batch.close_for_record_appends()
+                if future is None:
+                    batch = self._new_batch(queue, key, value, headers, granted_bytes, now_ms)
+                    if batch is None:
+                        return None
+                    granted_bytes = before = 0
+                    future = self._begin(batch, timestamp_ms, key, value, headers, on_delivery, now_ms)
+                    batches.append(batch)
+                    full = True  # at least one batch was made: the Sender has to know its time
+                assert batch is not None
                 if sticky is not None:
-                    appended = made.estimated_size_in_bytes
-                    info.partitioner.update(sticky, appended, cluster, enable_switch=made.is_full)
+                    sticky.produced_bytes += batch.estimated_size_in_bytes - before
+                    if sticky.produced_bytes >= partitioner.sticky_batch_size:
+                        partitioner.maybe_switch(sticky, cluster, enable_switch=batch.is_full)
                 break
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
@@ -379,11 +374,30 @@ class RecordAccumulator:
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
 
+    def _begin(
+        self,
+        batch: ProducerBatch,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        on_delivery: DeliveryCallback | None,
+        now_ms: int,
+    ) -> FutureRecordMetadata:
+        """The first record, which fits always; a batch that it cannot be written to is no more."""
+        try:
+            future = batch.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms)
+        except BaseException:
+            self.deallocate(batch)
+            raise
+        assert future is not None, "the first record fits always"
+        return future
+
     @staticmethod
-    def _switched_late(info: TopicInfo, sticky: StickyPartition, cluster: Cluster) -> bool:
+    def _switched_late(partitioner: BuiltInPartitioner, sticky: StickyPartition, cluster: Cluster) -> bool:
         """Make the switch that waited for the queue's last batch to be full, if one did."""
-        info.partitioner.update(sticky, 0, cluster, enable_switch=True)
-        return info.partitioner.is_changed(sticky)
+        partitioner.maybe_switch(sticky, cluster, enable_switch=True)
+        return partitioner.sticky is not sticky
 
     def _topic_ready(
         self, info: TopicInfo, cluster: Cluster, now_ms: int, result: ReadyCheckResult, *, at_once: bool
