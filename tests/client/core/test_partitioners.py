@@ -35,7 +35,8 @@ def choose(partitioner: BuiltInPartitioner, cluster: Cluster, times: int, size: 
     for _ in range(times):
         sticky = partitioner.current(cluster)
         chosen.append(sticky.partition)
-        partitioner.update(sticky, size, cluster, enable_switch=True)
+        sticky.produced_bytes += size
+        partitioner.maybe_switch(sticky, cluster, enable_switch=True)
     return chosen
 
 
@@ -57,10 +58,12 @@ def test_the_switch_waits_for_a_full_batch_up_to_twice_the_size() -> None:
     partitioner = BuiltInPartitioner("t", 1_000, random.Random(1))
     cluster = cluster_of([1] * 5)
     sticky = partitioner.current(cluster)
-    partitioner.update(sticky, 1_500, cluster, enable_switch=False)
-    assert not partitioner.is_changed(sticky)
-    partitioner.update(sticky, 500, cluster, enable_switch=False)
-    assert partitioner.is_changed(sticky)
+    sticky.produced_bytes = 1_500
+    partitioner.maybe_switch(sticky, cluster, enable_switch=False)
+    assert partitioner.sticky is sticky
+    sticky.produced_bytes = 2_000
+    partitioner.maybe_switch(sticky, cluster, enable_switch=False)
+    assert partitioner.sticky is not sticky
 
 
 def test_partitions_without_leader_are_not_chosen() -> None:
