@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.partition_order import grouped_by_topic
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_replica_log_dirs import (
@@ -39,17 +40,19 @@ def handle_alter_replica_log_dirs(
         for topic in directory.topics
         for index in topic.partitions
     }
-    topics: dict[str, AlterReplicaLogDirTopicResult] = {}
-    for topic_partition, path in wanted.items():
-        topic = topics.get(topic_partition.topic)
-        if topic is None:
-            topic = AlterReplicaLogDirTopicResult(topic_name=topic_partition.topic, partitions=[])
-            topics[topic_partition.topic] = topic
-        error_code = _move(topic_partition, path, context.broker)
-        topic.partitions.append(
-            AlterReplicaLogDirPartitionResult(partition_index=topic_partition.partition, error_code=error_code)
-        )
-    return AlterReplicaLogDirsResponse(results=list(topics.values()))
+    errors = {each: _move(each, path, context.broker) for each, path in wanted.items()}
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                topic_name=name,
+                partitions=[
+                    AlterReplicaLogDirPartitionResult(partition_index=each.partition, error_code=errors[each])
+                    for each in partitions
+                ],
+            )
+            for name, partitions in grouped_by_topic(errors).items()
+        ]
+    )
 
 
 def error_response(

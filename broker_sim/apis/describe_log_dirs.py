@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.partition_order import partition_hash
+from broker_sim.config.java_hash import SMALLEST_TRIE, concurrent_order, immutable_set_order, string_hash
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_log_dirs import (
@@ -20,6 +22,8 @@ from protocol_specs.messages.describe_log_dirs import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.broker import Broker
     from protocol_specs.messages.describe_log_dirs import DescribeLogDirsRequest
@@ -43,11 +47,12 @@ def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | N
     directories = broker.storage.directories
     if name in directories.offline:
         return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=name, topics=[])
-    topics: dict[str, DescribeLogDirsTopic] = {}
+    here = [each for each in broker.storage.logs if directories.of(each) == name]
+    futures = {topic_partition: (size, lag) for topic_partition, size, lag in broker.storage.futures_in(name)}
+    topics = _topics_in_order([*here, *futures])
     used_bytes = 0
-    for topic_partition, log in broker.storage.logs.items():
-        if directories.of(topic_partition) != name:
-            continue
+    for topic_partition in _in_order(here, len(broker.storage.logs)):
+        log = broker.storage.logs[topic_partition]
         size = log.size_in_bytes
         used_bytes += size
         if wanted is not None and topic_partition not in wanted:
@@ -55,13 +60,14 @@ def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | N
         hosted = topic_partition in broker.replica_manager.partitions
         lag = max(log.high_watermark - log.log_end_offset, 0) if hosted else INVALID_OFFSET_LAG
         _add(topics, topic_partition, size=size, lag=lag, future=False)
-    for topic_partition, size, lag in broker.storage.futures_in(name):
+    for topic_partition in _in_order(list(futures), len(futures)):
         if wanted is None or topic_partition in wanted:
+            size, lag = futures[topic_partition]
             _add(topics, topic_partition, size=size, lag=lag, future=True)
     space = broker.storage.space(name, used_bytes)
     return DescribeLogDirsResult(
         log_dir=name,
-        topics=list(topics.values()),
+        topics=[topic for topic in topics.values() if topic.partitions],
         total_bytes=space.total_bytes,
         usable_bytes=space.usable_bytes,
         is_cordoned=name in directories.cordoned,
@@ -72,12 +78,23 @@ def _add(
     topics: dict[str, DescribeLogDirsTopic], topic_partition: TopicPartition, *, size: int, lag: int, future: bool
 ) -> None:
     name, index = topic_partition
-    topic = topics.get(name)
-    if topic is None:
-        topic = topics[name] = DescribeLogDirsTopic(name=name, partitions=[])
-    topic.partitions.append(
+    topics[name].partitions.append(
         DescribeLogDirsPartition(partition_index=index, partition_size=size, offset_lag=lag, is_future_key=future)
     )
+
+
+def _topics_in_order(logs: Iterable[TopicPartition]) -> dict[str, DescribeLogDirsTopic]:
+    """A topic for each name, in the order of the Scala map by which Kafka groups the logs."""
+    names = list(dict.fromkeys(each.topic for each in logs))
+    return {
+        names[place]: DescribeLogDirsTopic(name=names[place], partitions=[])
+        for place in immutable_set_order(map(string_hash, names), was=SMALLEST_TRIE)
+    }
+
+
+def _in_order(logs: list[TopicPartition], count: int) -> list[TopicPartition]:
+    """Logs in the order of Kafka's table of `count` of them."""
+    return [logs[place] for place in concurrent_order(map(partition_hash, logs), count=count)]
 
 
 register(ApiHandler(api_key=DESCRIBE_LOG_DIRS, handle=handle_describe_log_dirs))

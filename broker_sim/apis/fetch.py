@@ -178,7 +178,7 @@ class Fetch:
         ):
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-                for node in leaders.nodes.values()
+                for node in leaders.listed()
             ]
         return response
 

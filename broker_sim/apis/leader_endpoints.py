@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.config.java_hash import hash_set_order
+
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.controller.metadata_image import BrokerRegistration
@@ -29,3 +31,8 @@ class LeaderEndpoints:
         if registration is not None and not registration.fenced:
             self.nodes[leader_id] = registration
         return leader_id, leader_epoch
+
+    def listed(self) -> list[BrokerRegistration]:
+        """The nodes in the order of Kafka's table of them."""
+        nodes = list(self.nodes.values())
+        return [nodes[place] for place in hash_set_order(self.nodes)]

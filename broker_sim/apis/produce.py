@@ -255,7 +255,7 @@ class Produce:
         if leaders is not None and leaders.nodes:
             response.node_endpoints = [
                 NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-                for node in leaders.nodes.values()
+                for node in leaders.listed()
             ]
         return response
 

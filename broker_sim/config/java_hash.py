@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SMALLEST_TRIE: Final = 5
+"""So many elements make an immutable set or map a trie; what is grouped by a key is one from the start."""
+
 HASHES_KEPT_MAX: Final = 1 << 14
 """Names are hashed over and over again: so many are remembered."""
 
 _LOAD_FACTOR = 0.75
 _SMALLEST_TABLE = 16
-_SMALL_SET = 4
 _HASH_BITS = 32
 _BRANCH_BITS = 5
 _BRANCHES = 1 << _BRANCH_BITS
@@ -69,6 +71,15 @@ def hash_order_of_longs(numbers: Iterable[int]) -> list[int]:
     return sorted(given, key=bucket)
 
 
+def concurrent_order(hashes: Iterable[int], *, count: int) -> list[int]:
+    """The places of some of the `count` keys of a ConcurrentHashMap in the order in which it lists them."""
+    given = [value & _INT32_MASK for value in hashes]
+    table = _SMALLEST_TABLE
+    while count >= table * _LOAD_FACTOR:
+        table *= 2
+    return sorted(range(len(given)), key=lambda place: _bucket(given[place], table))
+
+
 def list_hash(numbers: Iterable[int]) -> int:
     """List.hashCode of integers, as an unsigned 32-bit number."""
     value = 1
@@ -108,7 +119,7 @@ def immutable_set_order(hashes: Iterable[int], *, was: int = 0) -> list[int]:
     """
     given = [_improved(value & _INT32_MASK) for value in hashes]
     places = list(range(len(given)))
-    return places if max(len(places), was) <= _SMALL_SET else _trie_order(places, given, 0)
+    return places if max(len(places), was) < SMALLEST_TRIE else _trie_order(places, given, 0)
 
 
 def _improved(value: int) -> int:

@@ -30,7 +30,7 @@ TOPIC = TopicSpec(name="t", partitions=4, replication_factor=1)
 def described(bench: ApiBench) -> dict[str, list[int]]:
     answer = bench.ask(DescribeLogDirsRequest(topics=None), 3)
     return {
-        result.log_dir: [each.partition_index for topic in result.topics for each in topic.partitions]
+        result.log_dir: sorted(each.partition_index for topic in result.topics for each in topic.partitions)
         for result in answer.results
     }
 

@@ -1,6 +1,18 @@
 from __future__ import annotations
 
-from broker_sim.config.java_hash import hash_order, hash_order_of_copy, hash_order_of_longs, string_hash
+from broker_sim.config.java_hash import (
+    SMALLEST_TRIE,
+    concurrent_order,
+    fields_hash,
+    hash_order,
+    hash_order_of_copy,
+    hash_order_of_longs,
+    hash_set_order,
+    immutable_set_order,
+    list_hash,
+    string_hash,
+    timeline_order,
+)
 
 
 def test_hashes_are_those_of_java() -> None:
@@ -27,3 +39,55 @@ def test_a_copied_table_is_as_small_as_it_can_be() -> None:
     # a and i share a bucket of 8; a copy of five keeps 8 buckets when a sixth comes, a copy of six has 16.
     assert hash_order_of_copy(["i", "b", "c", "d", "e"], "a") == ["i", "a", "b", "c", "d", "e"]
     assert hash_order_of_copy(["i", "b", "c", "d", "e", "f"], "a") == ["a", "b", "c", "d", "e", "f", "i"]
+
+
+def _listed(names: list[str], order: list[int]) -> list[str]:
+    return [names[place] for place in order]
+
+
+def test_a_small_immutable_set_lists_as_it_was_filled() -> None:
+    assert immutable_set_order(map(string_hash, ["d", "c", "b", "a"])) == [0, 1, 2, 3]
+
+
+def test_a_larger_immutable_set_lists_as_real_brokers_list_topics() -> None:
+    # What Metadata of 3.7.2 and 4.3.1 answers for these names.
+    names = [f"p-u{number}" for number in range(7)]
+    assert [name[-1] for name in _listed(names, immutable_set_order(map(string_hash, names)))] == list("0634152")
+
+
+def test_what_is_left_of_a_large_set_stays_a_trie() -> None:
+    names = ["p-u1", "p-u0"]
+    assert _listed(names, immutable_set_order(map(string_hash, names), was=SMALLEST_TRIE)) == ["p-u0", "p-u1"]
+
+
+def test_a_hash_set_lists_as_a_real_broker_lists_partitions() -> None:
+    # Metadata of 3.7.2 for a topic of five partitions, each on broker 1: error, index, leader, epoch and three lists.
+    of_one = list_hash([1])
+    hashes = [fields_hash(0, index, 1, 0, of_one, of_one, list_hash([])) for index in range(5)]
+    assert hash_set_order(hashes) == [1, 3, 2, 0, 4]
+
+
+def test_a_hash_set_is_by_hash_when_everything_fits_the_smallest_table() -> None:
+    assert hash_set_order([3, 1, 17, 2]) == [1, 2, 3, 0]
+
+
+def test_a_timeline_map_lists_as_a_real_controller_elects() -> None:
+    # ElectLeaders for all partitions, as 3.7.2 and 4.3.1 answer it.
+    assert timeline_order(range(3)) == [2, 0, 1]
+    names = ["pa", "pdef", "p.a_b", "auto1", "small", "comp", "__consumer_offsets", "__transaction_state"]
+    assert _listed(names, timeline_order(map(string_hash, names))) == [
+        "comp",
+        "auto1",
+        "__consumer_offsets",
+        "small",
+        "p.a_b",
+        "pdef",
+        "__transaction_state",
+        "pa",
+    ]
+
+
+def test_a_concurrent_map_lists_as_a_real_broker_lists_its_logs() -> None:
+    # DescribeLogDirs of 3.7.2: fifty partitions among 107 logs.
+    hashes = [31 * (31 + index) + string_hash("__consumer_offsets") for index in range(50)]
+    assert concurrent_order(hashes, count=107)[:12] == [13, 46, 21, 30, 5, 38, 45, 12, 20, 29, 37, 4]
