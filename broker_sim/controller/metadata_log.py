@@ -158,6 +158,8 @@ class MetadataLog:
         self.replicate: Callable[[MetadataBatch], None] | None = None
         self.committed: Callable[[MetadataBatch], None] = _nothing
         """Called with every batch that becomes committed."""
+        self.snapshot_made: Callable[[MetadataSnapshot], None] = _no_snapshot
+        """Called with every snapshot that is made here."""
 
     # Looking -------------------------------------------------------------------------------------------------
 
@@ -319,7 +321,19 @@ class MetadataLog:
         self.snapshot = snapshot
         self._since_snapshot = 0
         self._snapshot_ms = now_ms
+        self.snapshot_made(snapshot)
         return snapshot
+
+    def load(self, snapshot: MetadataSnapshot) -> None:
+        """Be the log that a snapshot alone stands for."""
+        self._batches.clear()
+        self._uncommitted.clear()
+        self.image = self.committed_image = snapshot.image
+        self.start_offset = self.high_watermark = snapshot.id.end_offset
+        self.leader_epoch = max(self.leader_epoch, snapshot.id.epoch)
+        self.snapshot = snapshot
+        self._since_snapshot = 0
+        self._snapshot_ms = self._now_ms()
 
     def _delete_before(self, offset: int) -> None:
         while self._batches and self._batches[0].last_offset < offset:
@@ -328,6 +342,10 @@ class MetadataLog:
 
 def _nothing(batch: MetadataBatch) -> None:
     """Nobody waits for commits."""
+
+
+def _no_snapshot(snapshot: MetadataSnapshot) -> None:
+    """Nobody else keeps snapshots."""
 
 
 _NO_OP: Final = MetadataRecord(NoOpRecord(), 0)

@@ -10,12 +10,20 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.metadata_fetches import MetadataFetch
-from broker_sim.controller.raft.raft_outputs import Committed, LeaderChanged, Output, SendRequest, SendResponse
+from broker_sim.controller.raft.raft_outputs import (
+    Committed,
+    LeaderChanged,
+    Output,
+    SendRequest,
+    SendResponse,
+    SnapshotLoaded,
+)
 from broker_sim.controller.raft.raft_replica import RaftReplica
 from broker_sim.replication.broker_links import LinkFailure
 from protocol_specs.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from protocol_specs.messages.end_quorum_epoch import EndQuorumEpochRequest
 from protocol_specs.messages.fetch import FetchRequest
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 from protocol_specs.messages.vote import VoteRequest
 
 if TYPE_CHECKING:
@@ -77,6 +85,8 @@ class ControllerNode:
         """Start the process again: read the log, and find out who leads."""
         self._boot_parts()
         self.controller.follow(())
+        if self.storage.log.snapshot is not None:
+            self.controller.load_snapshot(self.storage.log.snapshot)
         self._attach()
         self.replica.initialize(self._now_ms())
         self._hand_out()
@@ -106,6 +116,8 @@ class ControllerNode:
     def handle_link_request(self, request: Any, source: int) -> Any:
         """Answer a voter by the quorum's rules, and a broker by the controller."""
         asks_voter = isinstance(request, FetchRequest | VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest)
+        # Brokers fetch the snapshots of the active controller's own log.
+        asks_voter = asks_voter or (isinstance(request, FetchSnapshotRequest) and source in self.quorum.nodes)
         if not asks_voter or isinstance(request, MetadataFetch):
             return self.controller.handle_link_request(request, source)
         self._tickets += 1
@@ -155,6 +167,8 @@ class ControllerNode:
             answer.addCallbacks(self._answered, self._failed, callbackArgs=(output,), errbackArgs=(output,))
         elif isinstance(output, SendResponse):
             self._answers.pop(output.correlation_id).callback(output.response)
+        elif isinstance(output, SnapshotLoaded):
+            self.controller.load_snapshot(output.snapshot)
         elif isinstance(output, Committed):
             self.controller.apply_committed(output.batches)
         else:

@@ -97,12 +97,18 @@ class LeaderState:
             progress.fetched(offset, self.end_offset, now_ms)
             return False
         progress.fetched(offset, self.end_offset, now_ms)
+        self.heard(replica_id, now_ms)
+        return self._update_high_watermark()
+
+    def heard(self, replica_id: int, now_ms: float) -> None:
+        """A voter fetches, the log or a snapshot: with a majority of them the leadership goes on."""
+        if replica_id not in self.voters:
+            return
         self._fetched_voters[replica_id] = None
         if len(self._fetched_voters) >= len(self.voters) // 2:
             # With itself, that is a majority.
             self._fetched_voters.clear()
             self.check_quorum_due_ms = now_ms + self._check_quorum_timeout_ms
-        return self._update_high_watermark()
 
     def silent_voters(self, now_ms: float, silence_ms: float) -> list[int]:
         """The other voters that have not fetched for that long."""

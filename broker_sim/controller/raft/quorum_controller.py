@@ -18,9 +18,11 @@ from broker_sim.controller.controller import Controller
 from broker_sim.controller.envelope import ForwardedRequest
 from broker_sim.controller.image_events import note_changes
 from broker_sim.controller.metadata_fetches import MetadataFetch
-from broker_sim.controller.metadata_log import MetadataBatch
+from broker_sim.controller.metadata_image import MetadataImage
+from broker_sim.controller.metadata_log import MetadataBatch, MetadataSnapshot, SnapshotId
 from broker_sim.controller.metadata_records import records_of_change
 from broker_sim.controller.raft.committed_events import note_brokers
+from broker_sim.controller.raft.raft_log import OffsetAndEpoch, RaftSnapshot
 from broker_sim.errors import BrokerSimError
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
@@ -29,7 +31,7 @@ from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage, TopicImage
+    from broker_sim.controller.metadata_image import BrokerRegistration, TopicImage
     from broker_sim.controller.raft.controller_node import ControllerNode
     from broker_sim.controller.raft.raft_log import RaftBatch
     from broker_sim.topic_partition import TopicPartition
@@ -60,6 +62,7 @@ class QuorumController(Controller):
         self._answering = False
         self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
         self._unclean: dict[int, frozenset[TopicPartition]] = {}
+        self.log.snapshot_made = self._snapshot_made
         self._stop_timers()
 
     @property
@@ -160,6 +163,21 @@ class QuorumController(Controller):
         self.log.append_leader_change(quorum.next_epoch(), quorum.first_leader_change())
         self._admit(brokers, topics)
         yield from (batch for batch in self.log.batches if batch.base_offset >= end)
+
+    def load_snapshot(self, snapshot: RaftSnapshot) -> None:
+        """Begin with what a snapshot holds, in place of all that the log had."""
+        from broker_sim.controller.metadata_log_codec import image_of_snapshot
+
+        data = snapshot.encode()
+        snapshot_id = SnapshotId(snapshot.id.offset, snapshot.id.epoch)
+        empty = MetadataImage.empty(self.image.cluster_id)
+        image = image_of_snapshot(data, empty, end_offset=snapshot.id.offset)
+        self.log.load(MetadataSnapshot(id=snapshot_id, image=image, append_time_ms=self.now_ms(), encoded=data))
+        self._take_image()
+
+    def _snapshot_made(self, snapshot: MetadataSnapshot) -> None:
+        kept = RaftSnapshot(id=OffsetAndEpoch(*snapshot.id), encode=snapshot.encode)
+        self._node.storage.log.keep_snapshot(kept, start_offset=self.log.start_offset)
 
     def follow(self, batches: Sequence[MetadataBatch]) -> None:
         """Take a log that is committed as a whole."""

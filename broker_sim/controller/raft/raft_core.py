@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.raft.epoch_states import EpochState
 from broker_sim.controller.raft.quorum_state import NOBODY, QuorumState
 from broker_sim.controller.raft.raft_log import OffsetAndEpoch, RaftBatch, RaftRecords
-from broker_sim.controller.raft.raft_outputs import Committed, LeaderChanged, Output, SendRequest, SendResponse
+from broker_sim.controller.raft.raft_outputs import (
+    Committed,
+    LeaderChanged,
+    Output,
+    SendRequest,
+    SendResponse,
+    SnapshotLoaded,
+)
 from broker_sim.controller.raft.raft_settings import BATCHES_PER_FETCH_MAX
 from broker_sim.controller.raft.request_manager import RequestManager
 from protocol_specs.error_codes import ErrorCode
@@ -18,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
-    from broker_sim.controller.raft.raft_log import RaftStorage
+    from broker_sim.controller.raft.raft_log import RaftSnapshot, RaftStorage
     from broker_sim.controller.raft.raft_messages import RaftMessages
     from broker_sim.controller.raft.raft_settings import RaftSettings
     from protocol_specs.message import Message
     from protocol_specs.messages.fetch import FetchRequest, FetchResponse
 
-__all__ = ["ParkedFetch", "RaftCore"]
+__all__ = ["ParkedFetch", "RaftCore", "SnapshotFetch"]
 
 CONSUMER: Final = -1
 
@@ -36,6 +43,19 @@ class ParkedFetch:
     correlation_id: int
     request: FetchRequest
     due_ms: float
+
+
+@dataclass(slots=True, kw_only=True)
+class SnapshotFetch:
+    """A snapshot of the leader, as far as it has come."""
+
+    id: OffsetAndEpoch
+    parts: list[bytes] = field(default_factory=list)
+
+    @property
+    def position(self) -> int:
+        """Where the next part begins."""
+        return sum(map(len, self.parts))
 
 
 class RaftCore:
@@ -63,7 +83,9 @@ class RaftCore:
         self.parked: dict[int, ParkedFetch] = {}
         self.accumulated: list[RaftBatch] = []
         self.accumulated_due_ms = 0.0
-        self._applied = 0
+        self.snapshot_fetch: SnapshotFetch | None = None
+        # What is before a trimmed log, its owner takes from the snapshot.
+        self._applied = 0 if self.log.snapshot is None else self.log.snapshot.id.offset
         self._told: tuple[int, int] = (-1, NOBODY)
 
     @property
@@ -147,6 +169,7 @@ class RaftCore:
     def _left_behind(self) -> None:
         """What belonged to the former state is over."""
         self.requests.reset_all()
+        self.snapshot_fetch = None
         self.accumulated.clear()
         for source in list(self.parked):
             self.answer_parked(source, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -227,6 +250,9 @@ class RaftCore:
         error = self.refuse_unless_leader(partition.current_leader_epoch)
         if error:
             return self.fetch_response(error)
+        snapshot = self.log.snapshot_for(partition.fetch_offset)
+        if snapshot is not None:
+            return self.fetch_response(ErrorCode.NONE, snapshot_id=snapshot.id)
         diverging = self.log.divergence(partition.fetch_offset, partition.last_fetched_epoch)
         if diverging is not None:
             return self.fetch_response(ErrorCode.NONE, diverging=diverging)
@@ -238,7 +264,12 @@ class RaftCore:
         return self.fetch_response(ErrorCode.NONE, records=batches)
 
     def fetch_response(
-        self, error: ErrorCode, *, records: Sequence[RaftBatch] = (), diverging: OffsetAndEpoch | None = None
+        self,
+        error: ErrorCode,
+        *,
+        records: Sequence[RaftBatch] = (),
+        diverging: OffsetAndEpoch | None = None,
+        snapshot_id: OffsetAndEpoch | None = None,
     ) -> FetchResponse:
         """A fetch's answer, with the leader that this voter knows."""
         return self.messages.fetch_response(
@@ -248,7 +279,17 @@ class RaftCore:
             high_watermark=-1 if error else self.high_watermark,
             records=RaftRecords(list(records)),
             diverging=diverging,
+            start_offset=self.log.start_offset,
+            snapshot_id=snapshot_id,
         )
+
+    def begin_with_snapshot(self, snapshot: RaftSnapshot) -> None:
+        """The whole snapshot has come: the log begins with it, all of which is committed."""
+        self.snapshot_fetch = None
+        self.log.begin_with(snapshot)
+        self._applied = snapshot.id.offset
+        self.quorum.high_watermark = max(self.quorum.high_watermark, snapshot.id.offset)
+        self.outbox.append(SnapshotLoaded(snapshot=snapshot))
 
     def refuse_unless_leader(self, epoch: int) -> ErrorCode:
         """The error for a request that only the leader of `epoch` answers, NONE when this voter is."""

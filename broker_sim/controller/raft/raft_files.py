@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from broker_sim.controller.metadata_files import METADATA_FOLDER, SEGMENT, sound_bytes
 from broker_sim.controller.metadata_log import MetadataBatch
 from broker_sim.controller.metadata_log_codec import decode_batches, encode_batch
-from broker_sim.controller.raft.raft_log import OffsetAndEpoch, RaftBatch, RaftLog, RaftStorage
+from broker_sim.controller.raft.raft_log import OffsetAndEpoch, RaftBatch, RaftLog, RaftSnapshot, RaftStorage
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
 from broker_sim.log.files.property_files import META_PROPERTIES_FILE, MetaProperties, read_meta_properties
@@ -105,6 +105,13 @@ class FileRaftLog(RaftLog):
                 control=control,
             )
         )
+
+    def keep_snapshot(self, snapshot: RaftSnapshot, *, start_offset: int) -> None:
+        """Keep everything: on a disk the log alone says what there is."""
+
+    def begin_with(self, snapshot: RaftSnapshot) -> None:
+        """Nobody has a snapshot to send where no log is trimmed."""
+        raise BrokerSimError(f"{self._path}: a log on a disk begins at offset 0, not at {snapshot.id.offset}")
 
     def truncate_to(self, end: OffsetAndEpoch) -> int:
         """Remove what a leader does not have, in the file too."""

@@ -14,9 +14,9 @@ from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from protocol_specs.schemas.quorum_state_data import QuorumStateData, Voter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-__all__ = ["OffsetAndEpoch", "RaftBatch", "RaftLog", "RaftRecords", "RaftStorage"]
+__all__ = ["OffsetAndEpoch", "RaftBatch", "RaftLog", "RaftRecords", "RaftSnapshot", "RaftStorage"]
 
 NO_EPOCH: Final = 0
 """The epoch of an empty log."""
@@ -48,6 +48,14 @@ class RaftBatch:
         return self.control_ms is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaftSnapshot:
+    """What stands for all before `id.offset`, whose last record is of `id.epoch`; `encode` makes its bytes."""
+
+    id: OffsetAndEpoch
+    encode: Callable[[], bytes]
+
+
 class RaftRecords(list[bytes]):
     """A fetch's records: the leader's own batches, by reference."""
 
@@ -57,11 +65,13 @@ class RaftRecords(list[bytes]):
 
 
 class RaftLog:
-    """Batches from offset 0 on, without gaps."""
+    """Batches without gaps, from offset 0 on, or from where a snapshot stands for what was before."""
 
-    __slots__ = ("_batches", "_ends", "_epochs")
+    __slots__ = ("_batches", "_ends", "_epochs", "snapshot", "start_offset")
 
     def __init__(self) -> None:
+        self.start_offset = 0
+        self.snapshot: RaftSnapshot | None = None
         self._batches: list[RaftBatch] = []
         self._ends: list[int] = []
         self._epochs = LeaderEpochCache()
@@ -69,7 +79,7 @@ class RaftLog:
     @property
     def end_offset(self) -> int:
         """The offset after the last record."""
-        return self._ends[-1] if self._ends else 0
+        return self._ends[-1] if self._ends else self.start_offset
 
     @property
     def last_epoch(self) -> int:
@@ -107,6 +117,28 @@ class RaftLog:
         if limit is not None:
             last = min(last, first + limit)
         return self._batches[first:last]
+
+    def snapshot_for(self, offset: int) -> RaftSnapshot | None:
+        """What a log that ends at `offset` has to begin with; None when it can go on here."""
+        return self.snapshot if offset < self.start_offset else None
+
+    def keep_snapshot(self, snapshot: RaftSnapshot, *, start_offset: int) -> None:
+        """Let go what is before `start_offset`, for which the snapshot stands."""
+        assert start_offset <= snapshot.id.offset, "what is in no snapshot stays"
+        self.snapshot = snapshot
+        gone = bisect_right(self._ends, start_offset)
+        if gone:
+            self.start_offset = self._ends[gone - 1]
+            del self._batches[:gone]
+            del self._ends[:gone]
+
+    def begin_with(self, snapshot: RaftSnapshot) -> None:
+        """Be the log that a snapshot alone stands for. Mirrors KafkaMetadataLog.truncateToLatestSnapshot."""
+        self._batches.clear()
+        self._ends.clear()
+        self._epochs = LeaderEpochCache()
+        self._epochs.assign(snapshot.id.epoch, snapshot.id.offset)
+        self.snapshot, self.start_offset = snapshot, snapshot.id.offset
 
     def divergence(self, offset: int, epoch: int) -> OffsetAndEpoch | None:
         """None for a log that ends as asked within this one, else where its last common epoch ends here."""

@@ -12,7 +12,7 @@ from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import begin_quorum_epoch as begin
 from protocol_specs.messages import end_quorum_epoch as end
-from protocol_specs.messages import fetch, vote
+from protocol_specs.messages import fetch, fetch_snapshot, vote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,8 @@ __all__ = ["METADATA_TOPIC", "METADATA_TOPIC_ID", "RaftMessages", "is_for_metada
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
-FETCH, VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH = 1, 52, 53, 54
+FETCH, VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH_SNAPSHOT = 1, 52, 53, 54, 59
+_OF_QUORUM: Final = (FETCH, VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH_SNAPSHOT)
 FETCH_MAX_BYTES: Final = 1_048_576
 HIGH_WATERMARK_SINCE: Final = 18
 """Followers say in Fetch what high watermark they know from this version on (KIP-1166)."""
@@ -34,7 +35,7 @@ class RaftMessages:
 
     def __init__(self, *, release: str, cluster_id: str, node_id: int, directory_id: bytes) -> None:
         listed = releases.get(release).listeners["controller"].api_versions
-        self.versions = {key: listed[key].highest for key in (FETCH, VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH)}
+        self.versions = {key: listed[key].highest for key in _OF_QUORUM if key in listed}
         self.fetches_tell_high_watermark = self.versions[FETCH] >= HIGH_WATERMARK_SINCE
         self._cluster_id = cluster_id
         self._node_id = node_id
@@ -102,6 +103,24 @@ class RaftMessages:
             forgotten_topics_data=[],
         )
 
+    def snapshot_request(
+        self, *, epoch: int, snapshot_id: OffsetAndEpoch, position: int
+    ) -> fetch_snapshot.FetchSnapshotRequest:
+        """Ask for what follows of a snapshot."""
+        partition = fetch_snapshot.PartitionSnapshot(
+            partition=0,
+            current_leader_epoch=epoch,
+            snapshot_id=fetch_snapshot.SnapshotId(end_offset=snapshot_id.offset, epoch=snapshot_id.epoch),
+            position=position,
+            replica_directory_id=self._directory_id,
+        )
+        return fetch_snapshot.FetchSnapshotRequest(
+            cluster_id=self._cluster_id,
+            replica_id=self._node_id,
+            max_bytes=FETCH_MAX_BYTES,
+            topics=[fetch_snapshot.TopicSnapshot(name=METADATA_TOPIC, partitions=[partition])],
+        )
+
     # Responses -----------------------------------------------------------------------------------------------
 
     def vote_response(self, error: ErrorCode, *, epoch: int, leader_id: int, granted: bool) -> vote.VoteResponse:
@@ -137,21 +156,41 @@ class RaftMessages:
         high_watermark: int,
         records: RaftRecords,
         diverging: OffsetAndEpoch | None,
+        start_offset: int,
+        snapshot_id: OffsetAndEpoch | None,
     ) -> fetch.FetchResponse:
         """Answer a follower."""
         partition = fetch.PartitionData(
             partition_index=0,
             error_code=error,
             high_watermark=high_watermark,
-            log_start_offset=0,
+            log_start_offset=start_offset,
             current_leader=fetch.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=epoch),
             aborted_transactions=None,
             records=records,
         )
         if diverging is not None:
             partition.diverging_epoch = fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
+        if snapshot_id is not None:
+            partition.snapshot_id = fetch.SnapshotId(end_offset=snapshot_id.offset, epoch=snapshot_id.epoch)
         topic = fetch.FetchableTopicResponse(topic=METADATA_TOPIC, topic_id=METADATA_TOPIC_ID, partitions=[partition])
         return fetch.FetchResponse(error_code=ErrorCode.NONE, session_id=0, responses=[topic])
+
+    def snapshot_response(
+        self, error: ErrorCode, *, epoch: int, leader_id: int, snapshot_id: Any, size: int, position: int, data: Any
+    ) -> fetch_snapshot.FetchSnapshotResponse:
+        """Answer with a part of a snapshot."""
+        partition = fetch_snapshot.ResponsePartitionSnapshot(
+            index=0,
+            error_code=error,
+            snapshot_id=snapshot_id,
+            current_leader=fetch_snapshot.LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=epoch),
+            size=size,
+            position=position,
+            unaligned_records=data,
+        )
+        topic = fetch_snapshot.ResponseTopicSnapshot(name=METADATA_TOPIC, partitions=[partition])
+        return fetch_snapshot.FetchSnapshotResponse(error_code=ErrorCode.NONE, topics=[topic])
 
 
 def is_for_metadata(request: Any) -> bool:
@@ -161,4 +200,6 @@ def is_for_metadata(request: Any) -> bool:
     topic = request.topics[0]
     if isinstance(request, fetch.FetchRequest):
         return bool(topic.topic_id == METADATA_TOPIC_ID and topic.partitions[0].partition == 0)
+    if isinstance(request, fetch_snapshot.FetchSnapshotRequest):
+        return bool(topic.name == METADATA_TOPIC and topic.partitions[0].partition == 0)
     return bool(topic.topic_name == METADATA_TOPIC and topic.partitions[0].partition_index == 0)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from broker_sim.controller.raft.raft_log import RaftBatch
+    from broker_sim.controller.raft.raft_log import RaftBatch, RaftSnapshot
     from protocol_specs.message import Message
 
-__all__ = ["Committed", "LeaderChanged", "Output", "SendRequest", "SendResponse"]
+__all__ = ["Committed", "LeaderChanged", "Output", "SendRequest", "SendResponse", "SnapshotLoaded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +41,13 @@ class Committed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotLoaded:
+    """The log begins anew with a snapshot that the leader had; what is committed goes on after it."""
+
+    snapshot: RaftSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaderChanged:
     """Another epoch, or another leader of it; -1 while there is none.
 
@@ -51,4 +58,4 @@ class LeaderChanged:
     leader_id: int
 
 
-Output: TypeAlias = SendRequest | SendResponse | Committed | LeaderChanged
+Output: TypeAlias = SendRequest | SendResponse | Committed | SnapshotLoaded | LeaderChanged

@@ -267,6 +267,13 @@ class RaftReplica:
 
     def _send_fetch(self, voter: int, now_ms: float) -> None:
         core = self._core
+        fetching = core.snapshot_fetch
+        if fetching is not None and voter == self.leader_id:
+            wanted = core.messages.snapshot_request(
+                epoch=self.epoch, snapshot_id=fetching.id, position=fetching.position
+            )
+            core.send(voter, wanted, now_ms)
+            return
         request = core.messages.fetch_request(
             epoch=self.epoch,
             log_end=core.log.end,

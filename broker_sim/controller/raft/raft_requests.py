@@ -6,7 +6,7 @@ present one; one with a higher epoch is obeyed before it is judged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.raft.epoch_states import EpochState
 from broker_sim.controller.raft.raft_core import ParkedFetch
@@ -17,6 +17,7 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.begin_quorum_epoch import BeginQuorumEpochRequest, BeginQuorumEpochResponse
 from protocol_specs.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from protocol_specs.messages.fetch import FetchRequest, FetchResponse
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 from protocol_specs.messages.vote import VoteRequest, VoteResponse
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = ["RaftRequests"]
 
 
 class RaftRequests:
-    """Takes the four requests of KRaft; every answer goes to the core's outbox, that of a fetch perhaps later."""
+    """Takes the requests of KRaft; every answer goes to the core's outbox, that of a fetch perhaps later."""
 
     __slots__ = ("_core",)
 
@@ -49,13 +50,15 @@ class RaftRequests:
             response = self._begin(request, now_ms)
         elif isinstance(request, EndQuorumEpochRequest):
             response = self._end(request, now_ms)
+        elif isinstance(request, FetchSnapshotRequest):
+            response = self._fetch_snapshot(source, request, now_ms)
         else:
             response = self._fetch(source, correlation_id, request, now_ms)
         if response is not None:
             self._core.respond(source, correlation_id, response)
 
     def _refuse(self, request: Any) -> Message | None:
-        if not isinstance(request, VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchRequest):
+        if not isinstance(request, _KNOWN):
             raise BrokerSimError(f"the quorum has no answer for {type(request).__name__}")
         if self._core.messages.refuses_cluster(request.cluster_id):
             error = ErrorCode.INCONSISTENT_CLUSTER_ID
@@ -150,6 +153,7 @@ class RaftRequests:
             partition.error_code
             or partition.records.batches
             or partition.diverging_epoch.epoch >= 0
+            or partition.snapshot_id.end_offset >= 0
             or (core.messages.fetches_tell_high_watermark and asked.high_watermark < partition.high_watermark)
         )
         if news or request.max_wait_ms == 0:
@@ -158,6 +162,34 @@ class RaftRequests:
             correlation_id=correlation_id, request=request, due_ms=now_ms + request.max_wait_ms
         )
         return None
+
+    def _fetch_snapshot(self, source: int, request: FetchSnapshotRequest, now_ms: float) -> FetchSnapshotResponse:
+        core = self._core
+        asked = request.topics[0].partitions[0]
+        error = core.refuse_unless_leader(asked.current_leader_epoch)
+        snapshot, data, size = core.log.snapshot, b"", 0
+        if not error:
+            wanted = OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
+            if snapshot is None or snapshot.id != wanted:
+                error = ErrorCode.SNAPSHOT_NOT_FOUND
+            else:
+                whole = snapshot.encode()
+                size = len(whole)
+                if 0 <= asked.position < size:
+                    data = whole[asked.position : asked.position + request.max_bytes]
+                else:
+                    error = ErrorCode.POSITION_OUT_OF_RANGE
+        if not error and core.quorum.leader is not None:
+            core.quorum.leader.heard(source, now_ms)
+        return core.messages.snapshot_response(
+            error,
+            epoch=core.quorum.epoch,
+            leader_id=core.quorum.leader_id,
+            snapshot_id=asked.snapshot_id,
+            size=size,
+            position=asked.position,
+            data=data,
+        )
 
 
 def _reaches(candidate: OffsetAndEpoch, own: OffsetAndEpoch) -> bool:
@@ -177,4 +209,9 @@ def _top_level_error(request: Any, error: ErrorCode) -> Message:
         return BeginQuorumEpochResponse(error_code=error, topics=[])
     if isinstance(request, EndQuorumEpochRequest):
         return EndQuorumEpochResponse(error_code=error, topics=[])
+    if isinstance(request, FetchSnapshotRequest):
+        return FetchSnapshotResponse(error_code=error)
     return FetchResponse(error_code=error, session_id=0, responses=[])
+
+
+_KNOWN: Final = (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest, FetchRequest, FetchSnapshotRequest)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.raft.epoch_states import EpochState
-from broker_sim.controller.raft.raft_log import OffsetAndEpoch, RaftRecords
+from broker_sim.controller.raft.raft_core import SnapshotFetch
+from broker_sim.controller.raft.raft_log import OffsetAndEpoch, RaftRecords, RaftSnapshot
 from broker_sim.controller.raft.raft_settings import ELECTION_BACKOFF_BASE_MS, ELECTION_BACKOFF_DOUBLINGS_MAX
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.begin_quorum_epoch import BeginQuorumEpochResponse
 from protocol_specs.messages.end_quorum_epoch import EndQuorumEpochResponse
 from protocol_specs.messages.fetch import FetchResponse, PartitionData
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotResponse
 from protocol_specs.messages.vote import VoteResponse
 
 if TYPE_CHECKING:
     from broker_sim.controller.raft.raft_core import RaftCore
+    from protocol_specs.messages.fetch_snapshot import ResponsePartitionSnapshot
 
 __all__ = ["RaftResponses"]
 
@@ -35,6 +38,8 @@ class RaftResponses:
             self._core.requests.back_off(source, now_ms)
         elif isinstance(response, FetchResponse):
             self._fetched(source, response.responses[0].partitions[0], now_ms)
+        elif isinstance(response, FetchSnapshotResponse):
+            self._snapshot_fetched(source, response.topics[0].partitions[0], now_ms)
         elif isinstance(response, VoteResponse):
             self._voted(source, response, now_ms)
         elif isinstance(response, BeginQuorumEpochResponse):
@@ -105,7 +110,11 @@ class RaftResponses:
             return
         if quorum.state is not EpochState.FOLLOWER:
             return
-        if answer.diverging_epoch.epoch >= 0:
+        if answer.snapshot_id.end_offset >= 0:
+            core.snapshot_fetch = SnapshotFetch(
+                id=OffsetAndEpoch(answer.snapshot_id.end_offset, answer.snapshot_id.epoch)
+            )
+        elif answer.diverging_epoch.epoch >= 0:
             end = core.log.truncate_to(OffsetAndEpoch(answer.diverging_epoch.end_offset, answer.diverging_epoch.epoch))
             assert end >= core.high_watermark, "what is committed is never truncated"
         else:
@@ -117,6 +126,24 @@ class RaftResponses:
                 quorum.high_watermark = high_watermark
                 core.commit(now_ms)
         quorum.fetched_from_leader(now_ms)
+
+    def _snapshot_fetched(self, source: int, answer: ResponsePartitionSnapshot, now_ms: float) -> None:
+        core, fetching = self._core, self._core.snapshot_fetch
+        leader = answer.current_leader
+        if self._is_settled(answer.error_code, leader.leader_id, leader.leader_epoch, now_ms) or answer.error_code:
+            # There is a newer one by now, or a newer leader: the next fetch says which.
+            core.snapshot_fetch = None
+            if core.requests.is_ready(source, now_ms):
+                core.requests.back_off(source, now_ms)
+            return
+        if fetching is None or core.quorum.state is not EpochState.FOLLOWER or answer.position != fetching.position:
+            return
+        assert isinstance(answer.unaligned_records, bytes | memoryview), "a snapshot is bytes"
+        fetching.parts.append(bytes(answer.unaligned_records))
+        if fetching.position >= answer.size:
+            data = b"".join(fetching.parts)
+            core.begin_with_snapshot(RaftSnapshot(id=fetching.id, encode=lambda: data))
+        core.quorum.fetched_from_leader(now_ms)
 
 
 def election_backoff_ms(core: RaftCore) -> int:

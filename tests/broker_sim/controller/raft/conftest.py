@@ -11,7 +11,7 @@ import pytest
 from broker_sim.controller.raft.epoch_states import EpochState
 from broker_sim.controller.raft.raft_log import RaftBatch, RaftStorage
 from broker_sim.controller.raft.raft_messages import RaftMessages
-from broker_sim.controller.raft.raft_outputs import Committed, LeaderChanged, SendRequest, SendResponse
+from broker_sim.controller.raft.raft_outputs import Committed, LeaderChanged, SendRequest, SendResponse, SnapshotLoaded
 from broker_sim.controller.raft.raft_replica import RaftReplica
 from broker_sim.controller.raft.raft_settings import RaftSettings
 
@@ -39,6 +39,8 @@ class Seen:
 
     committed: list[RaftBatch] = field(default_factory=list)
     leaders: list[tuple[int, int]] = field(default_factory=list)
+    begins_at: int = 0
+    """Where the snapshot ends that it began with."""
 
 
 class QuorumOnATable:
@@ -221,6 +223,9 @@ class QuorumOnATable:
                 )
             elif isinstance(output, Committed):
                 self.seen[voter].committed.extend(output.batches)
+            elif isinstance(output, SnapshotLoaded):
+                self.seen[voter].committed.clear()
+                self.seen[voter].begins_at = output.snapshot.id.offset
             else:
                 assert isinstance(output, LeaderChanged)
                 self.seen[voter].leaders.append((output.epoch, output.leader_id))
@@ -231,7 +236,7 @@ class QuorumOnATable:
         replica = self.replicas[voter]
         if replica.state is EpochState.LEADER:
             assert self.leaders_of_epochs.setdefault(replica.epoch, voter) == voter, "an epoch has one leader"
-        offset = 0
+        offset = self.seen[voter].begins_at
         for batch in self.seen[voter].committed:
             assert batch.base_offset == offset, "a process is told of every committed batch, in order"
             offset = batch.last_offset + 1
@@ -240,6 +245,8 @@ class QuorumOnATable:
         assert offset <= replica.log.end_offset
         own = {batch.base_offset: batch for batch in replica.log.batches}
         for batch in self.seen[voter].committed:
+            if batch.base_offset < replica.log.start_offset:
+                continue  # a snapshot stands for it
             assert own[batch.base_offset] == batch, "what is committed is in the log"
 
 
