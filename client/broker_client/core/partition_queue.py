@@ -28,6 +28,13 @@ class PartitionQueue:
         self.lock = Lock()
         self.batches: deque[ProducerBatch] = deque()
 
+    def head(self) -> ProducerBatch | None:
+        """The oldest batch, for the Sender, who alone takes it: without the lock, for which callers would keep it."""
+        try:
+            return self.batches[0]
+        except IndexError:
+            return None
+
 
 class TopicInfo:
     """A topic's queues by partition, made when the first record for one comes."""

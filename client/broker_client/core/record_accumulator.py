@@ -215,6 +215,12 @@ class RecordAccumulator:
         """Take out the queued batches that delivery.timeout.ms has passed, in sending order."""
         expired: list[ProducerBatch] = []
         for queue in self._queues():
+            head = queue.head()
+            if head is None:
+                continue
+            if not head.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
+                self.note_expiry(head)
+                continue
             with queue.lock:
                 while queue.batches:
                     batch = queue.batches[0]
@@ -433,12 +439,12 @@ class RecordAccumulator:
         key = queue.topic_partition
         if leader in result.ready_nodes or key in self._muted:
             return
-        with queue.lock:
-            if not queue.batches:
-                return
-            batch = queue.batches[0]
-            full = len(queue.batches) > 1 or batch.is_full
-            batch.update_leader_epoch(cluster.leader_epoch_for(key))
+        batch = queue.head()
+        if batch is None:
+            return
+        # A caller who makes it full a moment later wakes the Sender.
+        full = len(queue.batches) > 1 or batch.is_full
+        batch.update_leader_epoch(cluster.leader_epoch_for(key))
         backing_off = batch.is_backing_off(now_ms)
         waited_ms = batch.waited_ms(now_ms)
         time_to_wait_ms = batch.retry_backoff_ms if backing_off else self.config.linger_ms
