@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from protocol_specs.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from protocol_specs.messages.fetch import FetchRequest, FetchTopic
+from protocol_specs.messages.fetch import FetchRequest, FetchTopic, ReplicaState
 from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 from protocol_specs.messages.list_offsets import ListOffsetsRequest
 from protocol_specs.messages.metadata import MetadataRequest
@@ -173,6 +173,39 @@ def fetch_as_a_replica_that_is_none(probe: Probe) -> None:
             for partition in (0, 1):
                 request = fetch(topic, wanted(partition=partition), topic_id=topic_id, replica_id=replica)
                 probe.ask(request, version, note=f"replica {replica}, partition {partition}")
+
+
+@case(brokers=3)
+def fetch_as_a_replica_of_an_earlier_run(probe: Probe) -> None:
+    """The leader knows with which epoch its follower has registered (KIP-903); an offset that is wrong comes first."""
+    topic, topic_id = placed(probe, "t", [1, 2], [2, 1])
+    for replica in (2, 3):
+        for version in (15, 16, 17):
+            for epoch in (-1, 0, 5):
+                for offset, partition in ((0, 0), (9, 0), (0, 1)):
+                    request = fetch(topic, wanted(offset, partition=partition), topic_id=topic_id)
+                    request.replica_state = ReplicaState(replica_id=replica, replica_epoch=epoch)
+                    note = f"replica {replica}, epoch {epoch}, offset {offset}, partition {partition}"
+                    probe.ask(request, version, note=note)
+
+
+@case(brokers=3)
+def nodes_and_orders_that_tables_decide(probe: Probe) -> None:
+    """Kafka lists from hash tables: of partitions by their states, of topics by their names, of nodes by their ids."""
+    topic, topic_id = placed(probe, "t", [3, 2], [2, 3], [1, 2], [3, 1], [2, 1])
+    request = fetch(topic, *(wanted(partition=partition) for partition in range(5)), topic_id=topic_id)
+    answer: Any = probe.quiet(request, 16)
+    probe.write(endpoints=[each.node_id for each in answer.node_endpoints])
+    produced: Any = probe.quiet(produce_all(*((topic, partition, batch(b"a")) for partition in range(5))), 10)
+    probe.write(endpoints=[each.node_id for each in produced.node_endpoints])
+    for broker in ALL:
+        listed: Any = probe.quiet(metadata(topic), 12, on=probe.connect(broker))
+        probe.write(partitions=[each.partition_index for each in listed.topics[0].partitions])
+    names = [f"{probe.name}-{number}" for number in range(7)]
+    unknown: Any = probe.quiet(metadata(*names), 12)
+    probe.write(topics=[each.name for each in unknown.topics])
+    some: Any = probe.quiet(metadata(*names[:3], topic, *names[3:]), 12)
+    probe.write(topics=[each.name for each in some.topics])
 
 
 @case(brokers=3)
