@@ -21,6 +21,8 @@ from broker_sim.config.definitions import (
     group_definitions,
     topic_definitions,
 )
+from broker_sim.config.java_hash import hash_order
+from broker_sim.config.listing_order import listing_order
 from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.config.values import parse_value, render_value
@@ -28,7 +30,7 @@ from protocol_specs.messages.create_topics import CreatableTopicConfigs
 from protocol_specs.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from broker_sim.config.broker_config import BrokerConfig
 
@@ -114,14 +116,11 @@ class ConfigDescriber:
         """All, or the asked, configurations of a topic with these overrides."""
         definitions = topic_definitions(self._config.release)
         resolved = TopicConfig.resolve(overrides, self._config)
+        hidden = [name for name in overrides if name in definitions and not definitions[name].shown]
         entries = []
-        for name, text in overrides.items():
-            if name in definitions and not definitions[name].shown and _is_asked(name, keys):
-                synonyms = [_Synonym(name, text, ConfigSource.DYNAMIC_TOPIC_CONFIG)]
-                entries.append(self._entry(definitions[name], text, synonyms))
-        for name in self._names("topic", keys):
+        for name in self._names("topic", keys, hidden):
             definition = definitions[name]
-            value = render_value(definition, resolved[name])
+            value = overrides[name] if name in hidden else render_value(definition, resolved[name])
             synonyms = self._broker_synonyms(definition.synonyms[0].name) if definition.synonyms else []
             if name in overrides:
                 synonyms.insert(0, _Synonym(name, value, ConfigSource.DYNAMIC_TOPIC_CONFIG))
@@ -129,35 +128,38 @@ class ConfigDescriber:
         return entries
 
     def broker(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """All, or the asked, configurations of this broker; those that it does not know go last."""
+        """All, or the asked, configurations of this broker, and what it was given besides."""
         definitions = broker_definitions(self._config.release)
+        given = dict.fromkeys([*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own])
+        others = [
+            name
+            for name in given
+            if name not in OWN_DEFINITIONS and not (name in definitions and definitions[name].shown)
+        ]
         entries = []
-        for name in self._names("broker", keys):
+        for name in self._names("broker", keys, others):
+            synonyms = self._broker_synonyms(name)
+            if name not in definitions:
+                entries.append(self._unknown(name, synonyms))
+                continue
             definition = definitions[name]
             value: str | None = self._identity.get(name)
             if value is None or name in self._config.overrides:
                 value = render_value(definition, self._config[name])
             if definition.sensitive:
                 value = None
-            entries.append(self._entry(definition, value, self._broker_synonyms(name), read_only=definition.read_only))
-        for name in [*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own]:
-            if name in OWN_DEFINITIONS or not _is_asked(name, keys) or any(each.name == name for each in entries):
-                continue
-            synonyms = self._broker_synonyms(name)
-            if name in definitions:  # what is hidden is shown to those who gave it
-                entries.append(self._entry(definitions[name], self._config.static[name], synonyms, read_only=True))
-            else:
-                entries.append(self._unknown(name, synonyms))
+            entries.append(self._entry(definition, value, synonyms, read_only=definition.read_only))
         return entries
 
     def cluster_default(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
         """What is set dynamically for all brokers: the resource with the empty name."""
         definitions = broker_definitions(self._config.release)
-        asked = list(keys or ())
+        asked = frozenset(keys or ())
+        given = self._config.dynamic_defaults
+        wanted = [name for name in hash_order(given) if not asked or name in asked]
         entries = []
-        for name, value in self._config.dynamic_defaults.items():
-            if asked and name not in asked:
-                continue
+        for name in listing_order("broker", self._config.release, (), wanted):
+            value = given[name]
             definition = definitions.get(name)
             source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
             synonyms = [each for each in self._broker_synonyms(name) if each.source is source]
@@ -176,8 +178,8 @@ class ConfigDescriber:
         source = ConfigSource.CLIENT_METRICS_CONFIG
         if not self._config.behaviour.describes_groups:
             return [
-                DescribeConfigsResourceResult(name=name, value=value, config_source=source, documentation="")
-                for name, value in overrides.items()
+                DescribeConfigsResourceResult(name=name, value=overrides[name], config_source=source, documentation="")
+                for name in hash_order(overrides)
             ]
         entries = []
         for name in self._names("client_metrics", keys):
@@ -207,11 +209,14 @@ class ConfigDescriber:
             entries.append(self._entry(definition, value, synonyms))
         return entries
 
-    def _names(self, kind: str, keys: Iterable[str] | None) -> list[str]:
-        """The names of a kind in Kafka's order; an empty list of keys asks for all of them, as null does."""
+    def _names(self, kind: str, keys: Iterable[str] | None, others: Sequence[str] = ()) -> list[str]:
+        """The names of a kind, and others, in Kafka's order; an empty list of keys asks for all, as null does."""
         asked = frozenset(keys or ())
-        order = describe_order(kind, self._config.release)
-        return [name for name in order if name in asked] if asked else list(order)
+        whole = describe_order(kind, self._config.release)
+        known, besides = list(whole), hash_order(others)
+        if asked:
+            known, besides = ([name for name in names if name in asked] for names in (known, besides))
+        return listing_order(kind, self._config.release, known, besides)
 
     def _broker_synonyms(self, name: str) -> list[_Synonym]:
         """A broker configuration and its other names by precedence of source, from the first that has its own name."""
@@ -273,11 +278,6 @@ class ConfigDescriber:
             config_type=definition.type,
             documentation=_documentation(definition) if self._documentation else None,
         )
-
-
-def _is_asked(name: str, keys: Iterable[str] | None) -> bool:
-    asked = list(keys or ())
-    return not asked or name in asked
 
 
 def _documentation(definition: ConfigDefinition) -> str:

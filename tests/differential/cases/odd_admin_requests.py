@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from broker_sim.config.definitions import broker_definitions, topic_definitions
 from tests.differential.case import case
 from tests.differential.cases.create_topics import ask_create, new
 from tests.differential.cases.describe_configs import describe
@@ -17,9 +18,11 @@ from tests.differential.config_requests import (
     SET,
     SUBTRACT,
     TOPIC,
+    await_source,
     described,
     incremental,
     legacy,
+    unchanged_after,
 )
 from tests.differential.probe import attempts
 
@@ -196,3 +199,25 @@ def a_hidden_configuration_is_shown_to_whoever_set_it(probe: Probe) -> None:
     topic = probe.topic()
     probe.ask(describe((TOPIC, topic, ["internal.segment.bytes"])), 4, note="not set")
     ask_shown(probe, TOPIC, topic, "internal.segment.bytes", " 77777 ")
+
+
+def note_order(probe: Probe, kind: int, name: str, keys: list[str] | None) -> None:
+    """Write down in which order configurations are listed."""
+    answer: Any = probe.quiet(describe((kind, name, keys)), 4)
+    probe.write(type=kind, asked=keys, order=[each.name for each in answer.results[0].configs])
+
+
+@case()
+def the_order_of_configurations(probe: Probe) -> None:
+    """That of a hash table, of those that are asked for alone or of all."""
+    topic = probe.topic(retention_ms="5", cleanup_policy="compact")
+    topics, brokers = sorted(topic_definitions(probe.release)), sorted(broker_definitions(probe.release))
+    for step in (1, 2, 3, 5, 7, 11):
+        note_order(probe, TOPIC, topic, topics[::step])
+        note_order(probe, BROKER, "1", brokers[::step])
+    own = [f"own.{probe.release[0]}.{number}" for number in range(3)]
+    with unchanged_after(probe, BROKER, "1", *own):
+        probe.quiet(incremental((BROKER, "1", [(key, SET, "1") for key in own])), 1)
+        await_source(probe, BROKER, "1", own[0], 2)
+        note_order(probe, BROKER, "1", [*own, *brokers[::20]])
+        note_order(probe, BROKER, "1", own)
