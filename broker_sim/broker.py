@@ -220,6 +220,11 @@ class Broker:
         """The version of the newest image that is here; it is applied, unless the broker is still catching up."""
         return (self._unpublished or self.metadata_cache.image).version
 
+    @property
+    def delayed_admin_operations(self) -> list[tuple[str, int]]:
+        """What waits for this broker's metadata: the purgatory's name, and how much it watches. With KRaft nothing."""
+        return []
+
     def now_ms(self) -> int:
         """The broker's own clock."""
         return self.clock.now_ms()

@@ -96,6 +96,20 @@ class ReleaseBehaviour:
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
 
+    # What waits.
+    purgatories: tuple[str, ...] = _steps(
+        {
+            "0": (),
+            "0.9": ("Produce", "Fetch"),
+            "0.11": ("Produce", "Fetch", "DeleteRecords"),
+            "2.2": ("Produce", "Fetch", "DeleteRecords", "ElectPreferredLeader"),
+            "2.4": ("Produce", "Fetch", "DeleteRecords", "ElectLeader"),
+            "3.6": ("Produce", "Fetch", "DeleteRecords", "RemoteFetch", "ElectLeader"),
+            "4.0": ("Produce", "Fetch", "DeleteRecords", "RemoteFetch", "RemoteListOffsets", "ShareFetch"),
+        }
+    )
+    """The purgatories of a broker's replicas; that of elections, the last before 4.0, went with ZooKeeper (KIP-460)."""
+
     # Files.
     directories_say_whose_they_are: bool = _since("0.9")
     """A log directory has meta.properties with the broker's id (KAFKA-1070)."""

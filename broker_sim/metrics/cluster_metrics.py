@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import IsrChanged, LeaderElected
 from broker_sim.metrics.metric import Meter, Metric, MetricsSnapshot
+from broker_sim.metrics.purgatory_metrics import purgatory_metrics
 
 if TYPE_CHECKING:
     from broker_sim.broker import Broker
@@ -51,6 +52,7 @@ def _of_broker(cluster: Cluster, broker: Broker) -> list[Metric]:
     if broker.socket_server is not None:
         made.extend(_of_network(broker, broker.socket_server))
     made.extend(_of_quotas(broker))
+    made.extend(purgatory_metrics(broker))
     made.extend(broker.apis.request_metrics.metrics(broker.id, elapsed_s))
     return made
 

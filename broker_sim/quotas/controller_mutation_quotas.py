@@ -66,20 +66,26 @@ class ControllerMutationQuotas:
         self._image = image
         self._applied: ClientQuotasImage | None = None
 
-    def answer(self, forwarded: ForwardedRequest, handle: Callable[[Any], Any]) -> Any:
-        """Let a request be answered under its client's quota; the answer says how long the client has to wait."""
+    def quota_of(self, api_key: int, api_version: int, client_id: str | None) -> MutationQuota | None:
+        """The quota of one request; None where there is none."""
         image = self._image()
         if image is not self._applied:
             self._applied = image
             self._manager.apply(image)
-        strict_since = STRICT_SINCE.get(forwarded.API_KEY)
+        strict_since = STRICT_SINCE.get(api_key)
         if strict_since is None or not self._manager.enabled:
-            return handle(forwarded.request)
-        self.current = MutationQuota(
-            self._manager.sensor(ANONYMOUS, forwarded.client_id),
-            strict=forwarded.api_version >= strict_since,
+            return None
+        return MutationQuota(
+            self._manager.sensor(ANONYMOUS, client_id),
+            strict=api_version >= strict_since,
             now_ms=self._now_us() // 1000,
         )
+
+    def answer(self, forwarded: ForwardedRequest, handle: Callable[[Any], Any]) -> Any:
+        """Let a request be answered under its client's quota; the answer says how long the client has to wait."""
+        self.current = self.quota_of(forwarded.API_KEY, forwarded.api_version, forwarded.client_id)
+        if self.current is None:
+            return handle(forwarded.request)
         try:
             response = handle(forwarded.request)
             response.throttle_time_ms = self.current.throttle_ms

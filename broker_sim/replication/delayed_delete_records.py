@@ -91,6 +91,11 @@ class DelayedDeleteRecords:
                 self._waiting[topic_partition] = partition
                 partition.delayed_deletes[self] = None
 
+    @property
+    def waiting_count(self) -> int:
+        """How many partitions it waits for."""
+        return len(self._waiting)
+
     def try_complete(self) -> bool:
         """Cases B and C for every partition that waits; true when none is left."""
         if self.completed:

@@ -58,6 +58,11 @@ class ExpirationQueue:
         if lane.timer is None:
             lane.timer = self._reactor.callLater(delay_ms / 1000, self._expire, delay_ms, lane)
 
+    @property
+    def operations(self) -> list[DelayedOperation]:
+        """What waits, of each delay the oldest first."""
+        return [each for lane in self._lanes.values() for _, each in lane.operations if not each.completed]
+
     def stop(self) -> None:
         """Forget everything; nothing expires any more."""
         for lane in self._lanes.values():

@@ -144,6 +144,11 @@ class ReplicaFetchSession:
         """Whether a Fetch waits here: the follower is alive and has what it was sent."""
         return self._parked is not None
 
+    @property
+    def partition_count(self) -> int:
+        """How many partitions are in the session."""
+        return len(self._partitions)
+
     def fetch(self, request: FetchRequest) -> FetchResponse | Deferred[FetchResponse]:
         """Take the follower's next Fetch; it overtakes one that is still parked, which is answered then."""
         if request.session_epoch != self._next_epoch or (

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.delayed_delete_records import DeleteResults
     from broker_sim.replication.partition import Partition
+    from broker_sim.replication.purgatory import DelayedOperation
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from broker_sim.replication.replica_storage import ReplicaStorage
@@ -267,6 +268,11 @@ class ReplicaManager:
         if not self._stopped:
             self._expirations.add(operation, timeout_ms)
         return operation.deferred
+
+    @property
+    def delayed_operations(self) -> list[DelayedOperation]:
+        """What waits here for followers, for records, or for its time to be up."""
+        return self._expirations.operations
 
     # Fetches -------------------------------------------------------------------------------------------------
 

@@ -135,6 +135,11 @@ class ReplicaRoles:
 
     # Following -----------------------------------------------------------------------------------------------
 
+    @property
+    def sessions(self) -> list[ReplicaFetchSession]:
+        """What other brokers replicate from here."""
+        return list(self._sessions.values())
+
     def _fetcher(self, leader_id: int) -> ReplicaFetcher:
         fetcher = self.fetchers.get(leader_id)
         if fetcher is None:

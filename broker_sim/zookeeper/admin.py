@@ -18,6 +18,7 @@ from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
 from broker_sim.controller.topic_names import CLUSTER_METADATA_TOPIC_NAME
 from broker_sim.controller.topics import refused_deletion
+from broker_sim.quotas.controller_mutation_quotas import STRICT_SINCE, ControllerMutationQuotas
 from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.leader_and_isr import NO_LEADER
@@ -64,12 +65,15 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.metadata_image import MetadataImage, TopicImage
+    from broker_sim.quotas.controller_mutation_quotas import MutationQuota
     from broker_sim.zookeeper.broker import ZooKeeperBroker
     from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
 
 NOT_CONTROLLER_ID: Final = -1
+TOPIC_PURGATORY: Final = "topic"
 NOT_CONTROLLER: Final = "This is not the correct controller for this cluster."
 ELECTION_TYPES: Final = (0, 1)
 BY_CONTROLLER_SINCE: Final = 7
@@ -80,10 +84,12 @@ _ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, Alter
 class _Waiting:
     """One answer that waits for the broker's metadata. `undone` names what is still missing."""
 
-    __slots__ = ("deferred", "timer", "undone")
+    __slots__ = ("deferred", "purgatory", "timer", "undone", "watched")
 
-    def __init__(self, undone: Callable[[], list[Any]]) -> None:
+    def __init__(self, undone: Callable[[], list[Any]], purgatory: str, watched: int) -> None:
         self.undone = undone
+        self.purgatory = purgatory
+        self.watched = watched
         self.deferred: Deferred[list[Any]] = Deferred()
         self.timer: IDelayedCall | None = None
 
@@ -96,24 +102,48 @@ class ZkAdminManager:
         self._client = client
         self._waiting: list[_Waiting] = []
         self._random = broker.random("topic assignments")
+        self._mutation_quotas = ControllerMutationQuotas(
+            broker.config, now_us=broker.journal.now_us, image=lambda: self._image.client_quotas
+        )
+        versions = broker.release.api_versions
+        created = versions.get(CreateTopicsRequest.API_KEY)
+        self._has_mutation_quotas = created is not None and created.highest >= STRICT_SINCE[CreateTopicsRequest.API_KEY]
 
     def any_broker_answers(self, request: Any) -> bool:
         """Whether a request is answered by whoever gets it."""
         return isinstance(request, _ANY_BROKER)
 
-    def answer(self, request: Any, client_id: str | None = None) -> Deferred[Any]:
-        """Answer what the controller answers; fails with LinkFailure when this broker's session has ended."""
+    def answer(self, request: Any, context: RequestContext | None = None) -> Deferred[Any]:
+        """Answer what the controller answers; fails with LinkFailure when this broker's session has ended.
+
+        Of a client, in `context`, with what it may make and delete (KIP-599); brokers may do that without a limit.
+        """
         handlers: Mapping[type[Any], Callable[[Any], Awaitable[Any]]] = {
-            DeleteTopicsRequest: self._delete_topics,
-            CreatePartitionsRequest: self._create_partitions,
             ElectLeadersRequest: self._elect_leaders,
             AlterPartitionReassignmentsRequest: self._alter_reassignments,
             ListPartitionReassignmentsRequest: self._list_reassignments,
             UpdateFeaturesRequest: self._update_features,
         }
+        if not isinstance(request, CreateTopicsRequest | DeleteTopicsRequest | CreatePartitionsRequest):
+            return self._run(handlers[type(request)](request))
+        client_id = None if context is None else context.client_id
+        quota = None
+        if context is not None and self._has_mutation_quotas:
+            quota = self._mutation_quotas.quota_of(request.API_KEY, context.api_version, client_id)
+        return self._run(self._mutate(request, client_id, quota))
+
+    async def _mutate(self, request: Any, client_id: str | None, quota: MutationQuota | None) -> Any:
+        """Make or delete partitions, as far as the client's quota goes."""
+        response: Any
         if isinstance(request, CreateTopicsRequest):
-            return self._run(self._create_topics(request, client_id))
-        return self._run(handlers[type(request)](request))
+            response = await self._create_topics(request, client_id, quota)
+        elif isinstance(request, DeleteTopicsRequest):
+            response = await self._delete_topics(request, quota)
+        else:
+            response = await self._create_partitions(request, quota)
+        if quota is not None:
+            response.throttle_time_ms = quota.throttle_ms
+        return response
 
     def not_controller(self, request: Any) -> Any:
         """The answers of a broker that is no controller, where they are not the same as for other errors; else None."""
@@ -169,11 +199,19 @@ class ZkAdminManager:
             if not waiting.undone():
                 self._end(waiting)
 
-    def _until(self, undone: Callable[[], list[Any]], timeout_ms: int) -> Deferred[list[Any]]:
+    @property
+    def delayed(self) -> list[tuple[str, int]]:
+        """What waits: in which purgatory, and for how many partitions or topics."""
+        return [(waiting.purgatory, waiting.watched) for waiting in self._waiting]
+
+    def _until(
+        self, undone: Callable[[], list[Any]], timeout_ms: int, purgatory: str = TOPIC_PURGATORY
+    ) -> Deferred[list[Any]]:
         """Fires with nothing once all is done, or with what is not when the time is up."""
-        if timeout_ms <= 0 or not undone():
-            return succeed(undone())
-        waiting = _Waiting(undone)
+        left = undone()
+        if timeout_ms <= 0 or not left:
+            return succeed(left)
+        waiting = _Waiting(undone, purgatory, len(left))
         self._waiting.append(waiting)
         waiting.timer = self._broker.reactor.callLater(timeout_ms / 1000, self._end, waiting)
         return waiting.deferred
@@ -207,7 +245,9 @@ class ZkAdminManager:
 
     # Topics --------------------------------------------------------------------------------------------------
 
-    async def _create_topics(self, request: CreateTopicsRequest, client_id: str | None) -> CreateTopicsResponse:
+    async def _create_topics(
+        self, request: CreateTopicsRequest, client_id: str | None, quota: MutationQuota | None
+    ) -> CreateTopicsResponse:
         config = self._broker.config
         image, deletions = await self._client.request(
             "ZooKeeperGetTopics", lambda zookeeper, _: (zookeeper.image, zookeeper.deletions())
@@ -235,6 +275,9 @@ class ZkAdminManager:
                 except Refused as refused:
                     results[name] = _failed(name, refused.error_code, refused.message)
                 else:
+                    if _exceeds(quota, request, len(made.partitions)):
+                        results[name] = _failed(name, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
+                        continue
                     created[name] = made
                     results[name] = _created(made, config)
         if not request.validate_only and created:
@@ -255,7 +298,7 @@ class ZkAdminManager:
         asked = f"Create topics request from client `{client_id or ''}`"
         return f"{asked} contains multiple entries for the following topics: {names}"
 
-    async def _delete_topics(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    async def _delete_topics(self, request: DeleteTopicsRequest, quota: MutationQuota | None) -> DeleteTopicsResponse:
         if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in request.topics):
             return refused_deletion(request, ErrorCode.INVALID_REQUEST)
         image = self._image
@@ -275,6 +318,10 @@ class ZkAdminManager:
                 result.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             else:
                 result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for name in list(doomed):
+            if quota is not None and not quota.accepts(len(image.topics[name].partitions)):
+                for result in doomed.pop(name):
+                    result.error_code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
         if doomed:
             names = list(doomed)
             await self._client.request("ZooKeeperDeleteTopics", lambda zookeeper, _: zookeeper.wish_deletion(names))
@@ -284,7 +331,9 @@ class ZkAdminManager:
                     result.error_code = ErrorCode.REQUEST_TIMED_OUT
         return DeleteTopicsResponse(responses=results)
 
-    async def _create_partitions(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    async def _create_partitions(
+        self, request: CreatePartitionsRequest, quota: MutationQuota | None
+    ) -> CreatePartitionsResponse:
         image = await self._client.request("ZooKeeperGetTopics", lambda zookeeper, _: zookeeper.image)
         counts = Counter(topic.name for topic in request.topics)
         results: dict[str, CreatePartitionsTopicResult] = {}
@@ -300,6 +349,9 @@ class ZkAdminManager:
             except Refused as refused:
                 result.error_code, result.error_message = refused.error_code, refused.message
             else:
+                if _exceeds(quota, request, len(added)):
+                    result.error_code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+                    continue
                 topic = image.topics[name]
                 grown[name] = replace(topic, partitions=(*topic.partitions, *added))
         if grown and not request.validate_only:
@@ -332,7 +384,8 @@ class ZkAdminManager:
         if self._broker.release.api_versions[ElectLeadersRequest.API_KEY].highest == 0:
             # Before KIP-460 an election that is not needed has succeeded.
             errors = {each: error for each, error in errors.items() if error[0] is not ErrorCode.ELECTION_NOT_NEEDED}
-        for each in await self._until(unseen, request.timeout_ms):
+        purgatory = self._broker.config.behaviour.purgatories[-1]
+        for each in await self._until(unseen, request.timeout_ms, purgatory):
             errors[each] = (ErrorCode.REQUEST_TIMED_OUT, None)
         return _elections({each: errors.get(each, (ErrorCode.NONE, None)) for each in partitions})
 
@@ -418,6 +471,13 @@ class ZkAdminManager:
 
 def _written(zookeeper: Any, topics: Sequence[TopicImage]) -> None:
     zookeeper.change("topics", lambda image: image.with_topics(topics))
+
+
+def _exceeds(
+    quota: MutationQuota | None, request: CreateTopicsRequest | CreatePartitionsRequest, partitions: int
+) -> bool:
+    """Take so much of a client's quota; nothing where the request only asks whether it would do."""
+    return quota is not None and not request.validate_only and not quota.accepts(partitions)
 
 
 def _elections(errors: Mapping[TopicPartition, tuple[ErrorCode, str | None]]) -> ElectLeadersResponse:

@@ -155,6 +155,11 @@ class ZooKeeperBroker(Broker):
         """Have a partition as one in a log directory that has failed."""
         self.replica_manager.offline[topic_partition] = None
 
+    @property
+    def delayed_admin_operations(self) -> list[tuple[str, int]]:
+        """What waits for this broker's metadata: the purgatory's name, and how much it watches."""
+        return self.admin.delayed
+
     def topic_configs(self, topic: str) -> Mapping[str, str]:
         """A topic's configurations, read where a log is made; only their changes are told to brokers.
 
@@ -323,7 +328,7 @@ class ZooKeeperBroker(Broker):
         if not self.controller.is_active:
             refused = self.admin.not_controller(request)
             return succeed(refused or self.apis.error_response(request, context, ErrorCode.NOT_CONTROLLER))
-        return self.admin.answer(request, context.client_id)
+        return self.admin.answer(request, context)
 
 
 def _nobody_asks(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:

@@ -1,0 +1,72 @@
+"""What waits in a broker's purgatories, under the names of DelayedOperationPurgatory.
+
+NumDelayedOperations counts the operations whose time is not up, PurgatorySize what they watch: a key for each
+partition, or topic, that may complete them. Kafka counts what has completed until its reaper comes by; here nothing of
+that stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.metrics.metric import Metric
+from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
+from broker_sim.replication.delayed_fetch import DelayedFetch
+from broker_sim.replication.delayed_produce import DelayedProduce
+
+if TYPE_CHECKING:
+    from broker_sim.broker import Broker
+
+__all__ = ["purgatory_metrics"]
+
+PRODUCE: Final = "Produce"
+FETCH: Final = "Fetch"
+DELETE_RECORDS: Final = "DeleteRecords"
+TOPIC: Final = "topic"
+"""Of topics that are made, grown or deleted, by a broker that is the controller."""
+CREATE_TOPICS: Final = 19
+
+
+def purgatory_metrics(broker: Broker) -> list[Metric]:
+    """Two gauges for each purgatory that the release has; none for 0.8, which had them under other names."""
+    made = []
+    for name, watched in _purgatories(broker).items():
+        for gauge, value in (("PurgatorySize", sum(watched)), ("NumDelayedOperations", len(watched))):
+            made.append(
+                Metric(
+                    domain="kafka.server",
+                    type="DelayedOperationPurgatory",
+                    name=gauge,
+                    broker=broker.id,
+                    tags=(("delayedOperation", name),),
+                    value=float(value),
+                )
+            )
+    return made
+
+
+def _purgatories(broker: Broker) -> dict[str, list[int]]:
+    """By purgatory, how much each operation watches."""
+    behaviour = broker.config.behaviour
+    purgatories: dict[str, list[int]] = {name: [] for name in behaviour.purgatories}
+    if behaviour.zookeeper and CREATE_TOPICS in broker.release.api_versions:
+        purgatories[TOPIC] = []
+    manager = broker.replica_manager
+    for operation in manager.delayed_operations:
+        if isinstance(operation, DelayedProduce):
+            _add(purgatories, PRODUCE, len(operation.waiting))
+        elif isinstance(operation, DelayedFetch):
+            _add(purgatories, FETCH, len(operation.partitions))
+        elif isinstance(operation, DelayedDeleteRecords):
+            _add(purgatories, DELETE_RECORDS, operation.waiting_count)
+    for session in manager.roles.sessions:
+        if session.parked:
+            _add(purgatories, FETCH, session.partition_count)
+    for name, keys in broker.delayed_admin_operations:
+        purgatories.setdefault(name, []).append(keys)
+    return purgatories
+
+
+def _add(purgatories: dict[str, list[int]], name: str, watched: int) -> None:
+    if name in purgatories:
+        purgatories[name].append(watched)
