@@ -281,6 +281,11 @@ class Produce:
     def _by_id(self) -> bool:
         return self.context.broker.config.behaviour.produce_answers_by_topic_id
 
+    @property
+    def _verifies(self) -> bool:
+        """Whether all record sets are read before any is appended, in order to find those of transactions."""
+        return self.context.broker.config.behaviour.null_produce_records_hang
+
     def _in_order(self, results: list[Answer]) -> list[Answer]:
         """Every answer, in the order in which Kafka's maps list them.
 
@@ -294,10 +299,14 @@ class Produce:
         if by_id and not (absent or invalid):
             return results
         hash_of = _hash_with_id if by_id else _hash
-        merged = _keyed(self._identified([result for _, result in results]))
+        results = self._identified([result for _, result in results])
+        merged = _keyed(results if by_id else mutable_order(results, hash_of))
         for refused in (absent, invalid):
             merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
-        order = immutable_order if by_id or not results else mutable_order
+        # Whoever verifies transactions first has an immutable map of their errors, to which the results are added.
+        with_id = self.request.transactional_id is not None and self.request.acks in _VALID_ACKS
+        verified = with_id or self._verifies
+        order = immutable_order if verified or not results else mutable_order
         return order(list(merged.values()), hash_of)
 
     def _identified(self, results: list[PartitionAppend]) -> list[Answer]:

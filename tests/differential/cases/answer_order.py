@@ -81,10 +81,17 @@ def list_offsets(probe: Probe) -> None:
     ask_offsets(probe, 7, [(topics[0], 3), ("aa", 1), (topics[0], 3), (topics[1], 0), ("aa", 0)])
 
 
-def ask_produce(probe: Probe, keys: list[tuple[str, int]], records: bytes, *, acks: int = -1, version: int = 9) -> None:
+def ask_produce(
+    probe: Probe,
+    keys: list[tuple[str, int]],
+    records: bytes,
+    *,
+    acks: int = -1,
+    transactional_id: str | None = None,
+) -> None:
     """Append to partitions, a topic entry each."""
-    request = produce_all(*((name, partition, records) for name, partition in keys), acks=acks)
-    answer: Any = probe.quiet(request, version)
+    entries = ((name, partition, records) for name, partition in keys)
+    answer: Any = probe.quiet(produce_all(*entries, acks=acks, transactional_id=transactional_id), 9)
     note_order(probe, answer.responses, "partition_responses", "index", count=len(keys), acks=acks)
 
 
@@ -102,7 +109,8 @@ def produce_to_some_that_are_there(probe: Probe) -> None:
     for count in COUNTS:
         for acks in (1, -1, 7):
             for records in (batch(b"a"), b""):
-                ask_produce(probe, keys_of(count, *topics, "aa"), records, acks=acks)
+                for name in (None, ""):
+                    ask_produce(probe, keys_of(count, *topics, "aa"), records, acks=acks, transactional_id=name)
 
 
 @case()
@@ -110,7 +118,8 @@ def produce_to_what_is_there_first(probe: Probe) -> None:
     topics = [probe.topic(suffix) for suffix in ("a", "bb")]
     for topic in topics:
         for absent in ("aa", "b"):
-            ask_produce(probe, [(absent, 0), (topic, 0)], batch(b"a"))
+            for acks in (-1, 1, 7):
+                ask_produce(probe, [(absent, 0), (topic, 0)], batch(b"a"), acks=acks)
             ask_produce(probe, [(absent, 1), (absent, 0), (topic, 0)], batch(b"a"))
             ask_produce(probe, [(topic, 0), ("ccc", 0), (absent, 0)], batch(b"a"))
 
