@@ -17,7 +17,7 @@ demo: $(VENV)/.installed-spark ## crash a leader under a load from Spark, twice:
 	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/$(DEMO)
 
 test: $(VENV)/.installed-test ## the tests that need nothing but Python and Java (minutes)
-	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/pytest -n 2 --dist loadfile -m "not interop"
+	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not interop"
 
 lint: $(VENV)/.installed-dev ## format, lint, types, import directions
 	$(BIN)/ruff format --check .

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import LONGEST
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "sim_runtime": ROOT / "sim_runtime",
@@ -162,3 +164,8 @@ def test_tests_neither_sleep_nor_skip_nor_expect_failure() -> None:
         if excuse.search(line)
     ]
     assert found == []
+
+
+def test_the_files_that_tests_begin_with_are_there() -> None:
+    names = {path.name for path in (ROOT / "tests").rglob("test_*.py")}
+    assert [name for name in LONGEST if name not in names] == []
