@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 LISTENER_NAME: Final = "CONTROLLER"
-LEADER_EPOCH: Final = 1
 PORT_OFFSET: Final = 100
 PORT_MAX: Final = 65_535
 UUID_BYTES: Final = 16
@@ -89,7 +88,7 @@ class Quorum:
             partition_index=0,
             error_message="",
             leader_id=self.leader_id,
-            leader_epoch=LEADER_EPOCH,
+            leader_epoch=log.leader_epoch,
             high_watermark=log.high_watermark,
             current_voters=[self._replica(voter, version) for voter in self._voters],
             observers=[self._replica(observer, version) for observer in self._observers],

@@ -20,6 +20,7 @@ from tests.differential.case import case
 from tests.differential.cases.controller_brokers import cluster_id
 from tests.differential.cases.controller_listener import ask, controller
 from tests.differential.cases.describe_quorum import METADATA_TOPIC, of
+from tests.differential.probe import attempts
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
@@ -301,3 +302,26 @@ def _replaced(value: Any, leader: int) -> Any:
             for name, item in value.items()
         }
     return [_replaced(each, leader) for each in value] if isinstance(value, list) else value
+
+
+@case(settings=(("num.io.threads", "6"),))
+def a_vote_of_a_higher_epoch(probe: Probe) -> None:
+    now = epoch_of(probe)
+    ask(probe, vote_request(now + 5), 0, note="a shorter log", only=steady)
+    for _ in attempts("a leader"):
+        if epoch_of(probe) >= now and _leads(probe):
+            break
+    later = epoch_of(probe)
+    probe.write(epoch_is_higher=later > now)
+    ask(
+        probe,
+        vote_request(later + 5, last_offset=1 << 40, last_offset_epoch=later),
+        0,
+        note="a longer log",
+        only=steady,
+    )
+
+
+def _leads(probe: Probe) -> bool:
+    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
+    return bool(answer.topics[0].partitions[0].leader_id == 1)
