@@ -19,7 +19,7 @@ import javax.tools.ToolProvider;
 /**
  * One virtual machine for clients of many releases: each has a class loader of its own.
  * Reads lines "FOLDER-OF-JARS TAB PROGRAM.java TAB ARGUMENTS ...", compiles the program against the jars (once), runs its
- * main, and prints "end ok" or "end" and what was thrown. Argument: a folder for what it compiles.
+ * main, and prints "--- ok" or "---" and what was thrown. Argument: a folder for what it compiles.
  */
 public class OldClients {
     static final Map<String, URLClassLoader> LOADERS = new HashMap<>();
@@ -38,7 +38,7 @@ public class OldClients {
                 thrown.printStackTrace();
                 outcome = String.valueOf(thrown).replace('\n', ' ');
             }
-            System.out.println("end " + outcome);
+            System.out.println("--- " + outcome);
             System.out.flush();
         }
     }
@@ -82,8 +82,8 @@ public class OldClients {
         Path classes = Files.createTempDirectory(scratch, "classes");
         String jars = Arrays.stream(new File(folder).listFiles()).map(File::getPath).collect(Collectors.joining(":"));
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        int status = compiler.run(null, System.err, System.err, "-nowarn", "-Xlint:none", "-proc:none",
-            "-classpath", jars, "-d", classes.toString(), source.toString());
+        int status = compiler.run(null, System.err, System.err, "-nowarn", "-Xlint:none", "-proc:none", "-implicit:class",
+            "-classpath", jars, "-sourcepath", source.getParent().toString(), "-d", classes.toString(), source.toString());
         if (status != 0) {
             throw new IllegalArgumentException("cannot compile " + source + " against " + folder);
         }
