@@ -12,7 +12,7 @@ import pytest
 
 from broker_sim.config.release_behaviour import behaviour_of
 from broker_sim.threaded_cluster import ThreadedCluster
-from protocol_specs.records.record_set import read_any
+from protocol_specs.records.record_set import iterate_any, read_any
 from tests.interop.kafka_release import clients_folder
 from tests.interop.old_clients_jvm import OldClientsJvm, old_clients_jvm
 from tests.interop.old_confluent_kafka import confluent_kafka_1_9_2
@@ -86,8 +86,20 @@ def stored(cluster: ThreadedCluster) -> list[str]:
     return sorted(values)
 
 
-def cluster_of(release: str) -> ThreadedCluster:
+def magics(cluster: ThreadedCluster) -> list[int]:
+    """The message formats in the leaders' logs."""
+    found: list[int] = []
+    for index in range(PARTITIONS):
+        leader = cluster.call(cluster.cluster.leader_of, TOPIC, index)
+        log = cluster.cluster.log_of(leader, TOPIC, index)
+        assert log is not None
+        found.extend(header.magic for batch in log.batches() for header, _ in iterate_any(batch.data))
+    return sorted(set(found))
+
+
+def cluster_of(release: str, **settings: str) -> ThreadedCluster:
     config = {name: text for name, text in CONFIG.items() if behaviour_of(release).zookeeper or "zoo" not in name}
+    config.update({name.replace("_", "."): text for name, text in settings.items()})
     if release.startswith(("0.8.0", "0.8.1")):
         config.pop("min.insync.replicas")
     return ThreadedCluster(brokers=3, release=release, topics=[f"{TOPIC}:{PARTITIONS}:3"], config=config)
@@ -117,6 +129,32 @@ def test_java_clients_work_against_the_release_of_their_time(jvm: OldClientsJvm,
         if release.startswith("0.8"):
             return  # its KafkaConsumer reads nothing yet
         assert told(jvm.run(release, "OldConsumer", *topic, str(len(found))), "read") == found
+
+
+@pytest.mark.parametrize(
+    ("client", "release", "version", "magic"),
+    [
+        ("1.1.1", "1.1.1", "0.9.0", 0),
+        ("2.8.2", "2.8.2", "0.10.2", 1),
+        ("0.9.0.1", "2.8.2", "2.8", 2),
+        ("0.10.2.2", "3.0.2", "3.0", 2),
+        ("3.0.2", "1.1.1", "0.10.2", 1),
+    ],
+)
+def test_java_clients_read_what_brokers_keep_in_another_message_format(
+    jvm: OldClientsJvm, client: str, release: str, version: str, magic: int
+) -> None:
+    known = min(behaviour_of(client).newest_codec, behaviour_of(release).newest_codec)
+    codecs = [codec for codec in CODECS[: known + 1] if codec != "zstd"]  # no old format has it
+    with cluster_of(release, log_message_format_version=version) as cluster:
+        topic = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS)]
+        arguments = [*topic, ",".join(codecs), "enable.idempotence=false"]
+        lines = jvm.run(client, "OldProducer", *arguments, when_ready=lambda: kill_the_leader(cluster))
+        assert told(lines, "sent") == expected(codecs)
+        assert magics(cluster) == [magic]
+        found = stored(cluster)
+        assert sorted(set(found)) == expected(codecs)
+        assert told(jvm.run(client, "OldConsumer", *topic, str(len(found))), "read") == found
 
 
 @pytest.mark.parametrize(("release", "version"), [("0.8.2.2", "0.8.2"), ("0.9.0.1", "0.9"), ("0.10.2.2", "0.10")])
