@@ -369,6 +369,7 @@ class ZkAdminManager:
         if request.election_type not in ELECTION_TYPES:
             return refused_elections(request, ErrorCode.UNKNOWN_SERVER_ERROR)
         partitions = self._elected_partitions(request)
+        began_s = self._broker.reactor.seconds()
         errors, elected = await self._broker.controller.requests.elect_leaders(partitions, request.election_type)
         if request.topic_partitions is None:
             errors = {each: error for each, error in errors.items() if error[0] is not ErrorCode.ELECTION_NOT_NEEDED}
@@ -385,7 +386,8 @@ class ZkAdminManager:
             # Before KIP-460 an election that is not needed has succeeded.
             errors = {each: error for each, error in errors.items() if error[0] is not ErrorCode.ELECTION_NOT_NEEDED}
         purgatory = self._broker.config.behaviour.purgatories[-1]
-        for each in await self._until(unseen, request.timeout_ms, purgatory):
+        spent_ms = round((self._broker.reactor.seconds() - began_s) * 1000)
+        for each in await self._until(unseen, request.timeout_ms - spent_ms, purgatory):
             errors[each] = (ErrorCode.REQUEST_TIMED_OUT, None)
         return _elections({each: errors.get(each, (ErrorCode.NONE, None)) for each in partitions})
 
