@@ -119,8 +119,8 @@ class RaftLog:
         return self._batches[first:last]
 
     def snapshot_for(self, offset: int) -> RaftSnapshot | None:
-        """What a log that ends at `offset` has to begin with; None when it can go on here."""
-        return self.snapshot if offset < self.start_offset else None
+        """What a log that ends at `offset` has to begin with, an empty one if it can; None when it can go on here."""
+        return self.snapshot if offset < self.start_offset or offset == 0 else None
 
     def keep_snapshot(self, snapshot: RaftSnapshot, *, start_offset: int) -> None:
         """Let go what is before `start_offset`, for which the snapshot stands."""

@@ -67,8 +67,6 @@ class ControllerServer:
         vote = self.release.listeners["controller"].api_versions.get(VOTE)
         self.strangers_may_vote = vote is not None and vote.highest >= 1
         """From 3.9 on (KIP-853) a voter may be one that this node has not heard of."""
-        self.sends_snapshots_first = self.strangers_may_vote
-        """Who has nothing yet gets the newest snapshot, where it once got the log as far as that goes back."""
         self.knows_groups = cluster.config.behaviour.describes_groups
         self.apis = ControllerApis(self)
         # The network's parts name what they need of their node; a controller has all of that.

@@ -26,6 +26,7 @@ from protocol_specs.messages.fetch import (
     SnapshotId,
 )
 from protocol_specs.messages.fetch_snapshot import FetchSnapshotResponse
+from protocol_specs.messages.fetch_snapshot import NodeEndpoint as SnapshotNode
 from protocol_specs.uuids import METADATA_TOPIC_UUID
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ FETCH_BYTES_MAX: Final = 8 * 1024 * 1024
 LOOK_AGAIN_MS: Final = 500
 """How long a fetch waits at most before the log is looked at again."""
 NODE_ENDPOINTS_SINCE: Final = 17
+SNAPSHOT_ENDPOINTS_SINCE: Final = 1
 
 
 def fetch(request: FetchRequest, context: RequestContext) -> HandlerResult:
@@ -101,7 +103,7 @@ def _fetched(server: ControllerServer, asked: FetchPartition) -> PartitionData:
     log.write_no_ops()
     answer = PartitionData(high_watermark=log.high_watermark)
     snapshot, offset, epoch = log.snapshot, asked.fetch_offset, asked.last_fetched_epoch
-    if snapshot is not None and (offset < log.start_offset or (offset == 0 and server.sends_snapshots_first)):
+    if snapshot is not None and (offset < log.start_offset or offset == 0):
         answer.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
         return answer
     if (offset, epoch) != (0, 0):
@@ -174,6 +176,10 @@ def fetch_snapshot(request: FetchSnapshotRequest, context: RequestContext) -> Fe
     response: FetchSnapshotResponse = server.node.controller.handle_link_request(request, CLIENT)
     if response.topics and response.topics[0].partitions[0].error_code:
         return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    if context.api_version >= SNAPSHOT_ENDPOINTS_SINCE:
+        response.node_endpoints = [
+            SnapshotNode(node_id=node_id, host=host, port=port) for node_id, host, port in node_endpoints(server)
+        ]
     return response
 
 

@@ -325,3 +325,44 @@ def a_vote_of_a_higher_epoch(probe: Probe) -> None:
 def _leads(probe: Probe) -> bool:
     answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
     return bool(answer.topics[0].partitions[0].leader_id == 1)
+
+
+def without_bytes(answer: Any) -> Any:
+    """What is in a snapshot is another matter."""
+    answer = steady(answer)
+    for topic in answer["topics"]:
+        for partition in topic["partitions"]:
+            partition["hasRecords"] = bool(partition.pop("unalignedRecords"))
+            partition["size"] = "<some>" if partition["size"] else 0
+    return answer
+
+
+def _without_the_start(answer: Any) -> Any:
+    """How long a log is kept below its snapshots is a matter of segments and time."""
+    answer = whether_records(answer)
+    for topic in answer["responses"]:
+        for partition in topic["partitions"]:
+            del partition["logStartOffset"]
+    return answer
+
+
+@case(settings=(("metadata.log.max.record.bytes.between.snapshots", "1"),))
+def a_snapshot_that_is_there(probe: Probe) -> None:
+    probe.topic()
+    now = epoch_of(probe)
+    for _ in attempts("a snapshot"):
+        answer: Any = probe.quiet(fetch_request(0, now, 0, version=16), 16, on=controller(probe))
+        if answer.responses[0].partitions[0].snapshot_id.end_offset > 0:
+            break
+    version = 17 if probe.release >= "4" else 16
+    probe.ask(fetch_request(0, now, 0, version=version), version, on=controller(probe), only=_without_the_start)
+    wanted = answer.responses[0].partitions[0].snapshot_id
+    for position, note in (
+        (0, "from the start"),
+        (100, "from the middle"),
+        (1 << 30, "beyond the end"),
+        (-1, "before"),
+    ):
+        request = snapshot_request(wanted.end_offset, wanted.epoch, at=now, position=position)
+        request.max_bytes = 64
+        ask(probe, request, 0, 1, note=note, only=without_bytes)
