@@ -24,6 +24,8 @@ from protocol_specs.records.record_set import AnyHeader, iterate_any, read_any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from protocol_specs.records.record_reader import Record
+
 MAX_READ_BYTES: Final = 128 * 1024
 """How much of a record set a broker converts at once (LazyDownConversionRecordsSend.MAX_READ_SIZE)."""
 
@@ -91,32 +93,33 @@ def down_convert_for_fetch(
 def _convert(
     batches: Iterable[tuple[AnyHeader, memoryview]], to_magic: int, first_offset: int, limit_bytes: int
 ) -> ConvertedRecords:
-    parts: list[bytes] = []
-    count = 0
     # Kafka reads all batches before it writes one: the first that cannot be read or sent decides.
+    read: list[tuple[AnyHeader, bytes | list[Record]]] = []
     for header, batch in batches:
         if to_magic < MAGIC_V2:
             if header.is_control:
                 continue
             if header.codec is CompressionCodec.ZSTD:
                 raise UnsupportedCompressionType("Down-conversion of zstandard-compressed batches is not supported")
-        if header.magic <= to_magic:
-            parts.append(bytes(batch))
-            continue
-        written, message_set = _convert_batch(header, batch, to_magic, first_offset, limit_bytes)
-        count += written
-        parts.append(message_set)
+        kept = header.magic <= to_magic
+        read.append((header, bytes(batch) if kept else _records(header, batch, first_offset, limit_bytes)))
+    parts: list[bytes] = []
+    count = 0
+    for header, found in read:
+        if isinstance(found, bytes):
+            parts.append(found)
+        elif found:
+            count += len(found)
+            parts.append(_message_set(header, found, to_magic))
     return ConvertedRecords(records=b"".join(parts), records_converted=count)
 
 
-def _convert_batch(
-    header: AnyHeader, batch: memoryview, to_magic: int, first_offset: int, limit_bytes: int
-) -> tuple[int, bytes]:
+def _records(header: AnyHeader, batch: memoryview, first_offset: int, limit_bytes: int) -> list[Record]:
     records = read_any(batch, limit_bytes=limit_bytes)
-    if not header.is_compressed:
-        records = [record for record in records if record.offset >= first_offset]
-    if not records:
-        return 0, b""
+    return records if header.is_compressed else [record for record in records if record.offset >= first_offset]
+
+
+def _message_set(header: AnyHeader, records: list[Record], to_magic: int) -> bytes:
     log_append_time = header.timestamp_type is TimestampType.LOG_APPEND_TIME
     try:
         builder = MessageSetBuilder(
@@ -130,7 +133,7 @@ def _convert_batch(
             builder.append_with_offset(record.offset, record.timestamp, record.key, record.value)
     except ValueError as error:
         raise UnwritableRecord(str(error)) from None
-    return builder.records_count, builder.build()
+    return builder.build()
 
 
 def _chunks(

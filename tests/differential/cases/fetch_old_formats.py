@@ -227,3 +227,13 @@ def conversion_that_the_broker_switches_off(probe: Probe) -> None:
     for version in range(5):
         probe.ask(fetch(topic, wanted()), version)
         probe.ask(fetch(enabled, wanted()), version, note="the topic allows it")
+
+
+@case(releases=OLD)
+def what_cannot_be_written_before_what_cannot_be_sent(probe: Probe) -> None:
+    topic = probe.topic()
+    negative = record(0) + record(1, time_delta=-TIME_MS - 5)
+    fill(probe, topic, batch(b"a"), sealed(negative, count=2), batch(b"c", codec=CompressionCodec.ZSTD), batch(b"d"))
+    for version in VERSIONS:
+        for offset in range(5):
+            probe.ask(fetch(topic, wanted(offset)), version, note=str(offset))
