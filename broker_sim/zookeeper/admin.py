@@ -151,6 +151,11 @@ class ZkAdminManager:
         if isinstance(request, CreateTopicsRequest) and self._broker.era.answers_topics_once:
             names = dict.fromkeys(topic.name for topic in request.topics)
             return CreateTopicsResponse(topics=[_failed(name, error, None) for name in names])
+        if isinstance(request, CreateTopicsRequest):
+            # Its message is empty, where a refusal of the request as a whole has none.
+            return CreateTopicsResponse(
+                topics=[CreatableTopicResult(name=topic.name, error_code=error) for topic in request.topics]
+            )
         if isinstance(request, ElectLeadersRequest):
             if request.election_type not in ELECTION_TYPES:
                 return refused_elections(request, ErrorCode.UNKNOWN_SERVER_ERROR)
