@@ -48,7 +48,7 @@ def test_the_quorum_is_described(run: Callable[..., str], cluster: ThreadedClust
         assert re.search(r"LeaderId:\s+3000", status)
         assert cluster.cluster.cluster_id in status
     replication = run("MetadataQuorumCommand", "describe", "--replication")
-    assert sorted(re.findall(r"^(\d+)\s.*(Leader|Follower|Observer)", replication, re.M)) == [
+    assert sorted(re.findall(r"^(\d+)\s.*(Leader|Follower|Observer)", replication, re.MULTILINE)) == [
         ("1", "Observer"),
         ("2", "Observer"),
         ("3000", "Leader"),
@@ -70,13 +70,13 @@ def test_configurations_are_set_and_shown(run: Callable[..., str]) -> None:
 
 
 def test_a_controllers_own_configuration_is_shown(run: Callable[..., str]) -> None:
-    described = run("ConfigCommand", "--describe", "--all", "--entity-type", "brokers", "--entity-name", "3000", at=3000)
+    described = run(
+        "ConfigCommand", "--describe", "--all", "--entity-type", "brokers", "--entity-name", "3000", at=3000
+    )
     assert "node.id=3000" in described
 
 
-def test_the_cluster_is_named_and_a_dead_broker_unregistered(
-    run: Callable[..., str], cluster: ThreadedCluster
-) -> None:
+def test_the_cluster_is_named_and_a_dead_broker_unregistered(run: Callable[..., str], cluster: ThreadedCluster) -> None:
     assert f"Cluster ID: {cluster.cluster.cluster_id}" in run("ClusterTool", "cluster-id")
     if cluster.cluster.config.release.startswith("3.7"):
         return  # its tool unregisters over brokers alone
