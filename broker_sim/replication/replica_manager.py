@@ -265,7 +265,9 @@ class ReplicaManager:
         operation = DelayedProduce(results, [index for index, _ in waiting], partition_done)
         for index, partition in waiting:
             partition.await_high_watermark(results[index].last_offset + 1, operation, index)
-        if not self._stopped:
+        if timeout_ms <= 0:
+            operation.expire()  # Kafka's timer runs at once what is overdue, before any follower can have fetched
+        elif not self._stopped:
             self._expirations.add(operation, timeout_ms)
         return operation.deferred
 

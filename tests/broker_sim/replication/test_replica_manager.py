@@ -91,6 +91,18 @@ def test_a_produce_that_times_out_still_has_its_real_offset(replicas: Make) -> N
     assert cluster.high_watermark(1) == 2
 
 
+@pytest.mark.parametrize("timeout_ms", [0, -1, -(2**31)])
+def test_a_produce_without_time_to_wait_times_out_before_any_follower_has_fetched(
+    replicas: Make, timeout_ms: int
+) -> None:
+    cluster = replicas()
+    cluster.produce(0)
+    answered = cluster.send(1, timeout_ms=timeout_ms)
+    cluster.run(ms=10)
+    assert (answered[0].error_code, answered[0].base_offset) == (ErrorCode.REQUEST_TIMED_OUT, 1)
+    assert cluster.high_watermark(1) == 2
+
+
 def test_too_few_in_sync_replicas_refuse_acks_all_before_the_append_and_take_acks_1(replicas: Make) -> None:
     cluster = replicas(topic_config=MIN_ISR_2, config=LAG)
     cluster.produce(0)
