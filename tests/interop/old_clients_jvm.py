@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 JAVA = Path(__file__).parent / "java"
 RUN_SECONDS_MAX = 150
+END = "--- "
 ERRORS_CHARACTERS_MAX = 4000
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error")
 
@@ -42,8 +43,8 @@ class OldClientsJvm:
         try:
             self._tell("\t".join([str(clients_folder(release)), str(JAVA / f"{program}.java"), *arguments]))
             for line in process.stdout:
-                if line.startswith("end "):
-                    assert line == "end ok\n", f"{program} of {release}: {line}\n{self._told()}"
+                if line.startswith(END):
+                    assert line == f"{END}ok\n", f"{program} of {release}: {line}\n{self._told()}"
                     return lines
                 lines.append(line.strip())
                 if lines[-1] == "ready" and when_ready is not None:
