@@ -231,8 +231,14 @@ class _UnknownOperation(Exception):
 
 def _changed(image: MetadataImage, records: Sequence[ConfigRecord]) -> MetadataImage:
     """The image with the configurations; another minimum of replicas in sync forgets who was eligible (KIP-966)."""
+    minimums = [
+        record.resource
+        for record in records
+        if record.name == _MIN_INSYNC_REPLICAS and record.value != image.config_of(*record.resource).get(record.name)
+    ]
     image = image.with_configs(records)
-    minimums = [record.resource for record in records if record.name == _MIN_INSYNC_REPLICAS]
+    if not image.elr_enabled:
+        return image
     for resource in minimums:
         if resource.type == ResourceType.TOPIC:
             image = image.without_elrs([resource.name])

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 NO_BROKER: Final = -1
-ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 
 
 class Controller:
@@ -330,11 +329,6 @@ class Controller:
             self._commit(self.image.with_partitions(changes))
         return response
 
-    @property
-    def _elr_enabled(self) -> bool:
-        """Whether partitions keep eligible leaders, and the last replica in sync leaves when it goes (KIP-966)."""
-        return self.image.finalized_features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
-
     # Brokers -------------------------------------------------------------------------------------------------
 
     def _is_stale(self, broker_id: int, broker_epoch: int) -> bool:
@@ -352,7 +346,7 @@ class Controller:
         image = self.image
         unclean: list[TopicPartition] = []
         restarted = known is not None and registration.epoch != known.epoch
-        if self._elr_enabled and known is not None and restarted and request.previous_broker_epoch != known.epoch:
+        if self.image.elr_enabled and known is not None and restarted and request.previous_broker_epoch != known.epoch:
             # It cannot say that it went in order: what it had not flushed may be lost (KIP-966).
             image, unclean = self._without(image, broker_id, unclean_shutdown=True)
         image = image.with_broker(registration)
@@ -549,7 +543,7 @@ class Controller:
             election=election,
             is_acceptable=lambda replica: replica != removed and image.is_active(replica) and replica not in lost,
             min_isr=min(config.min_insync_replicas, len(replicas)),
-            elr_enabled=self._elr_enabled,
+            elr_enabled=self.image.elr_enabled,
             shrinks_safely=self._shrinks_safely,
         )
 

@@ -26,6 +26,7 @@ RECOVERED: Final = 0
 RECOVERING: Final = 1
 NO_CONTROLLER: Final = -1
 DEFAULT_LISTENER: Final = "PLAINTEXT"
+ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +239,11 @@ class MetadataImage:
     def with_version(self, version: int) -> MetadataImage:
         """The same content at another version."""
         return replace(self, version=version)
+
+    @property
+    def elr_enabled(self) -> bool:
+        """Whether partitions keep eligible leaders, and the last replica in sync leaves when it goes (KIP-966)."""
+        return self.finalized_features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
 
     def with_finalized_features(self, levels: Mapping[str, int]) -> MetadataImage:
         """Put these levels in place of all those before; a feature at level 0 is not named."""

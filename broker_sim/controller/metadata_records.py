@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 __all__ = ["METADATA_VERSION", "MetadataRecord", "image_records", "records_of_change"]
 
 METADATA_VERSION: Final = "metadata.version"
-ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 UNASSIGNED_DIRECTORY: Final = bytes(15) + b"\x01"
 """DirectoryId.UNASSIGNED: its broker has several directories, or is not registered."""
@@ -130,7 +129,7 @@ class _Change:
         self._old = old
         self._new = new
         self.versions: RecordVersions = record_versions(new.finalized_features.get(METADATA_VERSION, 0))
-        self._elr = new.finalized_features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
+        self._elr = new.elr_enabled
         self._directories: dict[int, bytes] | None = None
 
     # Brokers -------------------------------------------------------------------------------------------------

@@ -232,6 +232,17 @@ def test_every_commit_and_every_snapshot_is_its_records_replayed(release: str) -
     )
 
 
+def test_without_the_feature_another_minimum_clears_no_eligible_leaders() -> None:
+    machine = MetadataMachine()
+    machine.start()
+    machine.stop(broker=1)
+    machine.unregister(broker=2)
+    machine.update_feature(name="eligible.leader.replicas.version", change=(0, 2))
+    machine.alter_config(resource=(ResourceType.TOPIC, "t"), name="min.insync.replicas", value="1")
+    assert machine.cluster.controller.image.topics["t"].partitions[0].elr
+    machine.teardown()
+
+
 def test_a_record_that_nobody_replays_is_named() -> None:
     class StrangeRecord(TopicRecord):
         pass
