@@ -91,7 +91,7 @@ def create_topics(
             made = _create(topic, image, config, random)
             _check_quota(quota, len(made.partitions))
         except Refused as refused:
-            results.append(_failed(topic.name, refused.error_code, refused.message))
+            results.append(refused_topic(topic.name, refused.error_code, refused.message))
             continue
         except _TooLarge:
             return _refuse_all(request, ErrorCode.POLICY_VIOLATION, _TOO_LARGE)
@@ -99,9 +99,9 @@ def create_topics(
         if records > MAX_RECORDS_PER_OPERATION:
             return _refuse_all(request, ErrorCode.POLICY_VIOLATION, _TOO_LARGE)
         created.append(made)
-        results.append(_succeeded(made, config))
+        results.append(created_topic(made, config))
     duplicates = hash_order(name for name, count in counts.items() if count > 1)
-    results += [_failed(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in duplicates]
+    results += [refused_topic(name, ErrorCode.INVALID_REQUEST, "Duplicate topic name.") for name in duplicates]
     if counts[CLUSTER_METADATA_TOPIC_NAME] == 1:
         results.append(_refused_metadata_topic(config))
     return TopicCreation(response=CreateTopicsResponse(topics=results), topics=[] if request.validate_only else created)
@@ -233,7 +233,8 @@ def random_topic_id(random: Random) -> bytes:
             return topic_id
 
 
-def _succeeded(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResult:
+def created_topic(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResult:
+    """What CreateTopics tells of a topic that it has made."""
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -245,19 +246,20 @@ def _succeeded(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResult:
     )
 
 
-def _failed(name: str, error_code: ErrorCode, message: str | None) -> CreatableTopicResult:
+def refused_topic(name: str, error_code: ErrorCode, message: str | None) -> CreatableTopicResult:
+    """What it tells of one that it has not."""
     return CreatableTopicResult(name=name, error_code=error_code, error_message=message)
 
 
 def _refused_metadata_topic(config: BrokerConfig) -> CreatableTopicResult:
     name = CLUSTER_METADATA_TOPIC_NAME
     if config.behaviour.cluster_metadata_creation_is_invalid:
-        return _failed(name, ErrorCode.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
-    return _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+        return refused_topic(name, ErrorCode.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
+    return refused_topic(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 
 
 def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: str | None) -> TopicCreation:
-    results = [_failed(topic.name, error_code, message) for topic in request.topics]
+    results = [refused_topic(topic.name, error_code, message) for topic in request.topics]
     return TopicCreation(response=CreateTopicsResponse(topics=results), topics=[])
 
 

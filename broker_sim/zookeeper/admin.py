@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
 
-from broker_sim.config.config_entries import created_topic_entries
 from broker_sim.config.definitions import describe_order
 from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
 from broker_sim.controller.topic_names import CLUSTER_METADATA_TOPIC_NAME
-from broker_sim.controller.topics import refused_deletion
+from broker_sim.controller.topics import created_topic, refused_deletion, refused_topic
 from broker_sim.quotas.controller_mutation_quotas import STRICT_SINCE, ControllerMutationQuotas
 from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
@@ -150,7 +149,7 @@ class ZkAdminManager:
         error = ErrorCode.NOT_CONTROLLER
         if isinstance(request, CreateTopicsRequest) and self._broker.era.answers_topics_once:
             names = dict.fromkeys(topic.name for topic in request.topics)
-            return CreateTopicsResponse(topics=[_failed(name, error, None) for name in names])
+            return CreateTopicsResponse(topics=[refused_topic(name, error, None) for name in names])
         if isinstance(request, CreateTopicsRequest):
             # Its message is empty, where a refusal of the request as a whole has none.
             return CreateTopicsResponse(
@@ -263,9 +262,11 @@ class ZkAdminManager:
         for topic in request.topics:
             name = topic.name
             if counts[name] > 1:
-                results[name] = _failed(name, ErrorCode.INVALID_REQUEST, self._named_twice(counts, client_id))
+                results[name] = refused_topic(name, ErrorCode.INVALID_REQUEST, self._named_twice(counts, client_id))
             elif name == CLUSTER_METADATA_TOPIC_NAME and self._broker.era.topic_ids:
-                result = results[name] = _failed(name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+                result = results[name] = refused_topic(
+                    name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."
+                )
                 result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             else:
                 try:
@@ -278,10 +279,10 @@ class ZkAdminManager:
                         era=self._broker.era,
                     )
                 except Refused as refused:
-                    results[name] = _failed(name, refused.error_code, refused.message)
+                    results[name] = refused_topic(name, refused.error_code, refused.message)
                 else:
                     if _exceeds(quota, request, len(made.partitions)):
-                        results[name] = _failed(name, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
+                        results[name] = refused_topic(name, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
                         continue
                     created[name] = made
                     results[name] = _created(made, config)
@@ -291,7 +292,7 @@ class ZkAdminManager:
             sizes = {name: len(topic.partitions) for name, topic in created.items()}
             left = await self._until(lambda: self._without_leaders(sizes), request.timeout_ms)
             for name in list(created) if request.timeout_ms <= 0 else left:
-                results[name] = _failed(name, ErrorCode.REQUEST_TIMED_OUT, None)
+                results[name] = refused_topic(name, ErrorCode.REQUEST_TIMED_OUT, None)
         asked = [topic.name for topic in request.topics]
         answered = dict.fromkeys(asked) if self._broker.era.answers_topics_once else asked
         return CreateTopicsResponse(topics=[results[name] for name in answered])
@@ -507,18 +508,7 @@ def _named(request: DeleteTopicsRequest) -> list[tuple[str | None, bytes]]:
 
 def _created(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResult:
     order = {name: place for place, name in enumerate(describe_order("topic", config.release))}
-    configs = created_topic_entries(topic.configs, config)
-    configs.sort(key=lambda entry: order.get(entry.name, len(order)))
-    return CreatableTopicResult(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        error_code=ErrorCode.NONE,
-        error_message=None,
-        num_partitions=len(topic.partitions),
-        replication_factor=len(topic.partitions[0].replicas),
-        configs=configs,
-    )
-
-
-def _failed(name: str, error_code: ErrorCode, message: str | None) -> CreatableTopicResult:
-    return CreatableTopicResult(name=name, error_code=error_code, error_message=message)
+    result = created_topic(topic, config)
+    assert result.configs is not None
+    result.configs.sort(key=lambda entry: order.get(entry.name, len(order)))
+    return result
