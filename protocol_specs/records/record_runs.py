@@ -24,6 +24,7 @@ _MIDDLE_LAST: Final = b"".join(bytes((2 * delta >> 7,)) * 64 for delta in range(
 _MIDDLE: Final = bytes(byte | 0x80 for byte in _MIDDLE_LAST)
 
 _CONTINUE_FLIPPED: Final = bytes(byte ^ 0x80 for byte in range(256))
+_FEW_BYTES: Final = 8
 _EVEN: Final = bytes(range(0, 256, 2))
 # One-byte zigzags in the order of the numbers they stand for: -64 is 0, 63 is 127.
 _ORDERED: Final = bytes(((raw >> 1) ^ -(raw & 1)) + 64 & 0xFF for raw in range(0x80)) + bytes(0x80)
@@ -167,14 +168,15 @@ def _measure_timestamps(data: bytes, layout: Layout, size: int, limit: int) -> R
     columns = [column[:limit] for column in columns]
     if width == 1:
         ordered = columns[0].translate(_ORDERED)
-        return RecordRun(limit, min(ordered) - 64, max(ordered) - 64)
+        least, most = _extremes(ordered)
+        return RecordRun(limit, least - 64, most - 64)
     if width == 2 and not columns[0].translate(None, _EVEN):
         low, high = columns
-        least, most = min(high), max(high)
+        least, most = _extremes(high)
         return RecordRun(
             limit,
-            (least << 7 | min(_where(low, high, least))) >> 1,
-            (most << 7 | max(_where(low, high, most))) >> 1,
+            (least << 7 | _extremes(_where(low, high, least))[0]) >> 1,
+            (most << 7 | _extremes(_where(low, high, most))[1]) >> 1,
         )
     raws = [0] * limit
     for distance, column in enumerate(columns):
@@ -182,6 +184,18 @@ def _measure_timestamps(data: bytes, layout: Layout, size: int, limit: int) -> R
         raws = [raw | byte << shift for raw, byte in zip(raws, column, strict=True)]
     deltas = [(raw >> 1) ^ -(raw & 1) for raw in raws]
     return RecordRun(limit, min(deltas), max(deltas))
+
+
+def _extremes(column: bytes) -> tuple[int, int]:
+    """The smallest and the largest byte. A batch has few timestamps: each byte that is met is taken out at once."""
+    met, rest = b"", column
+    for _ in range(_FEW_BYTES):
+        if not rest:
+            break
+        met += rest[:1]
+        rest = rest.translate(None, rest[:1])
+    different = {*met, *rest}
+    return min(different), max(different)
 
 
 def _where(column: bytes, other: bytes, byte: int) -> bytes:
