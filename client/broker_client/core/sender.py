@@ -105,6 +105,7 @@ class Sender:
         wait_ms = self._prepare_producer_id(now_ms)
         wait_ms = self._send_producer_data(now_ms) if wait_ms is None else min(wait_ms, self._expire_batches(now_ms))
         again = self.client.poll(now_ms) or (self.client.answered > 0 and self._has_more_to_do(now_ms))
+        again = again or self._can_ask_for_producer_id(now_ms)
         return 0 if again else min(wait_ms, self.client.next_poll_ms)
 
     @property
@@ -149,6 +150,13 @@ class Sender:
         if now_ms < self._init_producer_id_not_before_ms:
             return self._init_producer_id_not_before_ms - now_ms
         return self._send_init_producer_id(transactions, now_ms)
+
+    def _can_ask_for_producer_id(self, now_ms: int) -> bool:
+        """Whether the poll made a node ready for the id's request: Kafka's loop awaits just that (awaitNodeReady)."""
+        if self.transactions is None or not self.transactions.has_request_due:
+            return False
+        node = None if now_ms < self._init_producer_id_not_before_ms else self.client.least_loaded_node(now_ms)[0]
+        return node is not None and self.client.is_ready(node.id, now_ms)
 
     def _send_init_producer_id(self, transactions: TransactionManager, now_ms: int) -> int:
         node, _ = self.client.least_loaded_node(now_ms)

@@ -76,7 +76,7 @@ def test_an_idempotent_producer_asks_in_kafkas_order(
     ready(world, producer_on(cluster))
     # First on the bootstrap connection, then on the one to the leader under its own id.
     asked = [asked.api_key for asked in cluster.asked]
-    assert asked == [API_VERSIONS, METADATA, API_VERSIONS, INIT_PRODUCER_ID, PRODUCE]
+    assert asked == [API_VERSIONS, METADATA, INIT_PRODUCER_ID, API_VERSIONS, PRODUCE]
 
 
 def test_linger_sends_a_partial_batch_when_it_expires(

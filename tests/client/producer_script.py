@@ -1,0 +1,161 @@
+"""A script as data: what a cluster is, what it answers, and what a producer's program does.
+
+The same script is run with our producer on virtual time, with ours on TCP, and with the Java producer on TCP. Whatever
+is not scripted goes well: a record is appended, metadata tell the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "Answer",
+    "Await",
+    "Close",
+    "Disconnect",
+    "Ended",
+    "Flush",
+    "MoveLeader",
+    "Pause",
+    "Script",
+    "Send",
+    "Start",
+    "Step",
+    "StopListening",
+]
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class Answer:
+    """What comes of the `nth` request of an API (and `times - 1` that follow), counted over the cluster from 1.
+
+    `error` is for `partitions` ("topic-0"), all when none is named; `appends`: whether the batches are written in spite
+    of it. `after`: held until so many requests of an API have come, as ("Produce", 5). `lost`: neither this request nor
+    any other on its connection is answered. `disconnects`: the connection is closed instead of an answer. `leader`:
+    the broker and the epoch that are told with the error (KIP-951).
+    """
+
+    api: str = "Produce"
+    nth: int = 1
+    times: int = 1
+    error: ErrorCode = ErrorCode.NONE
+    partitions: tuple[str, ...] = ()
+    appends: bool = False
+    after: tuple[str, int] | None = None
+    delay_ms: int = 0
+    throttle_ms: int = 0
+    lost: bool = False
+    disconnects: bool = False
+    leader: tuple[int, int] | None = None
+    record_errors: Mapping[int, str] = field(default_factory=dict)
+    log_start_offset: int = -1
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class Start:
+    """Make the producer, and wait until it has asked for metadata (and for its id) on its own."""
+
+
+@dataclass(slots=True, frozen=True)
+class Send:
+    """Send `count` records; each value is the text, its number and as many dots as fill it up to `size` bytes.
+
+    `waits`: until metadata and memory allowed the last of them to be appended, before the next step.
+    """
+
+    value: str | None
+    topic: str = "t"
+    partition: int | None = 0
+    key: str | None = None
+    timestamp_ms: int | None = None
+    count: int = 1
+    size: int = 0
+    waits: bool = True
+
+
+@dataclass(slots=True, frozen=True)
+class Flush:
+    """Flush; `waits`: until that has ended, before the next step."""
+
+    waits: bool = True
+
+
+@dataclass(slots=True, frozen=True)
+class Close:
+    """Close, with a time-out or without."""
+
+    timeout_ms: int | None = None
+    waits: bool = True
+
+
+@dataclass(slots=True, frozen=True)
+class Await:
+    """Wait until the cluster has seen that many requests of an API."""
+
+    api: str
+    count: int
+
+
+@dataclass(slots=True, frozen=True)
+class Ended:
+    """Wait until that many records have ended, well or not; all that were sent when none is given."""
+
+    count: int | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Pause:
+    """Let time pass."""
+
+    ms: int
+
+
+@dataclass(slots=True, frozen=True)
+class MoveLeader:
+    """Another broker leads a partition from now on, under the next epoch; None: nobody does."""
+
+    partition: str
+    broker: int | None
+
+
+@dataclass(slots=True, frozen=True)
+class Disconnect:
+    """A broker closes all its connections."""
+
+    broker: int = 1
+
+
+@dataclass(slots=True, frozen=True)
+class StopListening:
+    """A broker closes its connections and takes no new ones; `ms` later it does again."""
+
+    broker: int
+    ms: int
+
+
+Step: TypeAlias = Start | Send | Flush | Close | Await | Ended | Pause | MoveLeader | Disconnect | StopListening
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class Script:
+    """One claim: with these answers, this program asks the cluster for the same as Java's producer does.
+
+    `topics`: the leader of each partition. At the end of the program all records are waited for and the producer is
+    closed.
+    """
+
+    name: str
+    program: tuple[Step, ...]
+    answers: tuple[Answer, ...] = ()
+    config: Mapping[str, object] = field(default_factory=dict)
+    brokers: int = 1
+    topics: Mapping[str, tuple[int | None, ...]] = field(default_factory=lambda: {"t": (1,)})
+    release: str = "4.3.1"
+    max_batch_bytes: int | None = None
+    leader_hints: bool = False

@@ -1,0 +1,111 @@
+"""What a cluster was asked, as lines that two producers can be compared by.
+
+What is left out or made equal, for every script alike, because it tells nothing about a producer:
+
+- times of now (a record's timestamp is shown when the script gave it), client id and software name, correlation ids;
+- which broker is asked what any broker can answer, and connections made for that alone: chance decides, as in Kafka
+  (`leastLoadedNode`), as soon as there is a choice;
+- the order among connections: only that within each is the producer's doing, the rest is the network's;
+- the order of topics and partitions in one request: Java's is that of its hash tables.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.records.batch_peek import iterate_batches
+from protocol_specs.records.record_batch import read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.client.script_cluster import Request
+
+SCRIPTED_TIMESTAMPS_BELOW = 1_000_000
+VALUES_SHOWN = 3
+BYTES_SHOWN = 12
+
+
+def streams_of(requests: Iterable[Request], brokers: int) -> dict[str, list[str]]:
+    """The lines of each connection; with several brokers, those that any broker can answer are one stream."""
+    by_connection: dict[tuple[int, int], list[Request]] = {}
+    for request in requests:
+        by_connection.setdefault((request.broker, request.connection), []).append(request)
+    if brokers == 1:
+        return {
+            f"connection {number}": [line(each) for each in by_connection[1, number]] for _, number in by_connection
+        }
+    streams = {"any broker": [line(each) for each in requests if each.api in {"Metadata", "InitProducerId"}]}
+    numbers: dict[int, int] = {}
+    for (broker, _), seen in sorted(by_connection.items()):
+        if not any(each.api == "Produce" for each in seen):
+            continue
+        numbers[broker] = numbers.get(broker, 0) + 1
+        name = f"broker {broker} connection {numbers[broker]}"
+        streams[name] = [line(each) for each in seen if each.api in {"ApiVersions", "Produce"}]
+    return streams
+
+
+def line(request: Request) -> str:
+    """One request."""
+    return f"{request.api} v{request.version}{_DETAILS[request.api](request.body)}"
+
+
+def _metadata(body: Any) -> str:
+    topics = "all" if body.topics is None else ",".join(sorted(topic.name for topic in body.topics))
+    return f" topics=[{topics}] create={'yes' if body.allow_auto_topic_creation else 'no'}"
+
+
+def _init_producer_id(body: Any) -> str:
+    txn = f" {body.transactional_id}" if body.transactional_id is not None else ""
+    return f"{txn} timeout={body.transaction_timeout_ms} producer={body.producer_id}/{body.producer_epoch}"
+
+
+def _produce(body: Any) -> str:
+    txn = f" {body.transactional_id}" if body.transactional_id is not None else ""
+    parts = [f"{txn} acks={body.acks} timeout={body.timeout_ms}"]
+    for topic in sorted(body.topic_data, key=lambda topic: str(topic.name)):
+        parts.extend(
+            f"{topic.name}-{partition.index}: {_batches(partition.records)}"
+            for partition in sorted(topic.partition_data, key=lambda partition: int(partition.index))
+        )
+    return " | ".join(parts)
+
+
+def _batches(records: Any) -> str:
+    return " + ".join(_batch(header, batch) for header, batch in iterate_batches(bytes(records)))
+
+
+def _batch(header: Any, batch: Any) -> str:
+    shown = [
+        f"magic={header.magic} producer={header.producer_id}/{header.producer_epoch} sequence={header.base_sequence}",
+        f"records={header.records_count} offsets={header.base_offset}+{header.last_offset_delta}",
+        f"codec={header.codec.type_name}",
+    ]
+    flags = [name for name, on in (("transactional", header.is_transactional), ("control", header.is_control)) if on]
+    if flags:
+        shown.append(f"flags={','.join(flags)}")
+    if header.partition_leader_epoch != -1:
+        shown.append(f"leader_epoch={header.partition_leader_epoch}")
+    if header.max_timestamp < SCRIPTED_TIMESTAMPS_BELOW:
+        shown.append(f"timestamps={header.base_timestamp}..{header.max_timestamp}")
+    records = list(read_records(batch))
+    shown.append(f"values={_some(record.value for record in records)}")
+    if any(record.key is not None for record in records):
+        shown.append(f"keys={_some(record.key for record in records)}")
+    return " ".join(shown)
+
+
+def _some(values: Iterable[bytes | None]) -> str:
+    texts = ["null" if value is None else bytes(value)[:BYTES_SHOWN].decode("ascii", "replace") for value in values]
+    if len(texts) > VALUES_SHOWN:
+        texts[1:-1] = [".."]
+    return ",".join(texts)
+
+
+_DETAILS = {
+    "ApiVersions": lambda _: "",
+    "Metadata": _metadata,
+    "InitProducerId": _init_producer_id,
+    "Produce": _produce,
+}

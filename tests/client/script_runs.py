@@ -1,0 +1,227 @@
+"""Runs a script: a cluster that answers by it, a producer that does what its program says, and what came of both."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from twisted.internet.defer import Deferred
+
+from broker_client.core.producer_core import ProducerCore
+from broker_client.producer_config import ProducerConfig
+from sim_runtime.deadlines import sleep
+from sim_runtime.world import World
+from tests.client.producer_script import (
+    Await,
+    Close,
+    Disconnect,
+    Ended,
+    Flush,
+    MoveLeader,
+    Pause,
+    Script,
+    Send,
+    Start,
+    Step,
+    StopListening,
+)
+from tests.client.request_stream import streams_of
+from tests.client.script_cluster import Place, ScriptCluster, Waits
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping
+
+    from broker_client.core.future_record_metadata import FutureRecordMetadata
+
+PORT = 9092
+AFTER_CLOSE_MS = SETTLING_MS = 30
+DEADLINE_MS = 1_000_000
+
+
+Waiting: TypeAlias = Coroutine[Deferred[Any], Any, None]
+
+
+@dataclass(slots=True)
+class Came:
+    """The streams of requests, and what became of each record: "ok t-0@3", or "failed"."""
+
+    streams: dict[str, list[str]]
+    outcomes: list[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Record:
+    """A record to send."""
+
+    topic: str
+    partition: int | None
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+
+
+class ScriptedProducer(Protocol):
+    """A producer that a program drives; it tells `ended` of every record."""
+
+    def start(self, servers: str, config: Mapping[str, object]) -> None: ...
+
+    def send(self, index: int, record: Record) -> Waiting: ...
+
+    def flush(self) -> Waiting: ...
+
+    def close(self, timeout_ms: int | None) -> Waiting: ...
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the records of a run have come to so far."""
+
+    waits: Waits
+    sent: int = 0
+    outcomes: dict[int, str] = field(default_factory=dict)
+
+    def ended(self, index: int, outcome: str) -> None:
+        self.outcomes[index] = outcome
+        self.waits.look()
+
+
+class OurProducer:
+    """ProducerCore on the reactor of the run."""
+
+    def __init__(self, reactor: Any, random: random.Random, progress: Progress) -> None:
+        self._reactor = reactor
+        self._random = random
+        self._progress = progress
+        self.core: ProducerCore | None = None
+
+    def start(self, servers: str, config: Mapping[str, object]) -> None:
+        given = {"bootstrap.servers": servers, **config}
+        self.core = ProducerCore(ProducerConfig(given), self._reactor, self._random)
+
+    async def send(self, index: int, record: Record) -> None:
+        """Append; as Java's send, what is behind waits until metadata and memory allow it."""
+        core = self.core
+        assert core is not None
+        future = core.send(record.topic, record.value, record.key, record.partition, timestamp_ms=record.timestamp_ms)
+        future.add_done_callback(lambda done: self._progress.ended(index, _outcome(done)))
+        while future in core._pending.futures():
+            await sleep(self._reactor, 0.5)
+
+    async def flush(self) -> None:
+        assert self.core is not None
+        await self.core.flush()
+
+    async def close(self, timeout_ms: int | None) -> None:
+        assert self.core is not None
+        await self.core.close(timeout_ms)
+
+
+def _outcome(future: FutureRecordMetadata) -> str:
+    if future.error() is not None:
+        return "failed"
+    place = future.metadata()
+    return f"ok {place.topic}-{place.partition}@{place.offset}"
+
+
+class Run:
+    """One script, one cluster, one producer."""
+
+    def __init__(self, script: Script, cluster: ScriptCluster, producer: ScriptedProducer, progress: Progress) -> None:
+        self.script = script
+        self.cluster = cluster
+        self.producer = producer
+        self.progress = progress
+        self.reactor = cluster.waits.reactor
+        self.waits = cluster.waits
+        self._closed = False
+
+    async def run(self) -> Came:
+        servers = ",".join(f"{place.host}:{place.port}" for place in self.cluster.places.values())
+        self.producer.start(servers, self.script.config)
+        for step in self.script.program:
+            await self.take(step)
+        await self.take(Ended())
+        if not self._closed:
+            await self.take(Close())
+        await sleep(self.reactor, AFTER_CLOSE_MS)
+        self.cluster.close()
+        never = self.cluster.never_fired()
+        assert not never, f"{self.script.name}: never happened: {never}"
+        outcomes = [self.progress.outcomes[index] for index in range(self.progress.sent)]
+        return Came(streams_of(self.cluster.seen, self.script.brokers), outcomes)
+
+    async def take(self, step: Step) -> None:
+        cluster = self.cluster
+        match step:
+            case Start():
+                await self.waits.until("the first Metadata", lambda: cluster.count("Metadata") > 0)
+                if self.idempotent:
+                    await self.waits.until("InitProducerId", lambda: cluster.count("InitProducerId") > 0)
+                await sleep(self.reactor, SETTLING_MS)
+            case Send():
+                await self.begin(self.send(step), waits=step.waits)
+            case Flush():
+                await self.begin(self.producer.flush(), waits=step.waits)
+            case Close():
+                self._closed = True
+                await self.begin(self.producer.close(step.timeout_ms), waits=step.waits)
+            case Await():
+                await self.waits.until(f"{step.api} {step.count}", lambda: cluster.count(step.api) >= step.count)
+            case Ended():
+                count = self.progress.sent if step.count is None else step.count
+                await self.waits.until(f"the end of {count} records", lambda: len(self.progress.outcomes) >= count)
+            case Pause():
+                await sleep(self.reactor, step.ms)
+            case MoveLeader():
+                cluster.move_leader(step.partition, step.broker)
+            case Disconnect():
+                cluster.brokers[step.broker].disconnect()
+            case StopListening():
+                cluster.brokers[step.broker].stop()
+                self.reactor.callLater(step.ms / 1000, cluster.brokers[step.broker].listen)
+
+    @property
+    def idempotent(self) -> bool:
+        config = {"bootstrap.servers": "b:1", **self.script.config}
+        return ProducerConfig(config).idempotent
+
+    async def begin(self, doing: Waiting, *, waits: bool) -> None:
+        """Do it, and wait for its end, unless the program goes on meanwhile."""
+        begun = Deferred.fromCoroutine(doing)
+        if waits:
+            await begun
+
+    async def send(self, step: Send) -> None:
+        for number in range(step.count):
+            value = None
+            if step.value is not None:
+                text = f"{step.value}{number}" if step.count > 1 else step.value
+                value = text.encode().ljust(step.size, b".")
+            record = Record(
+                topic=step.topic,
+                partition=step.partition,
+                timestamp_ms=step.timestamp_ms,
+                key=None if step.key is None else step.key.encode(),
+                value=value,
+            )
+            self.progress.sent += 1
+            await self.producer.send(self.progress.sent - 1, record)
+
+
+def run_on_virtual_time(script: Script, seed: int = 7) -> Came:
+    """Our producer, on simulated hosts."""
+    world = World(seed)
+    waits = Waits(world.reactor)
+    numbers = range(1, script.brokers + 1)
+    places = {number: Place(world.network.host(f"broker-{number}"), f"broker-{number}", PORT) for number in numbers}
+    cluster = ScriptCluster(script, places, waits)
+    progress = Progress(waits)
+    producer = OurProducer(world.network.host("client"), world.streams.stream("producer"), progress)
+    came = world.run_until(Run(script, cluster, producer, progress).run(), deadline_ms=DEADLINE_MS)
+    core = producer.core
+    assert core is not None
+    assert core.loop_errors == 0
+    assert core.pool.available_bytes == core.pool.memory_bytes
+    return came
