@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
+    from broker_client.core.columnar_send import ColumnarSend
+    from broker_client.core.future_table import FutureTable
     from broker_client.core.trace import Trace
     from broker_client.records import Headers, PartitionInfo
 
@@ -117,6 +119,23 @@ class Producer:
             raise
         except ProducerError as error:
             return FutureRecordMetadata.failed(topic, error, on_delivery)
+
+    def send_batch(self, topic: str, table: Any) -> FutureTable:
+        """Append the rows of a pyarrow Table or RecordBatch; answers the future of a table with a row for each.
+
+        Columns are value, key, headers, timestamp (ms) and partition; all but value may be left out. A table larger
+        than buffer.memory goes in parts, each of which waits at most max.block.ms. Its batches do not linger.
+        """
+        self._check("send_batch")
+        sending = self._core.columnar_send(topic, table)
+        try:
+            self._send_table(sending)
+        except ProducerClosed:
+            sending.fail(ProducerClosed("the producer was closed while a send was in progress"))
+            raise
+        except ProducerError as error:
+            sending.fail(error)
+        return sending.future
 
     def flush(self, timeout: float | None = None) -> None:
         """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
@@ -223,6 +242,28 @@ class Producer:
                     raise core.metadata_timeout(topic, partition)
             else:
                 granted = self._wait_for_memory(core.accumulator.batch_memory(key, value, headers), left_s)
+
+    def _send_table(self, sending: ColumnarSend) -> None:
+        """Wait in the caller's thread for metadata and memory, max.block.ms for each part."""
+        core = self._core
+        if current_thread().name == self._thread.name:
+            core.send_prepared(sending)  # it cannot wait for itself
+            return
+        granted = 0
+        seconds = core.reactor.seconds
+        deadline = seconds() + self._max_block_ms / 1000
+        while True:
+            changed = Event()
+            core.metadata.on_change(changed.set)
+            waits_for = sending.advance(int(seconds() * 1000), granted)
+            if waits_for is WaitFor.METADATA and changed.wait(max(deadline - seconds(), 0)):
+                continue
+            core.metadata.forget(changed.set)
+            if waits_for is None:
+                return
+            if waits_for is WaitFor.METADATA:
+                raise core.metadata_timeout(sending.topic, sending.highest_partition)
+            granted = self._wait_for_memory(sending.memory_needed_bytes, self._max_block_ms / 1000)
 
     def _wait_for_memory(self, size_bytes: int, left_s: float) -> int:
         woken = Event()

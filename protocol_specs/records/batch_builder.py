@@ -115,7 +115,7 @@ class RecordBatchBuilder:
         self.is_transactional = is_transactional
         self.is_control = is_control
         self.size_in_bytes = RECORD_BATCH_OVERHEAD
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._count = 0
         self._last_offset_delta = -1
         self._base_timestamp = NO_TIMESTAMP
@@ -126,6 +126,19 @@ class RecordBatchBuilder:
         self._other_fields_size = 0
         self._frames = _FRAMES[0]
         self._turn_at = 0
+
+    def take_section(
+        self, section: bytes | memoryview, *, records_count: int, base_timestamp: int, max_timestamp: int
+    ) -> None:
+        """Take records that are written already, offsets in a row from 0, in place of any that were appended."""
+        self._parts = [section]
+        self._count = records_count
+        self._last_offset_delta = records_count - 1
+        self._base_timestamp = base_timestamp
+        self._max_timestamp = max_timestamp
+        self._timestamp = None
+        self._turn_at = 0
+        self.size_in_bytes = RECORD_BATCH_OVERHEAD + len(section)
 
     @property
     def records_count(self) -> int:

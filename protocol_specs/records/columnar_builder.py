@@ -30,6 +30,8 @@ from protocol_specs.records.columnar_varints import spread, widths_of, write_var
 from protocol_specs.records.compression import CompressionCodec, compress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from protocol_specs.records.columnar_arrays import Bytes, Ints
     from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn
     from protocol_specs.records.columnar_varints import Numbers
@@ -69,11 +71,8 @@ def build_batches(
         attributes |= TRANSACTIONAL_FLAG_MASK
     if is_control:
         attributes |= CONTROL_FLAG_MASK
-    whole = _Records(columns, base_offset)
     batches: list[bytes] = []
-    first = 0
-    while first < whole.count:
-        part = whole.write(first, max_batch_bytes)
+    for part in iterate_sections(columns, max_batch_bytes=max_batch_bytes, base_offset=base_offset):
         section = compress(codec, part.section, level) if codec != CompressionCodec.NONE else part.section
         batches.append(
             seal_batch(
@@ -92,13 +91,31 @@ def build_batches(
         )
         if base_sequence != NO_SEQUENCE:
             base_sequence = increment_sequence(base_sequence, part.last_offset_delta + 1)
-        first += part.count
     return batches
 
 
+def iterate_sections(
+    columns: RecordColumns,
+    *,
+    max_batch_bytes: int | None = None,
+    base_offset: int | None = None,
+    first_always_fits: bool = False,
+) -> Iterator[RecordsSection]:
+    """Write all records, batch by batch, only when each is asked for; what is left to do is a codec and a header.
+
+    With `first_always_fits` a record that is larger than `max_batch_bytes` gets a batch of its own, as a producer does.
+    """
+    whole = _Records(columns, base_offset)
+    first = 0
+    while first < whole.count:
+        part = whole.write(first, max_batch_bytes, first_always_fits=first_always_fits)
+        yield part
+        first += part.count
+
+
 @dataclass(slots=True, kw_only=True)
-class _Part:
-    """The records of one batch, written."""
+class RecordsSection:
+    """The records of one batch, written, before compression."""
 
     section: memoryview
     count: int
@@ -140,7 +157,7 @@ class _Records:
         self._framed_sizes = self._key.framed_sizes + self._value.framed_sizes + headers_sizes + 1
         self._least_ends: Ints | None = None
 
-    def write(self, first: int, max_batch_bytes: int | None) -> _Part:
+    def write(self, first: int, max_batch_bytes: int | None, *, first_always_fits: bool) -> RecordsSection:
         """Write the records from `first` on that fit into one batch."""
         limit_bytes = _INT32_MAX - RECORD_BATCH_OVERHEAD + LOG_OVERHEAD
         end = self.count
@@ -161,7 +178,9 @@ class _Records:
             count = int(np.searchsorted(ends, limit_bytes, "right"))
             if max_batch_bytes is None:
                 raise ValueError(f"{end} records take {int(ends[-1])} bytes, too many for a batch: set max_batch_bytes")
-            if not count:
+            if not count and first_always_fits:
+                count = 1
+            elif not count:
                 size = RECORD_BATCH_OVERHEAD + int(sizes[0])
                 raise ValueError(f"record {first} takes a batch of {size} bytes, max_batch_bytes is {max_batch_bytes}")
         # Attributes and counts of no headers are 0 already. In their order in a record, fields may write 0 behind them.
@@ -174,7 +193,7 @@ class _Records:
         position = self._value.write(section, position, first)
         if self._headers is not None:
             self._headers.write(section, position, first)
-        return _Part(
+        return RecordsSection(
             section=section.data,
             count=count,
             base_offset=self._base_offset + first if self._offsets is None else int(self._offsets[first]),

@@ -5,27 +5,27 @@ from __future__ import annotations
 from struct import unpack_from
 from typing import Final
 
-__all__ = ["murmur2", "to_positive"]
+__all__ = ["MULTIPLIER", "SEED", "murmur2", "to_positive"]
 
-_SEED: Final = 0x9747B28C
-_MULTIPLIER: Final = 0x5BD1E995
+SEED: Final = 0x9747B28C
+MULTIPLIER: Final = 0x5BD1E995
 _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
     """The hash as an unsigned 32-bit number; Java's is the same bits, signed."""
     length = len(data)
-    h = _SEED ^ length
+    h = SEED ^ length
     words = length >> 2
     for word in unpack_from(f"<{words}I", data):
-        k = (word * _MULTIPLIER) & _MASK
-        k = ((k ^ (k >> 24)) * _MULTIPLIER) & _MASK
-        h = ((h * _MULTIPLIER) & _MASK) ^ k
+        k = (word * MULTIPLIER) & _MASK
+        k = ((k ^ (k >> 24)) * MULTIPLIER) & _MASK
+        h = ((h * MULTIPLIER) & _MASK) ^ k
     tail = data[words << 2 :]
     if tail:
         h ^= int.from_bytes(tail, "little")
-        h = (h * _MULTIPLIER) & _MASK
-    h = ((h ^ (h >> 13)) * _MULTIPLIER) & _MASK
+        h = (h * MULTIPLIER) & _MASK
+    h = ((h ^ (h >> 13)) * MULTIPLIER) & _MASK
     return h ^ (h >> 15)
 
 

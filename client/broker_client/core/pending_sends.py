@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from broker_client.core.buffer_pool import MemoryWaiter, WaiterState
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.sender_loop import now_ms_of
+from broker_client.core.waits import WaitFor
 from broker_client.errors import BufferExhausted, ProducerError
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
+    from broker_client.core.columnar_send import ColumnarSend
+    from broker_client.core.future_table import FutureTable
     from broker_client.core.producer_core import ProducerCore
     from broker_client.records import Headers
 
-__all__ = ["PendingSend", "PendingSends"]
+__all__ = ["PendingSend", "PendingSends", "PendingTable"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +54,74 @@ class PendingSend:
         """What it holds."""
         return len(self.key or b"") + len(self.value or b"")
 
+    def append(self, core: ProducerCore, granted_bytes: int) -> WaitFor | None:
+        """Append it, or say what it waits for; raises ProducerError for what can never be."""
+        answer = core.try_append(
+            self.topic,
+            self.partition,
+            self.timestamp_ms,
+            self.key,
+            self.value,
+            self.headers,
+            self.on_delivery,
+            granted_bytes,
+        )
+        if isinstance(answer, FutureRecordMetadata):
+            self.future.follow(answer)
+            return None
+        return answer
+
+    def memory_needed(self, core: ProducerCore) -> int:
+        """How much it waits for."""
+        return core.accumulator.batch_memory(self.key, self.value, self.headers)
+
+    def fail(self, error: ProducerError) -> None:
+        """Give it up."""
+        self.future.fail(error, self.on_delivery)
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingTable:
+    """A table of records, in whose parts no other record of the topic comes between; it may wait anew for each part."""
+
+    sending: ColumnarSend
+    max_block_ms: int
+    deadline_ms: int
+    waiter: MemoryWaiter | None = None
+    size_bytes: int = 0  # the caller's own memory
+
+    @property
+    def partition(self) -> int | None:
+        """The highest that a row asks for."""
+        return self.sending.highest_partition
+
+    @property
+    def topic(self) -> str:
+        """Where its rows go."""
+        return self.sending.topic
+
+    @property
+    def future(self) -> FutureTable:
+        """Of all rows."""
+        return self.sending.future
+
+    def append(self, core: ProducerCore, granted_bytes: int) -> WaitFor | None:
+        """Append what there is memory for, or say what it waits for; raises ProducerError for what can never be."""
+        now_ms = now_ms_of(core.reactor)
+        left = self.sending.rows_left
+        waits_for = self.sending.advance(now_ms, granted_bytes)
+        if self.sending.rows_left != left:
+            self.deadline_ms = now_ms + self.max_block_ms
+        return waits_for
+
+    def memory_needed(self, _: ProducerCore) -> int:
+        """How much its next part waits for."""
+        return self.sending.memory_needed_bytes
+
+    def fail(self, error: ProducerError) -> None:
+        """Give up what was not appended."""
+        self.sending.fail(error)
+
 
 class PendingSends:
     """The queues of one producer; on the reactor's thread."""
@@ -60,7 +131,7 @@ class PendingSends:
     def __init__(self, core: ProducerCore, call_from_thread: Callable[[Callable[[], None]], object]) -> None:
         self._core = core
         self._call_from_thread = call_from_thread
-        self._queues: dict[str, deque[PendingSend]] = {}
+        self._queues: dict[str, deque[PendingSend | PendingTable]] = {}
         self._timers: dict[str, IDelayedCall] = {}
         self._watching = False
         self._bytes = 0
@@ -75,12 +146,21 @@ class PendingSends:
             text = f"{self._bytes} bytes of records wait for metadata or memory already"
             error = BufferExhausted(text, "buffer.memory")
             return FutureRecordMetadata.failed(pending.topic, error, pending.on_delivery)
+        self._queue(pending)
+        return pending.future
+
+    def add_table(self, sending: ColumnarSend, max_block_ms: int) -> FutureTable:
+        """Queue a table, which goes on at once when nothing keeps it; answers its future."""
+        deadline_ms = now_ms_of(self._core.reactor) + max_block_ms
+        self._queue(PendingTable(sending=sending, max_block_ms=max_block_ms, deadline_ms=deadline_ms))
+        return sending.future
+
+    def _queue(self, pending: PendingSend | PendingTable) -> None:
         self._bytes += pending.size_bytes
         self._queues.setdefault(pending.topic, deque()).append(pending)
         self._go_on(pending.topic)
-        return pending.future
 
-    def futures(self) -> list[FutureRecordMetadata]:
+    def futures(self) -> list[FutureRecordMetadata | FutureTable]:
         """The futures of everything that waits."""
         return [one.future for queue in self._queues.values() for one in queue]
 
@@ -102,31 +182,21 @@ class PendingSends:
                 granted = head.waiter.size_bytes if head.waiter.state is WaiterState.GRANTED else 0
                 head.waiter = None
             try:
-                answer = core.try_append(
-                    topic,
-                    head.partition,
-                    head.timestamp_ms,
-                    head.key,
-                    head.value,
-                    head.headers,
-                    head.on_delivery,
-                    granted,
-                )
+                waits_for = head.append(core, granted)
             except ProducerError as error:
                 self._take(topic, error)
                 continue
-            if isinstance(answer, FutureRecordMetadata):
-                head.future.follow(answer)
+            if waits_for is None:
                 self._take(topic, None)
             else:
-                self._wait(head, for_memory=answer is answer.MEMORY, granted=granted)
+                self._wait(head, for_memory=waits_for is WaitFor.MEMORY, granted=granted)
                 return
 
-    def _wait(self, head: PendingSend, *, for_memory: bool, granted: int) -> None:
+    def _wait(self, head: PendingSend | PendingTable, *, for_memory: bool, granted: int) -> None:
         core = self._core
         topic = head.topic
         if for_memory:
-            size = core.accumulator.batch_memory(head.key, head.value, head.headers)
+            size = head.memory_needed(core)
             head.waiter = core.pool.wait(size, lambda: self._call_from_thread(lambda: self._go_on(topic)))
         else:
             if granted:
@@ -134,6 +204,8 @@ class PendingSends:
             if not self._watching:
                 self._watching = True
                 core.metadata.on_change(lambda: self._call_from_thread(self._metadata_changed))
+        if isinstance(head, PendingTable):
+            self._cancel_timer(topic)  # it got further, and waits anew
         if topic not in self._timers:
             left_ms = max(head.deadline_ms - now_ms_of(core.reactor), 0)
             self._timers[topic] = core.reactor.callLater(left_ms / 1000, self._expire, topic)
@@ -161,13 +233,16 @@ class PendingSends:
         queue = self._queues[topic]
         head = queue.popleft()
         self._bytes -= head.size_bytes
-        timer = self._timers.pop(topic, None)
-        if timer is not None and timer.active():
-            timer.cancel()
+        self._cancel_timer(topic)
         if not queue:
             del self._queues[topic]
         waiter, head.waiter = head.waiter, None
         if waiter is not None and not waiter.abandon() and waiter.state is WaiterState.GRANTED:
             self._core.pool.deallocate(waiter.size_bytes)
         if error is not None:
-            head.future.fail(error, head.on_delivery)
+            head.fail(error)
+
+    def _cancel_timer(self, topic: str) -> None:
+        timer = self._timers.pop(topic, None)
+        if timer is not None and timer.active():
+            timer.cancel()

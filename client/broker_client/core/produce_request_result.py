@@ -112,6 +112,10 @@ class ProduceRequestResult:
         for future, callback in futures:
             self.place_of(future.batch_index)[0].on_record_done(future, callback)
 
+    def moved_to(self) -> Sequence[ProduceRequestResult]:
+        """The results of the batches that the records moved to; none when they did not."""
+        return self._moved_to[1] if self._moved_to is not None else ()
+
     def place_of(self, index: int) -> tuple[ProduceRequestResult, int]:
         """Where the record of that index is now: the result of its batch, and its index there."""
         moved = self._moved_to

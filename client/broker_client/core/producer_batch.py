@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 
     from broker_client.core.compression_ratio import CompressionRatioEstimator
 
-__all__ = ["NO_PRODUCER_ID_AND_EPOCH", "BatchState", "Compression", "ProducerBatch", "ProducerIdAndEpoch"]
+__all__ = [
+    "COMPRESSION_RATE_ESTIMATION_FACTOR",
+    "NO_PRODUCER_ID_AND_EPOCH",
+    "BatchState",
+    "Compression",
+    "ProducerBatch",
+    "ProducerIdAndEpoch",
+]
 
 COMPRESSION_RATE_ESTIMATION_FACTOR: Final = 1.05
 # Each of key and value carries a length of up to 5 bytes, and the headers their count.

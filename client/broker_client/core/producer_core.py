@@ -7,8 +7,7 @@ a record that has to wait for metadata or memory waits in its topic's queue, in 
 
 from __future__ import annotations
 
-from enum import Enum, auto
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
@@ -22,6 +21,7 @@ from broker_client.core.record_accumulator import RecordAccumulator
 from broker_client.core.sender import Sender
 from broker_client.core.sender_loop import SenderLoop, now_ms_of
 from broker_client.core.transaction_manager import TransactionManager
+from broker_client.core.waits import WaitFor
 from broker_client.errors import (
     BufferExhausted,
     InvalidTopic,
@@ -29,6 +29,7 @@ from broker_client.errors import (
     ProducerClosed,
     ProducerError,
     RecordTooLarge,
+    SerializationError,
     TopicAuthorizationFailed,
 )
 from broker_client.records import UNKNOWN_PARTITION, Headers, PartitionInfo
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.cluster import Cluster
+    from broker_client.core.columnar_send import ColumnarSend
+    from broker_client.core.future_table import FutureTable
     from broker_client.core.producer_batch import ProducerBatch
     from broker_client.core.trace import Trace
     from broker_client.producer_config import ProducerConfig
@@ -56,13 +59,6 @@ NO_HEADERS: Final[Headers] = ()
 _OVERHEAD_SURELY_BELOW: Final = 128
 # A topic in use is told to the metadata again after this long, not for every record.
 _TOUCH_TOPIC_AFTER_MS: Final = 1_000
-
-
-class WaitFor(Enum):
-    """What keeps a record from being appended."""
-
-    METADATA = auto()
-    MEMORY = auto()
 
 
 class _KnownTopic:
@@ -95,8 +91,8 @@ class ProducerCore:
         self._max_block_ms = config.number("max.block.ms")
         self._record_size_max = config.number("max.request.size")
         self._surely_small = min(self._record_size_max, config.number("buffer.memory")) - _OVERHEAD_SURELY_BELOW
-        self._ignore_keys = config.flag("partitioner.ignore.keys")
-        self._partitioner = config.partitioner
+        self.ignores_keys = config.flag("partitioner.ignore.keys")
+        self.partitioner = config.partitioner
         self._key_hashes = KeyHashes()
         self._known_topics: dict[str, _KnownTopic] = {}
         backoff = ExponentialBackoff(
@@ -202,6 +198,29 @@ class ProducerCore:
         )
         return WaitFor.MEMORY if future is None else future
 
+    def columnar_send(self, topic: str, table: Any) -> ColumnarSend:
+        """Check a table (Arrow) whose rows are records of the topic; nothing is appended yet."""
+        from broker_client.core.columnar_send import ColumnarSend  # only who sends tables needs pyarrow and numpy
+
+        for key in ("key.serializer", "value.serializer"):
+            if self.config[key] is not None:
+                raise SerializationError(
+                    f"send_batch takes columns of bytes or text and calls no {key}: leave it unset"
+                )
+        return ColumnarSend(self, topic, table, now_ms_of(self.reactor))
+
+    def known_topic(self, topic: str, now_ms: int) -> tuple[Cluster, int] | None:
+        """The newest snapshot and the topic's partition count, or None after an update was asked for."""
+        known = self._look_up(topic, now_ms)
+        return None if known is None else (known.cluster, known.partition_count)
+
+    @property
+    def record_limit(self) -> tuple[int, str]:
+        """How large a record may be, and the option that says so."""
+        if self._record_size_max <= self.pool.memory_bytes:
+            return self._record_size_max, "max.request.size"
+        return self.pool.memory_bytes, "buffer.memory"
+
     def wakeup(self) -> None:
         """Let the Sender take a turn soon."""
         self._loop.wakeup()
@@ -239,6 +258,16 @@ class ProducerCore:
             deadline_ms=now_ms_of(self.reactor) + self._max_block_ms,
         )
         return self._pending.add(pending)
+
+    def send_batch(self, topic: str, table: Any) -> FutureTable:
+        """Append the rows of an Arrow table, or queue what has to wait; what goes wrong comes with the future."""
+        if self.closed:
+            raise ProducerClosed("cannot send: the producer is closed")
+        return self.send_prepared(self.columnar_send(topic, table))
+
+    def send_prepared(self, sending: ColumnarSend) -> FutureTable:
+        """Append what columnar_send made, behind what waits already."""
+        return self._pending.add_table(sending, self._max_block_ms)
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
         """The topic's partitions, as soon as they are known; raises MetadataTimeout after max.block.ms."""
@@ -351,14 +380,14 @@ class ProducerCore:
         return None
 
     def _choose_partition(self, topic: str, key: bytes | None, value: bytes | None, known: _KnownTopic) -> int:
-        if self._partitioner is not None:
-            chosen = self._partitioner.partition(topic, key, value, known.cluster)
+        if self.partitioner is not None:
+            chosen = self.partitioner.partition(topic, key, value, known.cluster)
             if not 0 <= chosen < known.partition_count:
                 raise ProducerError(
                     f"the partitioner chose {chosen} for topic {topic!r}, which has {known.partition_count} partitions"
                 )
             return chosen
-        if key is not None and not self._ignore_keys:
+        if key is not None and not self.ignores_keys:
             return self._key_hashes.partition_for(key, known.partition_count)
         return UNKNOWN_PARTITION
 
@@ -398,7 +427,7 @@ class ProducerCore:
         self._ended.callback(None)
 
 
-def _ended(future: FutureRecordMetadata) -> Deferred[None]:
+def _ended(future: FutureRecordMetadata | FutureTable) -> Deferred[None]:
     done: Deferred[None] = Deferred()
     future.add_done_callback(lambda _: done.callback(None))
     return done

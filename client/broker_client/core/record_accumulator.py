@@ -15,7 +15,8 @@ from broker_client.core.batch_drain import BatchDrain
 from broker_client.core.compression_ratio import CompressionRatioEstimator
 from broker_client.core.partition_queue import PartitionQueue, TopicInfo
 from broker_client.core.partitioners import BuiltInPartitioner, StickyPartition
-from broker_client.core.producer_batch import Compression, ProducerBatch
+from broker_client.core.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
+from broker_client.core.ready_made_batch import ReadyMadeBatch
 from broker_client.core.trace import BatchEvent, BatchEventKind, Trace
 from broker_client.errors import IllegalState, ProducerClosed, ProducerError
 from broker_client.records import UNKNOWN_PARTITION, Headers, TopicPartition
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from broker_client.core.cluster import Cluster
     from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
     from broker_client.core.transaction_manager import TransactionManager
+    from protocol_specs.records.columnar_builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
 
 __all__ = ["AccumulatorConfig", "ReadyCheckResult", "RecordAccumulator"]
@@ -84,7 +86,7 @@ class RecordAccumulator:
         self._retry_backoff = retry_backoff
         self._transactions = transactions
         self._random = random
-        self._wakeup = wakeup
+        self.wakeup = wakeup
         self._trace = trace
         self._estimator = CompressionRatioEstimator()
         self._topics: dict[str, TopicInfo] = {}
@@ -161,8 +163,37 @@ class RecordAccumulator:
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
         if full:
-            self._wakeup()
+            self.wakeup()
         return future
+
+    def topic_info(self, topic: str) -> TopicInfo:
+        """The topic's queues and its partitioner's state, made when they are first asked for."""
+        return self._topics.get(topic) or self._topic_info(topic)
+
+    def ready_made(self, queue: PartitionQueue, section: RecordsSection, size_bytes: int, now_ms: int) -> ProducerBatch:
+        """A batch of records that were written by the column, last in its queue; under the queue's lock."""
+        with self._lock:
+            number = self._next_number()
+        batch = ReadyMadeBatch(
+            queue.topic_partition,
+            section,
+            number=number,
+            compression=self.config.compression,
+            estimator=self._estimator,
+            size_bytes=size_bytes,
+            now_ms=now_ms,
+        )
+        if queue.batches:
+            queue.batches[-1].close_for_record_appends()
+        queue.batches.append(batch)
+        self._incomplete[batch] = None
+        self.tell(BatchEventKind.CREATED, batch, now_ms)
+        return batch
+
+    def growth_of(self, topic: str) -> float:
+        """What a byte of the topic is likely to become when it is compressed."""
+        codec = self.config.compression.codec
+        return self._estimator.estimation(topic, codec) * COMPRESSION_RATE_ESTIMATION_FACTOR if codec else 1.0
 
     def batch_memory(self, key: bytes | None, value: bytes | None, headers: Headers) -> int:
         """What a new batch needs that begins with this record."""
