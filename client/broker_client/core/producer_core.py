@@ -310,6 +310,8 @@ class ProducerCore:
         self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
         self.accumulator.close()
         self._loop.after_turn = self._finish_if_done
+        if timeout_ms is not None and timeout_ms <= 0:
+            self._loop.stop()  # Sender.forceClose: nothing is sent any more
         if timeout_ms is not None:
             self.reactor.callLater(max(timeout_ms, 0) / 1000, self._finish)
         self.wakeup()

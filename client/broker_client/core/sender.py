@@ -62,6 +62,7 @@ class Sender:
     """Owns the network client and, through the accumulator, every batch that was drained."""
 
     __slots__ = (
+        "_awaited_node",
         "_in_flight_batches",
         "_init_producer_id_in_flight",
         "_init_producer_id_not_before_ms",
@@ -96,6 +97,7 @@ class Sender:
             delivery_timeout_ms=config.delivery_timeout_ms,
         )
         self.requests_sent = 0
+        self._awaited_node: Node | None = None
         self._in_flight_batches: dict[TopicPartition, list[ProducerBatch]] = {}
         self._init_producer_id_in_flight = False
         self._init_producer_id_not_before_ms = 0
@@ -152,18 +154,27 @@ class Sender:
         return self._send_init_producer_id(transactions, now_ms)
 
     def _can_ask_for_producer_id(self, now_ms: int) -> bool:
-        """Whether the poll made a node ready for the id's request: Kafka's loop awaits just that (awaitNodeReady)."""
-        if self.transactions is None or not self.transactions.has_request_due:
-            return False
-        node = None if now_ms < self._init_producer_id_not_before_ms else self.client.least_loaded_node(now_ms)[0]
-        return node is not None and self.client.is_ready(node.id, now_ms)
+        """Whether the poll made the node ready that the id's request waits for (awaitNodeReady)."""
+        node, transactions = self._awaited_node, self.transactions
+        return (
+            node is not None
+            and transactions is not None
+            and transactions.has_request_due
+            and now_ms >= self._init_producer_id_not_before_ms
+            and self.client.is_ready(node.id, now_ms)
+        )
 
     def _send_init_producer_id(self, transactions: TransactionManager, now_ms: int) -> int:
-        node, _ = self.client.least_loaded_node(now_ms)
+        # A node that was chosen is kept until it is ready or lost, though newer metadata may not know it.
+        node = self._awaited_node
+        if node is None or self.client.connection_states.is_disconnected(node.id):
+            node, _ = self.client.least_loaded_node(now_ms)
+        self._awaited_node = node
         if node is None:
             return self.config.retry_backoff_ms
         if not self.client.ready(node, now_ms):
             return self.client.poll_delay_ms(node.id, now_ms)
+        self._awaited_node = None
         request = transactions.next_request()
         assert request is not None
         self._init_producer_id_in_flight = True
