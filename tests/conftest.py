@@ -15,10 +15,13 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.certificate_authority import Certificates
 
 LONGEST: Final = (
     "test_ours.py",
@@ -53,3 +56,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
         item.config.stash[FROZEN_FOR] = item.path
         gc.collect()
         gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    from tests.certificate_authority import certificates_in
+
+    return certificates_in(tmp_path_factory.mktemp("certificates"))

@@ -1,0 +1,83 @@
+"""TLS between a TCP transport and a protocol, through memory: Twisted's, closing as Kafka does.
+
+Mirrors SslTransportLayer. Bytes that arrive are decrypted as far as they go and handed on at once, so that one record
+may hold several frames and a frame may come in several records: who reads keeps what it cannot serve yet. What is
+written is encrypted at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IOpenSSLServerConnectionCreator
+from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
+from zope.interface import implementer
+
+from sim_runtime.ssl_engine import PeerCertificate
+
+if TYPE_CHECKING:
+    from OpenSSL import SSL
+    from twisted.internet.interfaces import IProtocol, IProtocolFactory, IReactorTime
+
+    from sim_runtime.ssl_engine import SslEngineFactory
+
+__all__ = ["SslTransportLayer", "client_side", "server_side"]
+
+
+class SslTransportLayer(TLSMemoryBIOProtocol):
+    """One connection's TLS: its `engine`, and what is known of its `peer`."""
+
+    def __init__(self, factory: TLSMemoryBIOFactory, wrapped: IProtocol) -> None:
+        super().__init__(factory, wrapped)  # type: ignore[no-untyped-call]  # Twisted's
+        self.peer = PeerCertificate()
+
+    @property
+    def engine(self) -> SSL.Connection | None:
+        """OpenSSL's connection, None before there is one and once it is lost."""
+        found: SSL.Connection | None = getattr(self, "_tlsConnection", None)
+        return found
+
+    def loseConnection(self) -> None:  # noqa: N802
+        """Send what is written and that it is the end, and close; a peer's own word of the end is not waited for."""
+        transport = self.transport
+        self.unregisterProducer()  # type: ignore[no-untyped-call]  # Twisted's
+        super().loseConnection()  # type: ignore[no-untyped-call]  # Twisted's
+        if transport is not None and not self._appSendBuffer and not self._aborted:
+            transport.loseConnection()
+
+
+@implementer(IOpenSSLClientConnectionCreator)
+class _ClientConnections:
+    def __init__(self, engines: SslEngineFactory, host: str) -> None:
+        self._engines = engines
+        self._host = host
+
+    def clientConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:  # noqa: ARG002, N802, N803
+        """What Twisted asks for each connection."""
+        return self._engines.connection(self._host)
+
+
+@implementer(IOpenSSLServerConnectionCreator)
+class _ServerConnections:
+    def __init__(self, engines: SslEngineFactory) -> None:
+        self._engines = engines
+
+    def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:  # noqa: ARG002, N802, N803
+        """What Twisted asks for each connection."""
+        return self._engines.connection()
+
+
+def client_side(
+    engines: SslEngineFactory, host: str, factory: IProtocolFactory, clock: IReactorTime
+) -> TLSMemoryBIOFactory:
+    """A factory whose connections are TLS to `host` around those of `factory`."""
+    wrapped = TLSMemoryBIOFactory(_ClientConnections(engines, host), True, factory, clock)
+    wrapped.protocol = SslTransportLayer
+    return wrapped
+
+
+def server_side(engines: SslEngineFactory, factory: IProtocolFactory, clock: IReactorTime) -> TLSMemoryBIOFactory:
+    """A factory whose connections are TLS, as a server, around those of `factory`."""
+    wrapped = TLSMemoryBIOFactory(_ServerConnections(engines), False, factory, clock)
+    wrapped.protocol = SslTransportLayer
+    return wrapped

@@ -1,0 +1,118 @@
+"""A certification authority for tests: keys on a small curve, made once a session, in a folder that goes with it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import ipaddress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FROM: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+ENDED: Final = dt.datetime(2021, 1, 1, tzinfo=dt.UTC)
+UNTIL: Final = dt.datetime(2119, 1, 1, tzinfo=dt.UTC)
+
+
+def subject(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A key, its certificate, and the two in one file as ssl.keystore.location takes them."""
+
+    key: ec.EllipticCurvePrivateKey
+    certificate: x509.Certificate
+    file: Path
+
+    @property
+    def key_pem(self) -> str:
+        return self.sealed_key_pem(None)
+
+    def sealed_key_pem(self, password: str | None) -> str:
+        seal = serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
+        return self.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, seal).decode()
+
+    @property
+    def certificate_pem(self) -> str:
+        return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+class CertificateAuthority:
+    """Signs for this machine's names, unless it is told others."""
+
+    def __init__(self, folder: Path, name: str = "test authority") -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.name = subject(name)
+        self.certificate = self._sign(self.name, self.key.public_key(), [], until=UNTIL, authority=True)
+        self.pem = self.certificate.public_bytes(serialization.Encoding.PEM).decode()
+        self.file = folder / "ca.pem"
+        self.file.write_text(self.pem, "ascii")
+
+    def issue(
+        self, name: str, *, hosts: tuple[str, ...] = ("localhost", "127.0.0.1"), expired: bool = False
+    ) -> Identity:
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = self._sign(subject(name), key.public_key(), list(hosts), until=ENDED if expired else UNTIL)
+        made = Identity(key, certificate, self.folder / f"{name}.pem")
+        made.file.write_text(made.key_pem + made.certificate_pem, "ascii")
+        return made
+
+    def _sign(
+        self,
+        name: x509.Name,
+        key: ec.EllipticCurvePublicKey,
+        hosts: list[str],
+        *,
+        until: dt.datetime,
+        authority: bool = False,
+    ) -> x509.Certificate:
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(name)
+            .issuer_name(self.name)
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(FROM)
+            .not_valid_after(until)
+            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        )
+        if hosts:
+            builder = builder.add_extension(x509.SubjectAlternativeName([general_name(each) for each in hosts]), False)
+        return builder.sign(self.key, hashes.SHA256())
+
+
+def general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """What tests need: an authority, a broker and a client of it, and an authority that nobody trusts."""
+
+    authority: CertificateAuthority
+    stranger: CertificateAuthority
+    broker: Identity
+    client: Identity
+
+
+def certificates_in(folder: Path) -> Certificates:
+    authority = CertificateAuthority(folder / "trusted")
+    return Certificates(
+        authority=authority,
+        stranger=CertificateAuthority(folder / "stranger", "another authority"),
+        broker=authority.issue("broker"),
+        client=authority.issue("client"),
+    )
