@@ -9,6 +9,7 @@ from broker_client.bootstrap import parse_bootstrap_servers
 from broker_client.core.client_core import ClientOptions
 from broker_client.core.network_client import NetworkClientConfig
 from broker_client.errors import ConfigError
+from broker_client.security_config import SECURITY_KEYS, given_channel_builder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,10 +34,11 @@ def client_options(options: Mapping[str, object], *, client_id: str) -> ClientOp
         raise ConfigError("missing required configuration bootstrap.servers, which has no default value")
     servers = parse_bootstrap_servers(given.pop("bootstrap.servers"))
     client = given.pop("client.id", client_id)
+    channels = given_channel_builder({name: given.pop(name) for name in SECURITY_KEYS if name in given})
     numbers = dict(_DEFAULTS)
     for name, value in given.items():
         if name not in _DEFAULTS:
-            nearest = get_close_matches(name, [*_DEFAULTS, "bootstrap.servers", "client.id"], n=1)
+            nearest = get_close_matches(name, [*_DEFAULTS, *SECURITY_KEYS, "bootstrap.servers", "client.id"], n=1)
             hint = f"; did you mean {nearest[0]}?" if nearest else ""
             raise ConfigError(f"unknown configuration {name!r}{hint}")
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
@@ -53,5 +55,6 @@ def client_options(options: Mapping[str, object], *, client_id: str) -> ClientOp
             connections_max_idle_ms=numbers["connections.max.idle.ms"],
             socket_connection_setup_timeout_ms=numbers["socket.connection.setup.timeout.ms"],
             socket_connection_setup_timeout_max_ms=numbers["socket.connection.setup.timeout.max.ms"],
+            channel_builder=channels,
         ),
     )

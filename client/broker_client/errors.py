@@ -12,6 +12,7 @@ from typing import ClassVar
 from protocol_specs.error_codes import ErrorCode
 
 __all__ = [
+    "AuthenticationFailed",
     "BatchExpired",
     "BrokerError",
     "BufferExhausted",
@@ -27,6 +28,7 @@ __all__ = [
     "ProducerTimeout",
     "RecordTooLarge",
     "SerializationError",
+    "SslAuthenticationFailed",
     "TopicAuthorizationFailed",
     "UnsupportedVersion",
     "WaitExpired",
@@ -124,6 +126,14 @@ class ConnectionFailed(ProducerError):
     """A connection that could not be made or was lost; only ever the cause in another error's text."""
 
     error_code = ErrorCode.NETWORK_EXCEPTION
+
+
+class AuthenticationFailed(ProducerError):
+    """Client and broker do not accept each other: no later attempt heals that. Mirrors AuthenticationException."""
+
+
+class SslAuthenticationFailed(AuthenticationFailed):
+    """No TLS with a broker: names what to change, here or there. Mirrors SslAuthenticationException."""
 
 
 class BrokerError(ProducerError):

@@ -123,15 +123,22 @@ class ClusterConnectionStates:
         node.last_error = None
         self._connecting.pop(node_id, None)
 
+    def authentication_failed(self, node_id: int, now_ms: int, error: str) -> None:
+        """The two do not accept each other; a later attempt is as free as after a lost connection."""
+        self._down(node_id, ConnectionEvent.AUTHENTICATION_REFUSED, now_ms, error)
+
     def disconnected(self, node_id: int, now_ms: int, error: str | None = None) -> None:
         """The connection, or the attempt at one, is gone."""
+        self._down(node_id, ConnectionEvent.CONNECTION_LOST, now_ms, error)
+
+    def _down(self, node_id: int, event: ConnectionEvent, now_ms: int, error: str | None) -> None:
         node = self._nodes.get(node_id)
         if node is None:
             return
         if node_id in self._connecting:
             node.failed_setups += 1
             del self._connecting[node_id]
-        node.state = CONNECTION_STATES.next(node.state, ConnectionEvent.CONNECTION_LOST)
+        node.state = CONNECTION_STATES.next(node.state, event)
         node.last_attempt_ms = now_ms
         node.reconnect_backoff_ms = self._reconnect_backoff.backoff_ms(node.failed_attempts)
         node.failed_attempts += 1

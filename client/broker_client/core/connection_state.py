@@ -4,7 +4,7 @@ DISCONNECTED: no connection; one may begin when the reconnect back-off has passe
 connected to; ends by `connected`, by failure, or by the set-up time-out. CHECKING_API_VERSIONS: connected, and the
 node has
 been asked what it speaks; the set-up time-out still runs. READY: requests may be sent. AUTHENTICATION_FAILED: as
-DISCONNECTED, but for a reason that an update of the metadata does not heal; entered with the security issue.
+DISCONNECTED, but for a reason that an update of the metadata does not heal: no TLS with the node.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from twisted.internet.protocol import ClientFactory, connectionDone
 from twisted.internet.protocol import Protocol as TwistedProtocol
 from zope.interface import implementer
 
-from broker_client.errors import IllegalState
+from broker_client.errors import AuthenticationFailed, IllegalState, SslAuthenticationFailed
 from protocol_specs.errors import FrameError, FrameTooLarge
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class ChannelState(Enum):
     READY = auto()
     EXPIRED = auto()
     FAILED_SEND = auto()
+    AUTHENTICATION_FAILED = auto()
     LOCAL_CLOSE = auto()
 
 
@@ -70,6 +71,8 @@ class KafkaChannel(TwistedProtocol):
         self.muted = False
         self.send_pending = False
         self.connector: IConnector | None = None
+        self.failure: AuthenticationFailed | None = None
+        """Why the two do not accept each other, in the state AUTHENTICATION_FAILED."""
         self._events: ChannelEvents | None = events
         self._reader = reader
         self._transport: ITCPTransport | None = None
@@ -121,18 +124,37 @@ class KafkaChannel(TwistedProtocol):
     # Twisted's side: IProtocol and IPullProducer
 
     def connectionMade(self) -> None:  # noqa: N802
-        """The handshake is done."""
+        """The handshake of TCP is done, and there is no other."""
+        if self._take_transport():
+            self._become_ready(streaming=False)
+
+    def _take_transport(self) -> bool:
+        """Whether the connection is still wanted; it then has its socket's options."""
         transport = self.transport
         if self._events is None:
             transport.abortConnection()  # type: ignore[union-attr]  # a TCP transport
-            return
+            return False
         self._transport = tcp = transport  # type: ignore[assignment]  # a TCP transport
         tcp.setTcpNoDelay(True)  # type: ignore[union-attr]
         tcp.setTcpKeepAlive(True)  # type: ignore[union-attr]
         self._set_socket_buffers()
+        return True
+
+    def _become_ready(self, *, streaming: bool) -> None:
+        """The transport layer carries frames. An authenticator (SASL) would have its turn before this."""
+        assert self._events is not None
         self.state = ChannelState.READY
-        tcp.registerProducer(self, False)  # type: ignore[union-attr]
+        self._transport.registerProducer(self, streaming)  # type: ignore[union-attr]  # every TCP transport is a consumer
         self._events.channel_connected(self)
+
+    def _fail_authentication(self, failure: AuthenticationFailed) -> None:
+        """End the connection for a reason that no later attempt heals."""
+        events = self._events
+        self.close(flush=False)
+        self.state = ChannelState.AUTHENTICATION_FAILED
+        self.failure = failure
+        if events is not None:
+            events.channel_lost(self, str(failure))
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Stage the frames that are whole now."""
@@ -142,6 +164,10 @@ class KafkaChannel(TwistedProtocol):
         try:
             frames = self._reader.receive(data)
         except FrameError as error:
+            if _is_tls_record(data, error):
+                told = "sent a TLS record: it is a TLS listener, security.protocol names another (SSL is needed)"
+                self._fail_authentication(SslAuthenticationFailed(f"{self.address} {told}"))
+                return
             reason = f"{self.address} sent {_what_it_looks_like(data, error)}"
             self.close(flush=False)
             events.channel_lost(self, reason)
@@ -174,7 +200,7 @@ class KafkaChannel(TwistedProtocol):
         """The transport is gone; connectionLost follows."""
 
     def _set_socket_buffers(self) -> None:
-        get_handle = getattr(self.transport, "getHandle", None)
+        get_handle = getattr(self._socket_transport(), "getHandle", None)
         if get_handle is None:
             return  # a simulated connection has no socket
         handle = get_handle()
@@ -184,6 +210,10 @@ class KafkaChannel(TwistedProtocol):
         ):
             if size >= 0:
                 handle.setsockopt(socket.SOL_SOCKET, option, size)
+
+    def _socket_transport(self) -> object:
+        """What has the socket."""
+        return self.transport
 
 
 class ChannelFactory(ClientFactory):
@@ -203,9 +233,13 @@ class ChannelFactory(ClientFactory):
         self._channel.connection_failed(reason)
 
 
+def _is_tls_record(data: bytes, error: FrameError) -> bool:
+    return (
+        isinstance(error, FrameTooLarge) and data[:1] != b"" and data[0] in _TLS_RECORD_TYPES and data[1:2] == b"\x03"
+    )
+
+
 def _what_it_looks_like(data: bytes, error: FrameError) -> str:
-    if isinstance(error, FrameTooLarge) and data[:1] and data[0] in _TLS_RECORD_TYPES and data[1:2] == b"\x03":
-        return "a TLS record: it is a TLS listener, security.protocol names another"
     if data[:5] == b"HTTP/":
         return "an HTTP answer: bootstrap.servers names no Kafka listener"
     return f"no Kafka frame ({error}): bootstrap.servers names no Kafka listener"

@@ -127,13 +127,15 @@ class MetadataUpdater:
             return max(self._reconnect_backoff_ms, 1)
         return NEVER_MS  # connected, but no request can go: the network will tell
 
-    def handle_disconnect(self, node_id: int, reason: str, now_ms: int) -> None:
-        """A connection ended: perhaps the metadata is stale."""
+    def handle_disconnect(self, node_id: int, reason: str, now_ms: int, fatal: ProducerError | None = None) -> None:
+        """A connection ended: perhaps the metadata is stale; or (`fatal`) nobody can ever be asked."""
         cluster = self._metadata.cluster
         if cluster.is_bootstrap and node_id in cluster.nodes:
             _log.warn("bootstrap broker {node} disconnected: {reason}", node=cluster.nodes[node_id], reason=reason)
         if self.is_update_due(now_ms):
             self.handle_failed_request(now_ms)
+        if fatal is not None:
+            self._metadata.fatal_error(fatal)
         self._metadata.request_update()
 
     def handle_failed_request(self, now_ms: int, fatal: ProducerError | None = None) -> None:

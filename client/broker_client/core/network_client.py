@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.logger import Logger
 
 from broker_client.core.api_versions import ApiVersions, NodeApiVersions
+from broker_client.core.channel_builder import PLAINTEXT_CHANNELS
 from broker_client.core.cluster_connection_states import NEVER_MS, ClusterConnectionStates
 from broker_client.core.in_flight_requests import ClientResponse, Delivery, InFlightRequest, InFlightRequests
 from broker_client.core.kafka_channel import ChannelState
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Mapping
 
+    from broker_client.core.channel_builder import ChannelBuilder
     from broker_client.core.cluster import Node
     from broker_client.core.metadata import Metadata
+    from broker_client.errors import AuthenticationFailed
     from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
 
@@ -75,6 +78,7 @@ class NetworkClientConfig:
     receive_buffer_bytes: int = 32_768
     rebootstrap: bool = True
     rebootstrap_trigger_ms: int = 300_000
+    channel_builder: ChannelBuilder = PLAINTEXT_CHANNELS
 
 
 class NetworkClient:
@@ -88,11 +92,17 @@ class NetworkClient:
         reactor: IReactor,
         random: random.Random,
         on_event: Callable[[], None],
+        api_versions: ApiVersions | None = None,
     ) -> None:
         self.config = config
         self.metadata = metadata
-        self.api_versions = ApiVersions()
-        self.selector = Selector(reactor=reactor, max_idle_ms=config.connections_max_idle_ms, on_event=on_event)
+        self.api_versions = ApiVersions() if api_versions is None else api_versions
+        self.selector = Selector(
+            reactor=reactor,
+            max_idle_ms=config.connections_max_idle_ms,
+            on_event=on_event,
+            channel_builder=config.channel_builder,
+        )
         self.connection_states = ClusterConnectionStates(
             reconnect_backoff_ms=config.reconnect_backoff_ms,
             reconnect_backoff_max_ms=config.reconnect_backoff_max_ms,
@@ -225,7 +235,13 @@ class NetworkClient:
                 # As in Kafka the connection stays, and nobody knows any more whose answer the next one is.
                 broken = broken or ProducerError(f"answer of node {receive.node_id}: {error}")
         for disconnection in selector.disconnected:
-            self._process_disconnection(disconnection.node_id, disconnection.state, disconnection.reason, now_ms)
+            self._process_disconnection(
+                disconnection.node_id,
+                disconnection.state,
+                disconnection.reason,
+                now_ms,
+                refused=disconnection.failure,
+            )
         for node_id in selector.connected:
             self._versions_to_ask.setdefault(node_id, None)
         self._ask_versions(now_ms)
@@ -443,12 +459,23 @@ class NetworkClient:
             self._send(node_id, request, now_ms, None, True, None, highest)
 
     def _process_disconnection(
-        self, node_id: int, state: ChannelState, reason: str, now_ms: int, *, timed_out: bool = False
+        self,
+        node_id: int,
+        state: ChannelState,
+        reason: str,
+        now_ms: int,
+        *,
+        timed_out: bool = False,
+        refused: AuthenticationFailed | None = None,
     ) -> None:
         asked = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
         if asked:
             reason += " (closed before it told its API versions: security.protocol may not be the listener's)"
-        self.connection_states.disconnected(node_id, now_ms, reason)
+        if refused is None:
+            self.connection_states.disconnected(node_id, now_ms, reason)
+        else:
+            self.connection_states.authentication_failed(node_id, now_ms, reason)
+            _log.error("connection to node {node} failed authentication: {reason}", node=node_id, reason=reason)
         self.api_versions.remove(node_id)
         self._versions_to_ask.pop(node_id, None)
         if state is ChannelState.NOT_CONNECTED:
@@ -459,7 +486,7 @@ class NetworkClient:
                 self._end(request, delivery, now_ms)
             elif isinstance(request.request, MetadataRequest):
                 self._updater.handle_failed_request(now_ms)
-        self._updater.handle_disconnect(node_id, reason, now_ms)
+        self._updater.handle_disconnect(node_id, reason, now_ms, refused)
 
     def _handle_timed_out_connections(self, now_ms: int) -> None:
         for node_id in self.connection_states.nodes_with_setup_timeout(now_ms):

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.error import ConnectionClosed
 
-from broker_client.core.kafka_channel import ChannelFactory, ChannelState, KafkaChannel
+from broker_client.core.channel_builder import PLAINTEXT_CHANNELS
+from broker_client.core.kafka_channel import ChannelState
 from broker_client.errors import IllegalState
 from protocol_specs.framing import FrameReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from broker_client.core.channel_builder import ChannelBuilder
+    from broker_client.core.kafka_channel import KafkaChannel
+    from broker_client.errors import AuthenticationFailed
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["Disconnection", "NetworkReceive", "Selector"]
@@ -47,6 +51,8 @@ class Disconnection:
     node_id: int
     state: ChannelState
     reason: str
+    failure: AuthenticationFailed | None = None
+    """Given in the state AUTHENTICATION_FAILED."""
 
 
 class Selector:
@@ -62,6 +68,7 @@ class Selector:
         max_idle_ms: int,
         on_event: Callable[[], None],
         response_bytes_max: int = RESPONSE_BYTES_MAX,
+        channel_builder: ChannelBuilder = PLAINTEXT_CHANNELS,
     ) -> None:
         self.completed_sends: list[int] = []
         self.completed_receives: list[NetworkReceive] = []
@@ -76,6 +83,7 @@ class Selector:
         self._max_idle_ms = max_idle_ms
         self._on_event = on_event
         self._response_bytes_max = response_bytes_max
+        self._channel_builder = channel_builder
         self._channels: dict[int, KafkaChannel] = {}
         self._last_active_ms: dict[int, int] = {}  # least recently used first
         self._with_staged: dict[int, None] = {}
@@ -91,10 +99,12 @@ class Selector:
         if node_id in self._channels:
             raise IllegalState(f"there is already a connection for node {node_id}")
         reader = FrameReader(limit_bytes=self._response_bytes_max, option=RESPONSE_OPTION)
-        channel = KafkaChannel(node_id, f"{host}:{port}", self, reader)
+        channel, factory = self._channel_builder.build(
+            node_id=node_id, host=host, port=port, events=self, reader=reader, reactor=self._reactor
+        )
         channel.set_socket_buffers(send_buffer_bytes, receive_buffer_bytes)
         self._channels[node_id] = channel
-        connector = self._reactor.connectTCP(host, port, ChannelFactory(channel), _CONNECT_TIMEOUT_S)
+        connector = self._reactor.connectTCP(host, port, factory, _CONNECT_TIMEOUT_S)
         channel.connector = connector
 
     def send(self, node_id: int, frame: bytes) -> None:
@@ -194,7 +204,7 @@ class Selector:
 
     def channel_lost(self, channel: KafkaChannel, reason: str) -> None:
         """Stage: disconnected. What was received before stays readable in the same poll."""
-        ended = Disconnection(node_id=channel.node_id, state=channel.state, reason=reason)
+        ended = Disconnection(node_id=channel.node_id, state=channel.state, reason=reason, failure=channel.failure)
         if channel.staged:
             # The answers that came before the end count: they are handed out first, one a poll.
             channel.state = ChannelState.LOCAL_CLOSE
