@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from sim_runtime.disk import Disk
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
+    from sim_runtime.virtual_network import VirtualNetwork
 
 __all__ = ["Cluster", "TopicSpec"]
 
@@ -445,6 +446,25 @@ class Cluster:
     ) -> Deferred[None]:
         """Restart brokers one at a time, in order, each when the one before is in sync again; fires at the end."""
         return Deferred.fromCoroutine(rolling_restart(self, broker_ids, catch_up_ms_max=catch_up_ms_max))
+
+    def cross(self, network: VirtualNetwork) -> None:
+        """Before `start`: what nodes say to each other crosses the simulated network, between the brokers' hosts.
+
+        Whatever holds for a link of the network (latency, loss, bandwidth, cuts) then holds for them too. A controller
+        apart is on the host `controller-<its id>`.
+        """
+        from sim_runtime.virtual_host import HostReactor
+
+        hosts: dict[int, str] = {}
+        for broker in self.brokers.values():
+            if not isinstance(broker.reactor, HostReactor):
+                raise BrokerSimError(f"broker {broker.id} is on no simulated network: see broker_reactor")
+            hosts[broker.id] = broker.reactor.name
+
+        def host_of(node_id: int) -> str:
+            return hosts.get(node_id) or f"controller-{node_id}"
+
+        self.links.cross(lambda source, target: network.link(host_of(source), host_of(target)))
 
     def isolate(self, node_id: int) -> None:
         """Cut all links of a broker or controller to all other nodes. Clients still reach it."""

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     import random
 
-    from sim_runtime.virtual_flow import Flow
-
-__all__ = ["Link"]
+__all__ = ["Link", "Traffic"]
 
 # What Linux does: an unanswered SYN is sent again after a second, other segments at the earliest after 200 ms, and
 # each pause is twice the one before, up to two minutes.
 HANDSHAKE_RETRANSMISSION_US: Final = 1_000_000
 RETRANSMISSION_US: Final = 200_000
 RETRANSMISSION_MAX_US: Final = 120_000_000
+
+
+class Traffic(Protocol):
+    """What is under way on a link, and is told when the link lets nothing pass and when it does again."""
+
+    def stall(self) -> None:
+        """The link is held or cut, or has come from one of the two to the other."""
+
+    def resume(self) -> None:
+        """The link is open again."""
 
 
 class Link:
@@ -33,12 +41,12 @@ class Link:
     __slots__ = (
         "_busy_until_us",
         "_cut",
-        "_flows",
         "_held",
         "_isolated",
         "_jitter_us",
         "_latency_us",
         "_random",
+        "_traffic",
         "bandwidth_bytes_per_s",
         "blocked",
         "loss",
@@ -72,7 +80,7 @@ class Link:
         self._cut = False
         self._held = False
         self._isolated = False
-        self._flows: dict[Flow, None] = {}
+        self._traffic: dict[Traffic, None] = {}
 
     @property
     def latency_ms(self) -> float:
@@ -127,13 +135,13 @@ class Link:
         self._isolated = isolated
         self._apply()
 
-    def add(self, flow: Flow) -> None:
-        """Tell `flow`, which has segments under way, when this link is blocked and when it is open again."""
-        self._flows[flow] = None
+    def add(self, traffic: Traffic) -> None:
+        """Tell `traffic` when this link is blocked and when it is open again."""
+        self._traffic[traffic] = None
 
-    def discard(self, flow: Flow) -> None:
-        """Forget `flow`, which has nothing under way any more."""
-        self._flows.pop(flow, None)
+    def discard(self, traffic: Traffic) -> None:
+        """Forget `traffic`, which has nothing under way any more."""
+        self._traffic.pop(traffic, None)
 
     def arrival_us(self, now_us: int, size: int) -> int:
         """When `size` bytes arrive that are sent now. Draws for jitter and loss, and takes up bandwidth."""
@@ -166,10 +174,10 @@ class Link:
 
     def _apply(self) -> None:
         was_blocked, self.blocked = self.blocked, self._held or self.is_cut
-        flows = list(self._flows)
+        under_way = list(self._traffic)
         if self.blocked:
-            for flow in flows:
-                flow.stall()
+            for traffic in under_way:
+                traffic.stall()
         elif was_blocked:
-            for flow in flows:
-                flow.resume()
+            for traffic in under_way:
+                traffic.resume()

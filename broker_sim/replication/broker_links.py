@@ -8,6 +8,10 @@ SocketServer between brokers; messages are the protocol's own classes, records t
 - `cut` loses what is on the link and all that follows. Who waits for an answer learns of it as over TCP: by its
   time-out (`timeout_ms` after the loss), or at `restore`, when the old connection is found reset.
 - a node that dies resets its calls: who waits for its answer is told at once, if the way back is open.
+
+On virtual time the links may cross the simulated network too (`cross`): what holds between two of its hosts holds for
+their links as well, as if each broker's client were told its nodes by hand (ManualMetadataUpdater) and had one
+connection to each.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.control.events import LinkChanged, RequestReceived, ResponseSent
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.interception import FaultPoint, Outcome, Phase
+from protocol_specs.framing import encode_request, encode_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +35,9 @@ if TYPE_CHECKING:
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
+    from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
+    from sim_runtime.link import Link as NetworkLink
 
 CONTROLLER_ID: Final = 3000
 """The node id of the controller quorum's leader, as links know it."""
@@ -55,15 +62,39 @@ class Node(Protocol):
 
 
 class Link:
-    """One direction between two nodes; `delay_ms` holds for messages that are sent from now on."""
+    """One direction between two nodes; `delay_ms` holds for messages that are sent from now on.
 
-    __slots__ = ("_changed", "_queue", "_reactor", "_timer", "cut_off", "delay_ms", "held", "source", "target")
+    `way` is what they cross of the simulated network, if anything: it delays, holds and cuts as well.
+    """
+
+    __slots__ = (
+        "_changed",
+        "_own_cut",
+        "_own_hold",
+        "_queue",
+        "_reactor",
+        "_timer",
+        "_way",
+        "cut_off",
+        "delay_ms",
+        "held",
+        "source",
+        "target",
+    )
 
     def __init__(
-        self, reactor: IReactor, source: int, target: int, delay_ms: float, changed: Callable[[Link, str], None]
+        self,
+        reactor: IReactor,
+        source: int,
+        target: int,
+        delay_ms: float,
+        changed: Callable[[Link, str], None],
+        way: NetworkLink | None = None,
     ) -> None:
         self._reactor = reactor
         self._changed = changed
+        self._way = way
+        self._own_cut = self._own_hold = False
         self._queue: deque[tuple[float, _Call, Callable[[], None]]] = deque()
         self._timer: IDelayedCall | None = None
         self.source = source
@@ -80,7 +111,7 @@ class Link:
     @property
     def is_plain(self) -> bool:
         """Whether a message that is sent now arrives within the call."""
-        return not (self.held or self.cut_off or self._queue) and self.delay_ms <= 0
+        return self._way is None and not (self.held or self.cut_off or self._queue) and self.delay_ms <= 0
 
     @property
     def in_flight(self) -> int:
@@ -89,31 +120,50 @@ class Link:
 
     def hold(self) -> None:
         """Keep every message, those on their way too, until `release`."""
-        if not self.held:
-            self.held = True
-            self._changed(self, "held")
+        self._own_hold = True
+        self._settle()
 
     def release(self) -> None:
         """Deliver what was held, in order, and what comes."""
-        if self.held:
-            self.held = False
-            self._changed(self, "released")
-            self._schedule()
+        self._own_hold = False
+        self._settle()
 
     def cut(self) -> None:
         """Lose every message, those on their way too, until `restore`."""
-        if not self.cut_off:
-            self.cut_off = True
+        self._own_cut = True
+        self._settle()
+
+    def restore(self) -> None:
+        """Deliver messages again; the calls that lost one fail now."""
+        self._own_cut = False
+        self._settle()
+
+    def stall(self) -> None:
+        """The network between the two is held or cut."""
+        self._settle()
+
+    def resume(self) -> None:
+        """The network between the two is open again."""
+        self._settle()
+
+    def _settle(self) -> None:
+        """Find out whether anything holds or cuts the link now, and act on what is new."""
+        was_held, was_cut = self.held, self.cut_off
+        way = self._way
+        self.held = self._own_hold or (way is not None and way.is_held)
+        self.cut_off = self._own_cut or (way is not None and way.is_cut)
+        if self.held and not was_held:
+            self._changed(self, "held")
+        if self.cut_off and not was_cut:
             lost = list(self._queue)
             self._queue.clear()
             self._changed(self, "cut")
             for _, call, _ in lost:
                 call.lost()
-
-    def restore(self) -> None:
-        """Deliver messages again; the calls that lost one fail now."""
-        if self.cut_off:
-            self.cut_off = False
+        if was_held and not self.held:
+            self._changed(self, "released")
+            self._schedule()
+        if was_cut and not self.cut_off:
             self._changed(self, "restored")
 
     def set_delay(self, delay_ms: float) -> None:
@@ -121,15 +171,20 @@ class Link:
         self.delay_ms = delay_ms
         self._changed(self, "delayed")
 
-    def transmit(self, call: _Call, deliver: Callable[[], None]) -> None:
+    def transmit(self, call: _Call, deliver: Callable[[], None], message: Message | None = None) -> None:
         """Bring one message of `call` across: `deliver` is called at its arrival, unless it is lost."""
         if self.cut_off:
             call.lost()
             return
-        if not self._queue and not self.held and self.delay_ms <= 0:
+        way = self._way
+        if way is None and not self._queue and not self.held and self.delay_ms <= 0:
             deliver()
             return
         due = self._reactor.seconds() + self.delay_ms / 1000
+        if way is not None:
+            now_us = round(self._reactor.seconds() * 1e6)
+            size = 0 if way.bandwidth_bytes_per_s is None or message is None else call.size_of(message)
+            due += (way.arrival_us(now_us, size) - now_us) / 1e6
         if self._queue and self._queue[-1][0] > due:
             due = self._queue[-1][0]
         self._queue.append((due, call, deliver))
@@ -172,6 +227,12 @@ class _Call:
         self.timer: IDelayedCall | None = None
         self.started_at_s = 0.0
 
+    def size_of(self, message: Message) -> int:
+        """How long the frame is that carries the request or its answer."""
+        if message is self.request:
+            return len(encode_request(message, self.version, correlation_id=self.id, client_id=None))
+        return len(encode_response(message, self.version, correlation_id=self.id))
+
     def lost(self) -> None:
         self.links._lost(self)  # noqa: SLF001 - call and links are one part
 
@@ -190,6 +251,13 @@ class BrokerLinks:
         self._calls: dict[_Call, None] = {}
         self._lost_calls: dict[_Call, None] = {}
         self._next_id = 0
+        self._way: Callable[[int, int], NetworkLink] | None = None
+
+    def cross(self, way: Callable[[int, int], NetworkLink]) -> None:
+        """Let messages cross the simulated network: `way(source, target)` is its link between two nodes' hosts."""
+        if self._links:
+            raise BrokerSimError("links that were used already cannot cross another network")
+        self._way = way
 
     def attach(self, node_id: int, node: Node) -> None:
         """Let `node` be asked under this id."""
@@ -217,7 +285,11 @@ class BrokerLinks:
         """The link from one node to another."""
         found = self._links.get((source, target))
         if found is None:
-            found = Link(self._reactor, source, target, self.delay_ms, self._link_changed)
+            way = None if self._way is None else self._way(source, target)
+            found = Link(self._reactor, source, target, self.delay_ms, self._link_changed, way)
+            if way is not None:
+                way.add(found)
+                found.stall()
             self._links[source, target] = found
         return found
 
@@ -251,7 +323,7 @@ class BrokerLinks:
         self._next_id += 1
         call = _Call(self, self._next_id, source, target, request, version, timeout_ms)
         self._calls[call] = None
-        self.link(source, target).transmit(call, lambda: self._arrive(call))
+        self.link(source, target).transmit(call, lambda: self._arrive(call), request)
         return call.deferred
 
     def stop(self) -> None:
@@ -308,7 +380,7 @@ class BrokerLinks:
         source, target = call.ends
         if self._journal.full:
             self._note_answer(call)
-        self.link(target, source).transmit(call, lambda: self._finish(call, response))
+        self.link(target, source).transmit(call, lambda: self._finish(call, response), response)
 
     def _finish(self, call: _Call, response: Any) -> None:
         if call in self._calls:

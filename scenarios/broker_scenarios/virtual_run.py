@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["VirtualRun", "run_virtually"]
 
-LINK_DELAY_MS: Final = 0.5
-"""How long a request takes from one broker to another on virtual time."""
+LINK_DELAY_MS: Final = 0.4
+"""How long a request takes from one broker to another on virtual time, beside what the network takes."""
 
 _STEP_MS: Final = 250.0
 _PRODUCER_CLOSE_MS: Final = 1_000
@@ -66,6 +66,7 @@ class VirtualRun:
             data_dir="/data" if scenario.on_disk else None,
             disk=VirtualDisk() if scenario.on_disk else None,
         )
+        self.cluster.cross(self.world.network)
         self.cluster.start()
         self.cluster.faults.expect(records=scenario.load.records)
         for rule in scenario.rules:

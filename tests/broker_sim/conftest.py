@@ -41,6 +41,7 @@ class Replicas:
         link_delay_ms: float = 0.0,
         disk: Disk | None = None,
         controllers: int = 1,
+        on_network: bool = False,
     ) -> None:
         self.world = World(seed)
         self.reactor = self.world.reactor
@@ -60,10 +61,13 @@ class Replicas:
             digest=self.world.digest,
             link_delay_ms=link_delay_ms,
             listen=False,
+            broker_reactor=(lambda broker_id: self.world.network.host(f"b{broker_id}")) if on_network else None,
             data_dir=None if disk is None else "/data",
             disk=disk,
         )
         self.journal = self.cluster.journal
+        if on_network:
+            self.cluster.cross(self.world.network)
         self.cluster.start()
         self.run(ms=1)
 

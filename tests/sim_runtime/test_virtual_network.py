@@ -102,7 +102,7 @@ def test_a_connection_over_a_cut_link_times_out(network):
         link.restore()
     assert client.failed_us - begin == 6_000_000 + 5_000_000
     network.world.run_for(ms=10_000)
-    assert (network.there._flows, network.back._flows) == ({}, {})
+    assert (network.there._traffic, network.back._traffic) == ({}, {})
 
 
 def test_a_connection_attempt_without_time_limit_ends_when_tcp_gives_up(network):
