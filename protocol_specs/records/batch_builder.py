@@ -140,6 +140,10 @@ class RecordBatchBuilder:
         self._turn_at = 0
         self.size_in_bytes = RECORD_BATCH_OVERHEAD + len(section)
 
+    def pack(self) -> None:
+        """Keep what was appended as one piece: a batch that waits takes what it holds, and no more."""
+        self._parts = [b"".join(self._parts)]
+
     @property
     def records_count(self) -> int:
         """How many records were appended."""

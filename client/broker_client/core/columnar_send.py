@@ -140,7 +140,7 @@ class ColumnarSend:
 
     def _pieces(self, columns: RecordColumns, rows: Ints | None) -> Pieces:
         first = 0
-        limit_bytes = self._appender.limit_bytes()
+        limit_bytes = self._appender.limit_bytes(self._core.record_limit[0])
         for section in iterate_sections(columns, max_batch_bytes=limit_bytes, first_always_fits=True):
             end = first + section.count
             yield section, slice(first, end) if rows is None else rows[first:end]

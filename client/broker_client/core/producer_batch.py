@@ -95,6 +95,7 @@ class ProducerBatch:
         "_growth",
         "_reopened",
         "_surely_fits_bytes",
+        "_timestamp_ms",
         "_write_limit_bytes",
         "attempts",
         "attempts_when_leader_changed",
@@ -157,7 +158,7 @@ class ProducerBatch:
         self._growth = ratio * COMPRESSION_RATE_ESTIMATION_FACTOR if compression.codec else 1.0
         # Up to this uncompressed size no exact look is needed.
         self._surely_fits_bytes = int(write_limit_bytes / max(self._growth, 1.0))
-        self._base_timestamp_ms = NO_TIMESTAMP
+        self._base_timestamp_ms = self._timestamp_ms = NO_TIMESTAMP
         self._closed_for_appends = False
         self._callbacks: list[tuple[FutureRecordMetadata, DeliveryCallback]] = []
         self._bytes: bytes | None = None
@@ -181,6 +182,10 @@ class ProducerBatch:
         value_size = -1 if value is None else len(value)
         builder = self._builder
         count = self.record_count
+        if timestamp_ms == self._timestamp_ms:
+            timestamp_ms = self._timestamp_ms  # a million futures keep one number for each millisecond
+        else:
+            self._timestamp_ms = timestamp_ms
         if not count:
             self._base_timestamp_ms = timestamp_ms
         elif (
@@ -206,6 +211,10 @@ class ProducerBatch:
     def close_for_record_appends(self) -> None:
         """A next record goes to the next batch."""
         self._closed_for_appends = self.is_full = True
+
+    def pack(self) -> None:
+        """A batch that is closed for appends may wait long: keep its bytes, and none of the objects they came in."""
+        self._builder.pack()
 
     # Draining
 

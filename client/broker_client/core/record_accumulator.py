@@ -146,6 +146,7 @@ class RecordAccumulator:
                     full = batch.is_full
                     if future is None:
                         batch.close_for_record_appends()
+                        batch.pack()
                 if future is None:
                     batch = self._new_batch(queue, key, value, headers, granted_bytes, now_ms)
                     if batch is None:

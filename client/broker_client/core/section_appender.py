@@ -6,7 +6,7 @@ threads share them, and a record that is sent after a table comes behind it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_client.errors import ProducerClosed
 from broker_client.records import UNKNOWN_PARTITION
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from protocol_specs.records.columnar_builder import RecordsSection
 
 __all__ = ["SectionAppender", "section_memory"]
+
+# Records that trickle in share a buffer of batch.size, which is taken before they are known. Those of a table are there:
+# what is saved on every batch of a table would be lost by cutting it so small.
+BATCH_SIZES_AT_ONCE: Final = 16
+# A batch takes no more of buffer.memory, so that one can be made while others are on their way.
+_MEMORY_SHARE: Final = 4
 
 
 def section_memory(section: RecordsSection) -> int:
@@ -75,12 +81,14 @@ class SectionAppender:
                     partitioner.maybe_switch(sticky, cluster, enable_switch=True)
                     return sticky.partition
 
-    def limit_bytes(self) -> int:
-        """How large a batch may be before compression, to be as large as batch.size afterwards."""
-        batch_size = self._accumulator.config.batch_size
-        return RECORD_BATCH_OVERHEAD + int(
-            (batch_size - RECORD_BATCH_OVERHEAD) / self._accumulator.growth_of(self._topic)
-        )
+    def limit_bytes(self, record_size_max: int) -> int:
+        """How large a batch may be before compression; max.request.size (`record_size_max`) counts then, too."""
+        accumulator = self._accumulator
+        batch_size = accumulator.config.batch_size
+        aimed = BATCH_SIZES_AT_ONCE * batch_size
+        grown = RECORD_BATCH_OVERHEAD + int((aimed - RECORD_BATCH_OVERHEAD) / accumulator.growth_of(self._topic))
+        memory_bytes = accumulator.pool.memory_bytes
+        return min(grown, record_size_max, max(batch_size, memory_bytes // _MEMORY_SHARE), memory_bytes)
 
     def _has_moved(self, sticky: StickyPartition, cluster: Cluster) -> bool:
         partitioner = self._info.partitioner
