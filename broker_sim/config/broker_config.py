@@ -166,7 +166,7 @@ def _without_listener(name: str) -> str:
     """What a name with a listener's prefix is an override of; any other name as it is."""
     if name.startswith(_LISTENER_PREFIX):
         _, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
-        if rest in _PER_LISTENER:
+        if rest in _PER_LISTENER or rest.startswith("ssl."):
             return rest
     return name
 
@@ -305,4 +305,18 @@ _ACTED_ON: Final = frozenset([name.replace("_", ".") for name in _ATTRIBUTES] + 
     "process.roles",
     "queued.max.request.bytes",
     "security.inter.broker.protocol",
+    "ssl.cipher.suites",
+    "ssl.client.auth",
+    "ssl.enabled.protocols",
+    "ssl.key.password",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
+    "ssl.keystore.location",
+    "ssl.keystore.password",
+    "ssl.keystore.type",
+    "ssl.protocol",
+    "ssl.truststore.certificates",
+    "ssl.truststore.location",
+    "ssl.truststore.password",
+    "ssl.truststore.type",
 }

@@ -47,6 +47,9 @@ class SecurityProtocol(Enum):
     SASL_SSL = "SASL_SSL"
 
 
+_SERVED: Final = (SecurityProtocol.PLAINTEXT, SecurityProtocol.SSL)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndPoint:
     """One `NAME://host:port`; without a host it is every address of the machine."""
@@ -98,10 +101,10 @@ class _Parser:
         if control_plane is not None:
             self._check_control_plane(control_plane, shown, inter_broker)
         for each in bound:
-            if each.security_protocol is not SecurityProtocol.PLAINTEXT:
+            if each.security_protocol not in _SERVED:
                 msg = (
                     f"{LISTENERS}: the security protocol {each.security_protocol.value} of listener {each.listener} is "
-                    "not served here: PLAINTEXT is"
+                    "not served here: PLAINTEXT and SSL are"
                 )
                 raise ConfigError(msg)
         return ListenerConfig(

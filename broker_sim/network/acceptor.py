@@ -78,11 +78,17 @@ class Acceptor(ServerFactory):
         self._admitting = False
         self._blocked_us = 0
         self._blocked_since_us = -1
+        self._factory: ServerFactory = self
+        """What makes a connection's protocol: this Acceptor, or TLS around what it makes."""
+        if endpoint.security_protocol == "SSL":
+            from broker_sim.network.ssl_listener import with_tls
+
+            self._factory = with_tls(self, server.broker.config)
 
     def listen(self) -> None:
         """Bind and listen; the port that the system chose for 0 stays the listener's."""
         endpoint = self.endpoint
-        self._port = self.server.reactor.listenTCP(endpoint.port, self, self.backlog, endpoint.host)
+        self._port = self.server.reactor.listenTCP(endpoint.port, self._factory, self.backlog, endpoint.host)
         self.is_bound_to(self._port)
 
     def is_bound_to(self, port: IListeningPort) -> None:

@@ -38,6 +38,7 @@ MUTED_BUFFER_LIMIT_BYTES: Final = 1024 * 1024
 WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 """Responses to pipelined requests of one read are sent together up to this size."""
 
+_TLS_HANDSHAKE: Final = b"\x16\x03"
 _NOT_MUTED: Final = MuteState.NOT_MUTED
 # A request mutes the channel and is pending in one step; a sent response unmutes it: the usual two, looked up once.
 _AFTER_REQUEST: Final = TABLE.next(TABLE.next(_NOT_MUTED, MuteEvent.MUTE), MuteEvent.REQUEST_RECEIVED)
@@ -94,7 +95,7 @@ class KafkaChannel(Protocol):
             frames = self._reader.receive(data)
         except FrameError as error:
             if not self._frames and self.mute_state is _NOT_MUTED:
-                self.processor.refuse(self, str(error))
+                self.processor.refuse(self, _told(data, error))
             return
         if frames:
             self._frames.extend(frames)
@@ -277,3 +278,10 @@ class KafkaChannel(Protocol):
         fault = self._reader.fault
         if fault is not None:
             self.processor.refuse(self, str(fault))
+
+
+def _told(data: bytes, error: FrameError) -> str:
+    """What is wrong with the bytes, and whether they are those of TLS."""
+    if not data.startswith(_TLS_HANDSHAKE):
+        return str(error)
+    return f"the client speaks TLS, and the listener does not: its security.protocol must be PLAINTEXT ({error})"

@@ -87,6 +87,8 @@ class ListenerPlan:
         found = BrokerListeners.configured(config, host)
         if self._one_machine:
             self._check_free(broker_id, found)
+        else:
+            _check_repeatable(found)
         return found
 
     def _check_free(self, broker_id: int, listeners: BrokerListeners) -> None:
@@ -98,6 +100,17 @@ class ListenerPlan:
                         f"listeners: broker {other} and broker {broker_id} would both bind {each.host}:{each.port}; "
                         "each broker takes the ports after those of the one before: leave room between two listeners"
                     )
+
+
+def _check_repeatable(listeners: BrokerListeners) -> None:
+    """What runs on virtual time is a function of its seed, and TLS is none: OpenSSL draws keys of its own."""
+    for each in listeners.all:
+        if each.security_protocol != "PLAINTEXT":
+            raise ConfigError(
+                f"listener.security.protocol.map: {each.name} is {each.security_protocol}, which virtual time cannot "
+                "have: OpenSSL draws its own random numbers, and no run could be repeated; serve it on TCP "
+                "(broker-sim serve, ThreadedCluster), or make the listener PLAINTEXT"
+            )
 
 
 def _counted_on(text: str, offset: int) -> str:

@@ -9,6 +9,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.config_effect import has_effect, topic_config_has_effect
 from broker_sim.config.definitions import broker_definitions, topic_definitions
 from broker_sim.config.topic_config import TopicConfig
+from sim_runtime import ssl_settings
 
 RELEASES = ("3.7.2", "4.3.1")
 
@@ -29,6 +30,7 @@ READ_BY_PARTS = ("share.coordinator.state.topic.",)
 
 ROOT = Path(broker_sim.__file__).parent
 SOURCE = "\n".join(path.read_text("utf-8") for path in sorted(ROOT.rglob("*.py")) if path.name not in NAMING_ALONE)
+READ_FOR_TLS = Path(ssl_settings.__file__).read_text("utf-8")
 BROKER_NAMES = [*dict.fromkeys(name for release in RELEASES for name in broker_definitions(release))]
 TOPIC_NAMES = [*dict.fromkeys(name for release in RELEASES for name in topic_definitions(release))]
 ATTRIBUTES = [field.name for cls in (BrokerConfig, TopicConfig) for field in fields(cls)]
@@ -36,6 +38,8 @@ READ_ATTRIBUTES = frozenset(name for name in ATTRIBUTES if re.search(rf"\.{name}
 
 
 def is_read(name: str) -> bool:
+    if f'"{name}"' in READ_FOR_TLS:
+        return True
     return f'"{name}"' in SOURCE or name.replace(".", "_") in READ_ATTRIBUTES or name.startswith(READ_BY_PARTS)
 
 
@@ -72,7 +76,8 @@ def test_every_topic_configuration_with_an_effect_is_read() -> None:
 
 def test_a_listeners_own_configuration_has_the_effect_of_what_it_stands_in_for() -> None:
     assert has_effect("listener.name.plaintext.max.connections")
-    assert not has_effect("listener.name.plaintext.ssl.keystore.type")
+    assert has_effect("listener.name.plaintext.ssl.keystore.type")
+    assert not has_effect("listener.name.plaintext.ssl.provider")
     assert not has_effect("no.such.config")
 
 

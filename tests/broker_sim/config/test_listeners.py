@@ -38,7 +38,7 @@ def test_a_file_is_taken_or_refused_as_by_the_real_release(release: str, row: di
     assert [[each.listener, each.host or "null", each.port] for each in found.advertised] == real["advertised"]
 
 
-def test_other_protocols_than_plaintext_are_refused_by_name() -> None:
+def test_sasl_is_refused_by_name() -> None:
     config = BrokerConfig.parse({"listeners": "PLAINTEXT://a:1,SASL_SSL://a:2"})
     with pytest.raises(ConfigError, match="the security protocol SASL_SSL of listener SASL_SSL is not served here"):
         listener_config(config)

@@ -1,0 +1,82 @@
+"""A listener with TLS: the same channels on decrypted bytes. Mirrors SslChannelBuilder in Mode.SERVER.
+
+Each listener has a context of its own, from `listener.name.<listener>.ssl.*` and, where that is silent, `ssl.*`. A
+client that makes no TLS is logged with what to change, as Kafka logs a failed authentication; until then its connection
+counts as any other and is subject to connections.max.idle.ms.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from twisted.internet.protocol import connectionDone
+from twisted.logger import Logger
+
+from broker_sim.errors import ConfigError
+from sim_runtime.ssl_settings import PROTOCOLS, SslConfigError, SslSettings
+
+try:
+    from OpenSSL import SSL
+
+    from sim_runtime.ssl_engine import SslEngineFactory
+    from sim_runtime.ssl_failures import why_server_failed
+    from sim_runtime.ssl_transport_layer import SslTransportLayer, server_side
+except ImportError as missing:
+    raise ConfigError(f"listeners: SSL needs OpenSSL for Python: pip install 'broker-sim[tls]' ({missing})") from None
+
+if TYPE_CHECKING:
+    from twisted.internet.protocol import ServerFactory
+    from twisted.python.failure import Failure
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.network.acceptor import Acceptor
+    from broker_sim.network.channel import KafkaChannel
+
+__all__ = ["listener_settings", "with_tls"]
+
+ENABLED: Final = "ssl.enabled.protocols"
+_log = Logger()
+
+
+class _ServerTransportLayer(SslTransportLayer):
+    """Tells the log, and the channel, why there was no TLS with a client."""
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        """The connection is gone, perhaps by a failure of TLS."""
+        failed = self._reason
+        channel = cast("KafkaChannel", self.wrappedProtocol)
+        if failed is not None and isinstance(failed.value, SSL.Error) and not channel.close_reason:
+            channel.close_reason = f"SSL handshake failed: {why_server_failed(failed.value, self.peer)}"
+            _log.warn(
+                "broker {broker_id}: failed authentication of {connection_id} at listener {listener}: {reason}",
+                broker_id=channel.acceptor.server.broker.id,
+                connection_id=channel.info.connection_id,
+                listener=channel.info.listener_name,
+                reason=channel.close_reason,
+            )
+        super().connectionLost(reason)  # type: ignore[no-untyped-call]  # Twisted's
+
+
+def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
+    """What a broker's file says of a listener's TLS, checked; SslConfigError for what cannot be."""
+
+    def value_of(name: str) -> object:
+        value = config.for_listener(name, listener)
+        own = f"listener.name.{listener.lower()}.{name}"
+        if name == ENABLED and name not in config.static and own not in config.static and isinstance(value, list):
+            # Old releases begin with versions that OpenSSL no longer speaks.
+            return [each for each in value if each in PROTOCOLS]
+        return value
+
+    return SslSettings.read(value_of, server=True)
+
+
+def with_tls(acceptor: Acceptor, config: BrokerConfig) -> ServerFactory:
+    """An Acceptor's connections inside of TLS; ConfigError names the listener and what is wrong."""
+    try:
+        engines = SslEngineFactory(listener_settings(config, acceptor.listener), server=True)
+    except SslConfigError as error:
+        raise ConfigError(f"listener {acceptor.listener}: {error}") from None
+    factory = server_side(engines, acceptor, acceptor.server.reactor)
+    factory.protocol = _ServerTransportLayer
+    return cast("ServerFactory", factory)
