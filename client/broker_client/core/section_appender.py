@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SectionAppender", "section_memory"]
 
-# Records that trickle in share a buffer of batch.size, which is taken before they are known. Those of a table are there:
-# what is saved on every batch of a table would be lost by cutting it so small.
+# Records that trickle in share a buffer of batch.size, taken before they are known. Those of a table are all there, and
+# what writing them together saves would be lost by cutting them so small.
 BATCH_SIZES_AT_ONCE: Final = 16
 # A batch takes no more of buffer.memory, so that one can be made while others are on their way.
 _MEMORY_SHARE: Final = 4
