@@ -57,7 +57,7 @@ _SASL: Final = "SASL is not spoken yet; security.protocol=PLAINTEXT is"
 _TLS: Final = "TLS and SASL are not spoken yet; security.protocol=PLAINTEXT is"
 _JVM: Final = "it loads classes into a JVM"
 _METRICS: Final = "metrics are plain totals here, without sampling windows"
-_TRANSACTIONS: Final = "transactions are not spoken yet; enable.idempotence is"
+_TRANSACTIONS: Final = "nobody prepares transactions here; transactional.id without it is spoken"
 _T = ValueType
 _MAPPED = KeyStatus.MAPPED
 _REFUSED = KeyStatus.REFUSED
@@ -348,11 +348,11 @@ _KEYS: Final = (
     ConfigKey(name="ssl.truststore.location", type=_T.STRING, status=_REFUSED, note=_TLS),
     ConfigKey(name="ssl.truststore.password", type=_T.PASSWORD, status=_REFUSED, note=_TLS),
     ConfigKey(name="ssl.truststore.type", type=_T.STRING, default="JKS", status=_REFUSED, note=_TLS),
-    ConfigKey(name="transaction.timeout.ms", type=_T.INT, default=60000, status=_REFUSED, note=_TRANSACTIONS),
+    ConfigKey(name="transaction.timeout.ms", type=_T.INT, default=60000),
     ConfigKey(
         name="transaction.two.phase.commit.enable", type=_T.BOOLEAN, default=False, status=_REFUSED, note=_TRANSACTIONS
     ),
-    ConfigKey(name="transactional.id", type=_T.STRING, status=_REFUSED, note=_TRANSACTIONS),
+    ConfigKey(name="transactional.id", type=_T.STRING),
     ConfigKey(
         name="value.serializer",
         type=_T.CLASS,

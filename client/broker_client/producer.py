@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 from broker_client.core.buffer_pool import WaiterState
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
+from broker_client.core.transactional_calls import REFUSALS
 from broker_client.errors import (
     ProducerClosed,
     ProducerError,
@@ -43,10 +44,11 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
+    from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
     from broker_client.core.columnar_send import ColumnarSend
     from broker_client.core.future_table import FutureTable
     from broker_client.core.trace import Trace
-    from broker_client.records import Headers, PartitionInfo
+    from broker_client.records import Headers, PartitionInfo, TopicPartition
 
 __all__ = ["Producer"]
 
@@ -115,9 +117,10 @@ class Producer:
             if type(answer) is FutureRecordMetadata:
                 return answer
             return self._send_blocking(topic, partition, timestamp_ms, key, value, checked, on_delivery)
-        except ProducerClosed:
+        except REFUSALS:
             raise
         except ProducerError as error:
+            self._core.send_failed(error)
             return FutureRecordMetadata.failed(topic, error, on_delivery)
 
     def send_batch(self, topic: str, table: Any) -> FutureTable:
@@ -136,6 +139,35 @@ class Producer:
         except ProducerError as error:
             sending.fail(error)
         return sending.future
+
+    def init_transactions(self) -> None:
+        """Once, before the first transaction: fences older producers with the same transactional.id.
+
+        Their open transaction is aborted, or its commit awaited. As all transactional calls it waits at most
+        max.block.ms, and after TransactionTimeout may be called again.
+        """
+        self._transactional_call("init_transactions", self._core.transactional.init_transactions)
+
+    def begin_transaction(self) -> None:
+        """Every record sent from now on is part of the transaction."""
+        self._check("begin_transaction")
+        self._thread.call(self._core.transactional.begin_transaction)
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: ConsumerGroupMetadata | str
+    ) -> None:
+        """Commit a consumer's offsets, the next to be consumed, with the transaction."""
+        self._transactional_call(
+            "send_offsets_to_transaction", lambda: self._core.transactional.send_offsets_to_transaction(offsets, group)
+        )
+
+    def commit_transaction(self) -> None:
+        """Send what there is, await all acknowledgements, commit; raises what failed a record before."""
+        self._transactional_call("commit_transaction", self._core.transactional.commit_transaction)
+
+    def abort_transaction(self) -> None:
+        """Fail what was not sent yet, await the rest, abort; the only way on after an abortable error."""
+        self._transactional_call("abort_transaction", self._core.transactional.abort_transaction)
 
     def flush(self, timeout: float | None = None) -> None:
         """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
@@ -284,6 +316,10 @@ class Producer:
             self._thread.call(function, timeout_s=limit_s)
         except DeadlineExceeded:
             raise WaitExpired(f"{name} is not done after {limit_s:g} s", f"{name}(timeout)") from None
+
+    def _transactional_call(self, name: str, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._check(name)
+        self._thread.call(call, timeout_s=(self._max_block_ms + _GRACE_MS) / 1000)
 
     def _longest_wait_ms(self) -> int:
         config = self.config

@@ -19,7 +19,7 @@ from broker_client.records import TopicPartition
 from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import FrameReader, decode_request_header, encode_response
-from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse
+from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from protocol_specs.messages.init_producer_id import InitProducerIdResponse
 from protocol_specs.messages.metadata import (
     MetadataResponse,
@@ -40,7 +40,7 @@ from protocol_specs.records.record_batch import read_records
 from protocol_specs.registry import request_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sim_runtime.virtual_host import HostReactor
     from sim_runtime.world import World
@@ -115,6 +115,10 @@ class ScriptedCluster:
         # Kafka takes any sequence from a producer that it does not know: an order is kept from the first success on.
         self.takes_any_first_sequence = True
         self.silent_apis: list[int] = []
+        # What else is spoken: by api key, a function of (broker, request, version) that answers or keeps silent.
+        self.handlers: dict[int, Callable[[ScriptedBroker, Any, int], Any]] = {}
+        self.finalized_features: dict[str, int] = {}
+        self.finalized_features_epoch = 0
         self.client: HostReactor = world.network.host("client")
         self.brokers = {number: ScriptedBroker(self, number) for number in range(1, brokers + 1)}
 
@@ -231,7 +235,11 @@ class Connection(Protocol):
         )
         if key in cluster.silent_apis:
             return
-        if key == API_VERSIONS:
+        if key in cluster.handlers:
+            response = cluster.handlers[key](self.broker, request, version)
+            if response is not None:
+                self.answer(header.correlation_id, response, version)
+        elif key == API_VERSIONS:
             self.answer(header.correlation_id, self.versions(), version)
         elif key == METADATA:
             self.answer(header.correlation_id, self.metadata(request), version)
@@ -259,6 +267,11 @@ class Connection(Protocol):
                 ApiVersion(api_key=key, min_version=versions.lowest, max_version=versions.highest)
                 for key, versions in self.cluster.release.api_versions.items()
             ],
+            finalized_features=[
+                FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)
+                for name, level in self.cluster.finalized_features.items()
+            ],
+            finalized_features_epoch=self.cluster.finalized_features_epoch,
         )
 
     def metadata(self, request: Any) -> MetadataResponse:

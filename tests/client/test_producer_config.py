@@ -59,7 +59,6 @@ def test_an_unknown_key_names_the_nearest() -> None:
         ({"partitioner_class": "Mine"}, "partitioner.class='Mine': expected RoundRobinPartitioner"),
         ({"sasl_mechanism": "PLAIN"}, "sasl.mechanism='PLAIN' is refused: SASL is not spoken yet"),
         ({"security_protocol": "SSL"}, "security.protocol='SSL' is refused: TLS and SASL are not spoken yet"),
-        ({"transactional_id": "t"}, "transactional.id='t' is refused: transactions are not spoken yet"),
         ({"interceptor_classes": "a.B"}, "interceptor.classes='a.B' is refused"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_client.errors import UnsupportedVersion
 from protocol_specs.version_range import VersionRange
@@ -15,19 +15,32 @@ if TYPE_CHECKING:
 
 __all__ = ["ApiVersions", "NodeApiVersions"]
 
+NO_FINALIZED_FEATURES_EPOCH: Final = -1
+
 
 class NodeApiVersions:
     """The version ranges that one node announced."""
 
-    __slots__ = ("ranges",)
+    __slots__ = ("finalized_features", "finalized_features_epoch", "ranges")
 
-    def __init__(self, ranges: Mapping[int, VersionRange]) -> None:
+    def __init__(
+        self,
+        ranges: Mapping[int, VersionRange],
+        finalized_features: Mapping[str, int] | None = None,
+        finalized_features_epoch: int = NO_FINALIZED_FEATURES_EPOCH,
+    ) -> None:
         self.ranges = dict(ranges)
+        self.finalized_features = dict(finalized_features or {})
+        self.finalized_features_epoch = finalized_features_epoch
 
     @classmethod
     def of(cls, response: ApiVersionsResponse) -> NodeApiVersions:
         """Read the answer to ApiVersions."""
-        return cls({api.api_key: VersionRange(api.min_version, api.max_version) for api in response.api_keys})
+        return cls(
+            {api.api_key: VersionRange(api.min_version, api.max_version) for api in response.api_keys},
+            {feature.name: feature.max_version_level for feature in response.finalized_features},
+            response.finalized_features_epoch,
+        )
 
     def latest_usable(self, request: type[Message], highest: int | None = None) -> int:
         """The newest version that both sides speak; raises UnsupportedVersion naming both ranges."""
@@ -46,16 +59,21 @@ class NodeApiVersions:
 
 
 class ApiVersions:
-    """By node id, while the node is connected."""
+    """By node id, while the node is connected; the cluster's finalized features stay (KIP-584)."""
 
-    __slots__ = ("_nodes",)
+    __slots__ = ("_nodes", "finalized_features", "max_finalized_features_epoch")
 
     def __init__(self) -> None:
         self._nodes: dict[int, NodeApiVersions] = {}
+        self.finalized_features: Mapping[str, int] = {}
+        self.max_finalized_features_epoch = NO_FINALIZED_FEATURES_EPOCH
 
     def update(self, node_id: int, versions: NodeApiVersions) -> None:
-        """A node has answered."""
+        """A node has answered; of the finalized features the newest epoch counts."""
         self._nodes[node_id] = versions
+        if self.max_finalized_features_epoch < versions.finalized_features_epoch:
+            self.max_finalized_features_epoch = versions.finalized_features_epoch
+            self.finalized_features = versions.finalized_features
 
     def remove(self, node_id: int) -> None:
         """A node is gone."""

@@ -116,8 +116,7 @@ class BatchCompletion:
         self.records_failed += batch.record_count
         self._accumulator.tell(BatchEventKind.EXPIRED, batch, now_ms, str(error))
         if self._transactions is not None:
-            if batch.has_sequence:
-                self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=False)
+            self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=False)
             if batch.in_retry:
                 self._transactions.mark_sequence_unresolved(batch)
         if batch.in_flight:

@@ -12,6 +12,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from twisted.internet.defer import Deferred
+
 from broker_client.core.buffer_pool import MemoryWaiter, WaiterState
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.sender_loop import now_ms_of
@@ -126,7 +128,7 @@ class PendingTable:
 class PendingSends:
     """The queues of one producer; on the reactor's thread."""
 
-    __slots__ = ("_bytes", "_call_from_thread", "_core", "_queues", "_timers", "_watching")
+    __slots__ = ("_bytes", "_call_from_thread", "_core", "_queues", "_timers", "_waiting_for_all", "_watching")
 
     def __init__(self, core: ProducerCore, call_from_thread: Callable[[Callable[[], None]], object]) -> None:
         self._core = core
@@ -135,6 +137,7 @@ class PendingSends:
         self._timers: dict[str, IDelayedCall] = {}
         self._watching = False
         self._bytes = 0
+        self._waiting_for_all: list[Deferred[None]] = []
 
     def has(self, topic: str) -> bool:
         """Whether records of the topic wait: the next one must not overtake them."""
@@ -163,6 +166,15 @@ class PendingSends:
     def futures(self) -> list[FutureRecordMetadata | FutureTable]:
         """The futures of everything that waits."""
         return [one.future for queue in self._queues.values() for one in queue]
+
+    def all_appended(self) -> Deferred[None]:
+        """Fires when nothing waits any more: each of the records was appended, or has failed."""
+        appended: Deferred[None] = Deferred()
+        if self._queues:
+            self._waiting_for_all.append(appended)
+        else:
+            appended.callback(None)
+        return appended
 
     def fail_all(self, error: ProducerError) -> None:
         """Give everything up."""
@@ -240,7 +252,12 @@ class PendingSends:
         if waiter is not None and not waiter.abandon() and waiter.state is WaiterState.GRANTED:
             self._core.pool.deallocate(waiter.size_bytes)
         if error is not None:
+            self._core.send_failed(error)
             head.fail(error)
+        if not self._queues:
+            waiting, self._waiting_for_all = self._waiting_for_all, []
+            for appended in waiting:
+                appended.callback(None)
 
     def _cancel_timer(self, topic: str) -> None:
         timer = self._timers.pop(topic, None)

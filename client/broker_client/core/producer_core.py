@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
 
+from broker_client.core.api_versions import ApiVersions
 from broker_client.core.buffer_pool import BufferPool
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.metadata import Metadata
@@ -21,9 +23,12 @@ from broker_client.core.record_accumulator import RecordAccumulator
 from broker_client.core.sender import Sender
 from broker_client.core.sender_loop import SenderLoop, now_ms_of
 from broker_client.core.transaction_manager import TransactionManager
+from broker_client.core.transactional_calls import TransactionalCalls
+from broker_client.core.transactional_manager import TransactionalManager
 from broker_client.core.waits import WaitFor
 from broker_client.errors import (
     BufferExhausted,
+    IllegalState,
     InvalidTopic,
     MetadataTimeout,
     ProducerClosed,
@@ -59,6 +64,7 @@ NO_HEADERS: Final[Headers] = ()
 _OVERHEAD_SURELY_BELOW: Final = 128
 # A topic in use is told to the metadata again after this long, not for every record.
 _TOUCH_TOPIC_AFTER_MS: Final = 1_000
+_log = Logger()
 
 
 class _KnownTopic:
@@ -108,7 +114,11 @@ class ProducerCore:
             expire_ms=config.number("metadata.max.age.ms"),
             idle_ms=config.number("metadata.max.idle.ms"),
         )
-        self.transactions = TransactionManager() if config.idempotent else None
+        if call_from_thread is None:
+            call_from_thread = self._call_later
+        self._call_from_thread = call_from_thread
+        self.api_versions = ApiVersions()
+        self.transactions = self._transaction_manager()
         accumulator_config = config.accumulator_config()
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size)
         self.accumulator = RecordAccumulator(
@@ -126,6 +136,7 @@ class ProducerCore:
             reactor=reactor,
             random=random,
             on_event=self._on_event,
+            api_versions=self.api_versions,
         )
         self.sender = Sender(
             config=config.sender_config(),
@@ -134,12 +145,21 @@ class ProducerCore:
             accumulator=self.accumulator,
             transactions=self.transactions,
         )
-        if call_from_thread is None:
-            call_from_thread = self._call_later
-        self._call_from_thread = call_from_thread
         self._loop = SenderLoop(taker=self.sender, reactor=reactor, call_from_thread=call_from_thread)
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
+        self._transactional: TransactionalCalls | None = None
+        if isinstance(self.transactions, TransactionalManager):
+            self._transactional = TransactionalCalls(
+                manager=self.transactions,
+                append=self.try_append,
+                pool=self.pool,
+                pending=lambda: self._pending,
+                reactor=reactor,
+                wakeup=self.wakeup,
+                max_block_ms=self._max_block_ms,
+            )
+            self.try_append = self._transactional.try_append  # type: ignore[method-assign]
         self.wakeup()
 
     # Appending: from any thread
@@ -207,6 +227,10 @@ class ProducerCore:
                 raise SerializationError(
                     f"send_batch takes columns of bytes or text and calls no {key}: leave it unset"
                 )
+        if self._transactional is not None:
+            raise ProducerError(
+                "send_batch does not join transactions: use send, or a producer without transactional.id"
+            )
         return ColumnarSend(self, topic, table, now_ms_of(self.reactor))
 
     def known_topic(self, topic: str, now_ms: int) -> tuple[Cluster, int] | None:
@@ -282,6 +306,20 @@ class ProducerCore:
             if left_ms <= 0:
                 raise self.metadata_timeout(topic, None)
             await self._metadata_change(left_ms)
+
+    @property
+    def transactional(self) -> TransactionalCalls:
+        """The calls of transactions; raises for a producer without a transactional.id."""
+        if self.closed:
+            raise ProducerClosed("cannot use transactions: the producer is closed")
+        if self._transactional is None:
+            raise IllegalState("transactions need the configuration transactional.id, which is not set")
+        return self._transactional
+
+    def send_failed(self, error: ProducerError) -> None:
+        """A record was not appended; within a transaction that is the transaction's end."""
+        if self._transactional is not None:
+            self._transactional.send_failed(error)
 
     async def flush(self) -> None:
         """Send everything now and wait until it has ended; records sent later are not waited for."""
@@ -417,8 +455,34 @@ class ProducerCore:
         return changed
 
     def _finish_if_done(self) -> None:
-        if not self.sender.has_work:
+        if not self.sender.has_work and self._transaction_has_ended():
             self._finish()
+
+    def _transaction_has_ended(self) -> bool:
+        """Whether no transaction is open; one that nobody ends is aborted."""
+        manager = self.transactions
+        if not isinstance(manager, TransactionalManager) or not manager.has_ongoing_transaction:
+            return True
+        if not manager.is_completing:
+            try:
+                manager.begin_abort()
+            except ProducerError as error:
+                _log.warn("cannot abort the transaction of a producer that closes: {error}", error=error)
+                return True
+            self.wakeup()
+        return False
+
+    def _transaction_manager(self) -> TransactionManager | None:
+        config = self.config
+        if config["transactional.id"] is None:
+            return TransactionManager() if config.idempotent else None
+        return TransactionalManager(
+            transactional_id=config.text("transactional.id"),
+            transaction_timeout_ms=config.number("transaction.timeout.ms"),
+            retry_backoff_ms=config.number("retry.backoff.ms"),
+            api_versions=self.api_versions,
+            call_from_thread=self._call_from_thread,
+        )
 
     def _finish(self) -> None:
         if self._ended is None or self._ended.called:

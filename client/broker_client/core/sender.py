@@ -16,6 +16,8 @@ from broker_client.core.batch_completion import BatchCompletion, PartitionAnswer
 from broker_client.core.cluster import Cluster, Node
 from broker_client.core.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.metadata import LeaderIdAndEpoch, Metadata
+from broker_client.core.transaction_requests import TransactionRequests
+from broker_client.core.transactional_manager import TransactionalManager
 from broker_client.errors import BatchExpired, ProducerClosed
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -42,6 +44,8 @@ __all__ = ["Sender", "SenderConfig"]
 NEVER_MS: Final = 1 << 62
 # From version 13 on Produce names topics by id alone (KIP-516).
 _HIGHEST_VERSION_WITH_NAMES: Final = 12
+# From version 12 on a batch makes its partition join the transaction (KIP-890).
+_HIGHEST_VERSION_OF_TRANSACTIONS_V1: Final = 11
 _log = Logger()
 
 
@@ -72,6 +76,7 @@ class Sender:
         "config",
         "metadata",
         "requests_sent",
+        "transaction_requests",
         "transactions",
     )
 
@@ -101,10 +106,20 @@ class Sender:
         self._in_flight_batches: dict[TopicPartition, list[ProducerBatch]] = {}
         self._init_producer_id_in_flight = False
         self._init_producer_id_not_before_ms = 0
+        self.transaction_requests: TransactionRequests | None = None
+        if isinstance(transactions, TransactionalManager):
+            self.transaction_requests = TransactionRequests(
+                manager=transactions,
+                client=client,
+                metadata=metadata,
+                accumulator=accumulator,
+                request_timeout_ms=config.request_timeout_ms,
+            )
 
     def run_once(self, now_ms: int) -> int:
         """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
-        wait_ms = self._prepare_producer_id(now_ms)
+        requests = self.transaction_requests
+        wait_ms = self._prepare_producer_id(now_ms) if requests is None else requests.run(now_ms)
         wait_ms = self._send_producer_data(now_ms) if wait_ms is None else min(wait_ms, self._expire_batches(now_ms))
         again = self.client.poll(now_ms) or (self.client.answered > 0 and self._has_more_to_do(now_ms))
         again = again or self._can_ask_for_producer_id(now_ms)
@@ -113,10 +128,16 @@ class Sender:
     @property
     def has_work(self) -> bool:
         """Whether something is unsent or unanswered."""
-        return self.accumulator.has_undrained or self.client.in_flight_count() > 0
+        return (
+            self.accumulator.has_undrained
+            or self.client.in_flight_count() > 0
+            or (self.transaction_requests is not None and self.transaction_requests.has_work)
+        )
 
     def abort(self) -> None:
         """Fail everything that has not ended: the producer is closed by force."""
+        if self.transaction_requests is not None:
+            self.transaction_requests.close(ProducerClosed("the producer was closed before the transaction ended"))
         self.accumulator.abort_batches(ProducerClosed("the producer was closed before the record was acknowledged"))
         self._in_flight_batches.clear()
 
@@ -278,8 +299,13 @@ class Sender:
                     names[topic_id] = topic
                 data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id or ZERO_UUID)
             data.partition_data.append(PartitionProduceData(index=partition, records=batch.close()))
+        transactional_id = None
+        if isinstance(self.transactions, TransactionalManager):
+            transactional_id = self.transactions.transactional_id
+            if not self.transactions.is_transaction_v2_enabled:
+                highest = _HIGHEST_VERSION_OF_TRANSACTIONS_V1
         request = ProduceRequest(
-            transactional_id=None,
+            transactional_id=transactional_id,
             acks=self.config.acks,
             timeout_ms=self.config.request_timeout_ms,
             topic_data=list(topics.values()),

@@ -1,14 +1,13 @@
 """Producer id, epoch and sequence numbers: what makes a retry harmless.
 
-Mirrors TransactionManager without transactions.
+Mirrors TransactionManager without a transactional.id; TransactionalManager is the one with.
 KIP-98 (idempotence), KIP-360 (the epoch is bumped by the client itself when a sequence cannot be continued). The
-Sender calls
-everything here; transactions will add their requests to `next_request` and their states to the table.
+Sender calls everything here.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from broker_client.core.producer_batch import (
     NO_PRODUCER_ID_AND_EPOCH,
@@ -26,6 +25,14 @@ from protocol_specs.records.batch_peek import increment_sequence
 __all__ = ["TransactionManager"]
 
 EPOCH_MAX: Final = 32767
+# After these no producer with an id sends anything any more, in a transaction or not.
+FATAL_FOR_EVERY_PRODUCER: Final = (
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    ErrorCode.PRODUCER_FENCED,
+    ErrorCode.UNSUPPORTED_VERSION,
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
+)
 _TRANSACTION_TIMEOUT_OF_IDEMPOTENCE_MS: Final = 2**31 - 1
 _UNKNOWN_LOG_START_OFFSET: Final = -1
 
@@ -44,8 +51,7 @@ class TransactionManager:
         "state",
     )
 
-    is_transactional: Final = False
-    is_completing: Final = False
+    is_transactional: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.state = TransactionState.UNINITIALIZED
@@ -58,6 +64,11 @@ class TransactionManager:
         self._request_due = False
 
     # Identity
+
+    @property
+    def is_completing(self) -> bool:
+        """Whether a transaction's end waits for everything to be sent."""
+        return False
 
     @property
     def has_fatal_error(self) -> bool:
@@ -181,8 +192,8 @@ class TransactionManager:
             if entry.has_in_flight_batches:
                 continue
             if not self._is_next_sequence(key, entry.next_sequence):
-                self._request_epoch_bump_for(key)
-            del self._unresolved[key]
+                self._give_up_unresolved(key)
+            self._unresolved.pop(key, None)
 
     # Answers about batches
 
@@ -196,14 +207,13 @@ class TransactionManager:
 
     def handle_failed_batch(self, batch: ProducerBatch, error: ProducerError, *, adjust_sequence_numbers: bool) -> None:
         """A batch failed for good; `adjust_sequence_numbers` when its sequence was surely not used."""
-        if isinstance(error, UnsupportedVersion) or error.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        if error.error_code in FATAL_FOR_EVERY_PRODUCER:
             self._fatal(error)
         self.remove_in_flight_batch(batch)
         if self.has_fatal_error:
             return
         if error.error_code is ErrorCode.UNKNOWN_PRODUCER_ID:
-            self._partitions.pop(batch.topic_partition, None)
-            self._unresolved.pop(batch.topic_partition, None)
+            self._reset_sequence_for(batch.topic_partition)
         elif error.error_code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or adjust_sequence_numbers:
             self._request_epoch_bump_for(batch.topic_partition)
 
@@ -235,6 +245,17 @@ class TransactionManager:
 
     def _is_next_sequence(self, key: TopicPartition, sequence: int) -> bool:
         return sequence - self._entry(key).last_acked_sequence == 1
+
+    def _give_up_unresolved(self, key: TopicPartition) -> None:
+        self._request_epoch_bump_for(key)
+
+    def _reset_sequence_for(self, key: TopicPartition) -> None:
+        self._partitions.pop(key, None)
+        self._unresolved.pop(key, None)
+
+    def _reset_sequences(self) -> None:
+        self._partitions.clear()
+        self._unresolved.clear()
 
     def _request_epoch_bump_for(self, key: TopicPartition) -> None:
         self._epoch_bump_required = True

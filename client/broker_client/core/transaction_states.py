@@ -1,10 +1,13 @@
-"""The states of a producer's identity, so far as idempotence needs them. Mirrors TransactionManager.State.
+"""The states of a producer's identity and of its transaction. Mirrors TransactionManager.State.
 
-UNINITIALIZED: no producer id; the Sender asks for one. INITIALIZING: InitProducerId is on its way. READY: batches may
-be
-drained. ABORTABLE_ERROR: the broker does not authorize idempotent sends; what is queued fails, then the id is asked
-for anew.
-FATAL_ERROR: nothing will be sent any more. The states of a transaction join this table with transactions.
+UNINITIALIZED: no producer id. INITIALIZING: InitProducerId is on its way. READY: batches may be drained, or a
+transaction
+may begin. IN_TRANSACTION: records and offsets join it. COMMITTING_TRANSACTION, ABORTING_TRANSACTION: EndTxn waits for
+the batches, or for its answer. ABORTABLE_ERROR: what is queued fails; abort makes it READY again (without a
+transaction,
+and after a refused transactional id, the id is asked for anew). FATAL_ERROR: nothing will be sent any more.
+What a caller asks for and the table does not have is refused, and the state stays; on the Sender's side it is a
+mistake of ours and ends in FATAL_ERROR. KIP-939's prepared state is not spoken.
 """
 
 from __future__ import annotations
@@ -26,17 +29,26 @@ class TransactionState(Enum):
     UNINITIALIZED = auto()
     INITIALIZING = auto()
     READY = auto()
+    IN_TRANSACTION = auto()
+    COMMITTING_TRANSACTION = auto()
+    ABORTING_TRANSACTION = auto()
     ABORTABLE_ERROR = auto()
     FATAL_ERROR = auto()
 
 
 class TransactionEvent(Enum):
-    """What happens to the producer's identity."""
+    """What happens to the producer's identity, or to its transaction."""
 
     ID_ASKED = auto()
     ID_GIVEN = auto()
     ID_RESET = auto()
     AUTHORIZATION_REFUSED = auto()
+    BEGIN_ASKED = auto()
+    COMMIT_ASKED = auto()
+    ABORT_ASKED = auto()
+    COMPLETED = auto()
+    COMPLETED_BEFORE_EPOCH_BUMP = auto()
+    ABORTABLE = auto()
     FATAL = auto()
 
 
@@ -48,11 +60,28 @@ _TRANSITIONS: Final[Mapping[tuple[TransactionState, TransactionEvent], Transacti
     (_S.UNINITIALIZED, _E.FATAL): _S.FATAL_ERROR,
     (_S.INITIALIZING, _E.ID_GIVEN): _S.READY,
     (_S.INITIALIZING, _E.AUTHORIZATION_REFUSED): _S.ABORTABLE_ERROR,
+    (_S.INITIALIZING, _E.ABORTABLE): _S.ABORTABLE_ERROR,
     (_S.INITIALIZING, _E.FATAL): _S.FATAL_ERROR,
     # The epoch is used up: a new id is asked for.
     (_S.READY, _E.ID_RESET): _S.UNINITIALIZED,
+    (_S.READY, _E.BEGIN_ASKED): _S.IN_TRANSACTION,
     (_S.READY, _E.FATAL): _S.FATAL_ERROR,
+    (_S.IN_TRANSACTION, _E.COMMIT_ASKED): _S.COMMITTING_TRANSACTION,
+    (_S.IN_TRANSACTION, _E.ABORT_ASKED): _S.ABORTING_TRANSACTION,
+    (_S.IN_TRANSACTION, _E.ABORTABLE): _S.ABORTABLE_ERROR,
+    (_S.IN_TRANSACTION, _E.FATAL): _S.FATAL_ERROR,
+    (_S.COMMITTING_TRANSACTION, _E.COMPLETED): _S.READY,
+    (_S.COMMITTING_TRANSACTION, _E.COMPLETED_BEFORE_EPOCH_BUMP): _S.INITIALIZING,
+    (_S.COMMITTING_TRANSACTION, _E.ABORTABLE): _S.ABORTABLE_ERROR,
+    (_S.COMMITTING_TRANSACTION, _E.FATAL): _S.FATAL_ERROR,
+    (_S.ABORTING_TRANSACTION, _E.COMPLETED): _S.READY,
+    (_S.ABORTING_TRANSACTION, _E.COMPLETED_BEFORE_EPOCH_BUMP): _S.INITIALIZING,
+    # It is being aborted already.
+    (_S.ABORTING_TRANSACTION, _E.ABORTABLE): _S.ABORTING_TRANSACTION,
+    (_S.ABORTING_TRANSACTION, _E.FATAL): _S.FATAL_ERROR,
     (_S.ABORTABLE_ERROR, _E.ID_RESET): _S.UNINITIALIZED,
+    (_S.ABORTABLE_ERROR, _E.ABORT_ASKED): _S.ABORTING_TRANSACTION,
+    (_S.ABORTABLE_ERROR, _E.ABORTABLE): _S.ABORTABLE_ERROR,
     (_S.ABORTABLE_ERROR, _E.FATAL): _S.FATAL_ERROR,
     (_S.FATAL_ERROR, _E.FATAL): _S.FATAL_ERROR,
 }

@@ -11,6 +11,7 @@ from protocol_specs.records.batch_peek import NO_SEQUENCE, increment_sequence
 __all__ = ["NO_LAST_ACKED_SEQUENCE", "TxnPartitionEntry"]
 
 NO_LAST_ACKED_SEQUENCE: Final = -1
+_SEQUENCES: Final = 2**31
 
 
 class TxnPartitionEntry:
@@ -61,6 +62,19 @@ class TxnPartitionEntry:
         self.producer_id_and_epoch = producer
         self.next_sequence = sequence
         self.last_acked_sequence = NO_LAST_ACKED_SEQUENCE
+
+    def adjust_sequences_due_to_failed_batch(self, failed: ProducerBatch) -> None:
+        """A batch was surely not written: those behind it in a transaction take its place."""
+        count = failed.record_count
+        self.next_sequence = _decremented(self.next_sequence, count)
+        for batch in self._in_flight:
+            if batch.base_sequence >= failed.base_sequence:
+                producer = ProducerIdAndEpoch(producer_id=batch.producer_id, epoch=batch.producer_epoch)
+                batch.reset_producer_state(producer, _decremented(batch.base_sequence, count))
+
+
+def _decremented(sequence: int, count: int) -> int:
+    return (sequence - count) % _SEQUENCES
 
 
 def _by_sequence(batch: ProducerBatch) -> tuple[int, int, int]:
