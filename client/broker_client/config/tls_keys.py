@@ -1,0 +1,174 @@
+"""How brokers are spoken to, and TLS. From SslConfigs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, ValueType
+
+__all__ = ["TLS_KEYS"]
+
+_SPOKEN: Final = "PLAINTEXT, and SSL with the extra broker-sim[tls]; SASL is not spoken yet"
+_STORES: Final = "PEM and PKCS12; JKS needs a JVM"
+_TLS: Final = "it names a part of a JVM; TLS is OpenSSL's here"
+_JVM: Final = "it loads classes into a JVM"
+_T = ValueType
+_I = Importance
+_S = KeyStatus
+
+TLS_KEYS: Final = (
+    ConfigKey(
+        name="security.protocol",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="PLAINTEXT",
+        one_of=("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT"),
+        ignore_case=True,
+        note=_SPOKEN,
+        doc="How brokers are spoken to: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+    ),
+    ConfigKey(
+        name="security.providers",
+        type=_T.STRING,
+        importance=_I.LOW,
+        status=_S.REFUSED,
+        note=_JVM,
+        doc="Classes that provide security algorithms to a JVM.",
+    ),
+    ConfigKey(
+        name="ssl.protocol",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="TLSv1.3",
+        doc="TLS version to begin with.",
+    ),
+    ConfigKey(
+        name="ssl.provider",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        status=_S.REFUSED,
+        note=_TLS,
+        doc="Security provider of a JVM for TLS.",
+    ),
+    ConfigKey(
+        name="ssl.cipher.suites",
+        type=_T.LIST,
+        importance=_I.LOW,
+        default=(),
+        doc="Cipher suites that may be used.",
+    ),
+    ConfigKey(
+        name="ssl.enabled.protocols",
+        type=_T.LIST,
+        importance=_I.MEDIUM,
+        default=("TLSv1.2", "TLSv1.3"),
+        doc="TLS versions that may be used.",
+    ),
+    ConfigKey(
+        name="ssl.keystore.type",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="JKS",
+        note=_STORES,
+        doc="Format of the key store: PEM here, JKS or PKCS12 in Java.",
+    ),
+    ConfigKey(
+        name="ssl.keystore.location",
+        type=_T.STRING,
+        importance=_I.HIGH,
+        note=_STORES,
+        doc="File of the private key and certificate of this client.",
+    ),
+    ConfigKey(
+        name="ssl.keystore.password",
+        type=_T.PASSWORD,
+        importance=_I.HIGH,
+        doc="Password of the key store file.",
+    ),
+    ConfigKey(
+        name="ssl.key.password",
+        type=_T.PASSWORD,
+        importance=_I.HIGH,
+        doc="Password of the private key.",
+    ),
+    ConfigKey(
+        name="ssl.keystore.key",
+        type=_T.PASSWORD,
+        importance=_I.HIGH,
+        doc="Private key in PEM.",
+    ),
+    ConfigKey(
+        name="ssl.keystore.certificate.chain",
+        type=_T.PASSWORD,
+        importance=_I.HIGH,
+        doc="Certificates that go with the private key, in PEM.",
+    ),
+    ConfigKey(
+        name="ssl.truststore.certificates",
+        type=_T.PASSWORD,
+        importance=_I.HIGH,
+        doc="Certificates that are trusted, in PEM.",
+    ),
+    ConfigKey(
+        name="ssl.truststore.type",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="JKS",
+        note=_STORES,
+        doc="Format of the trust store: PEM here, JKS or PKCS12 in Java.",
+    ),
+    ConfigKey(
+        name="ssl.truststore.location",
+        type=_T.STRING,
+        importance=_I.HIGH,
+        note=_STORES,
+        doc="File of the certificates that are trusted.",
+    ),
+    ConfigKey(
+        name="ssl.truststore.password",
+        type=_T.PASSWORD,
+        importance=_I.HIGH,
+        doc="Password of the trust store file.",
+    ),
+    ConfigKey(
+        name="ssl.keymanager.algorithm",
+        type=_T.STRING,
+        importance=_I.LOW,
+        default="SunX509",
+        status=_S.REFUSED,
+        note=_TLS,
+        doc="Algorithm of the key manager of a JVM.",
+    ),
+    ConfigKey(
+        name="ssl.trustmanager.algorithm",
+        type=_T.STRING,
+        importance=_I.LOW,
+        default="PKIX",
+        status=_S.REFUSED,
+        note=_TLS,
+        doc="Algorithm of the trust manager of a JVM.",
+    ),
+    ConfigKey(
+        name="ssl.endpoint.identification.algorithm",
+        type=_T.STRING,
+        importance=_I.LOW,
+        default="https",
+        doc="https checks that a certificate is of the host; empty does not.",
+    ),
+    ConfigKey(
+        name="ssl.secure.random.implementation",
+        type=_T.STRING,
+        importance=_I.LOW,
+        status=_S.REFUSED,
+        note=_TLS,
+        doc="Random source of a JVM for TLS.",
+    ),
+    ConfigKey(
+        name="ssl.engine.factory.class",
+        type=_T.CLASS,
+        importance=_I.LOW,
+        status=_S.REFUSED,
+        note=_TLS,
+        doc="Makes TLS engines in a JVM.",
+    ),
+)

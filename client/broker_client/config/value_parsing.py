@@ -1,0 +1,166 @@
+"""A given value as its key wants it, or what is wrong with it. Mirrors ConfigDef.parseType and its validators.
+
+Text is trimmed as Java trims it and read as Java reads numbers: no underscores, no spaces inside. Python's own types go
+where Java's stand; an `int` has the range of the key's type.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from broker_client.config.config_key import ConfigKey, ValueType
+from broker_client.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["checked_value", "parsed_value"]
+
+# String.trim() takes away everything up to the space, and nothing else.
+_TRIMMED: Final = "".join(map(chr, range(33)))
+_WHOLE: Final = re.compile(r"[+-]?\d+")
+_REAL: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)")
+_COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
+_TRUE_AND_FALSE: Final = {"true": True, "false": False}
+_BITS: Final[Mapping[ValueType, int]] = {ValueType.SHORT: 16, ValueType.INT: 32, ValueType.LONG: 64}
+_NULLABLE: Final = (ValueType.CLASS, ValueType.PASSWORD, ValueType.STRING)
+# YAML and JSON have numbers where these keys want text.
+_NUMBER_AS_TEXT: Final = ("acks",)
+
+
+def parsed_value(key: ConfigKey, value: object) -> object:
+    """The value in the key's type, unchecked; raises ConfigError when it has another."""
+    if value is None:
+        return None
+    try:
+        return _PARSERS[key.type](key, value)
+    except (TypeError, ValueError, KeyError):
+        raise ConfigError(f"{key.name}={_shown(key, value)}: expected {_EXPECTED[key.type]}") from None
+
+
+def checked_value(key: ConfigKey, value: object) -> object:
+    """A parsed value within the key's range, of its words, without repeated elements; raises ConfigError."""
+    if isinstance(value, tuple):
+        return _checked_list(key, value)
+    if value is None:
+        if key.type in _NULLABLE and not key.one_of and key.default != "":
+            return None
+        # Optional numbers are those that have no default.
+        if key.type is not ValueType.LIST and key.default is None and not key.has_range:
+            return None
+        raise ConfigError(f"{key.name}=None: expected {_EXPECTED[key.type]}")
+    if key.one_of and (str(value).upper() if key.ignore_case else value) not in key.one_of:
+        raise ConfigError(f"{key.name}={value!r}: expected one of {', '.join(key.one_of)}")
+    if key.non_empty and value == "":
+        raise ConfigError(f"{key.name}='': expected a text that is not empty")
+    if key.has_range and isinstance(value, (int, float)) and value not in key.also:
+        _check_range(key, value)
+    return value
+
+
+def _check_range(key: ConfigKey, value: float) -> None:
+    low, high = key.minimum, key.maximum
+    if (low is None or not value < low) and (high is None or not value > high):
+        return
+    expected = f"at least {low}" if high is None else f"between {low} and {high}"
+    also = f", or {', '.join(str(one) for one in key.also)}" if key.also else ""
+    raise ConfigError(f"{key.name}={value!r}: expected {expected}{also}")
+
+
+def _checked_list(key: ConfigKey, value: tuple[object, ...]) -> tuple[object, ...]:
+    if "" in value:
+        raise ConfigError(f"{key.name}={','.join(map(str, value))!r}: one of its elements is empty")
+    if key.required and not value:
+        raise ConfigError(f"{key.name}='': expected at least one element")
+    kept: list[object] = []
+    for element in value:
+        if element not in kept:
+            kept.append(element)
+    return tuple(kept)
+
+
+def _shown(key: ConfigKey, value: object) -> str:
+    return "(hidden)" if key.type is ValueType.PASSWORD else repr(value)
+
+
+def _whole_number(key: ConfigKey, value: object) -> int:
+    if isinstance(value, str):
+        trimmed = value.strip(_TRIMMED)
+        if not _WHOLE.fullmatch(trimmed):
+            raise ValueError(value)
+        number = int(trimmed)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    else:
+        raise TypeError(value)
+    limit = 1 << (_BITS[key.type] - 1)
+    if not -limit <= number < limit:
+        raise ValueError(value)
+    return number
+
+
+def _real_number(_: ConfigKey, value: object) -> float:
+    if isinstance(value, bool):
+        raise TypeError(value)
+    if isinstance(value, (int, float)):
+        return float(value)
+    if not isinstance(value, str):
+        raise TypeError(value)
+    trimmed = value.strip(_TRIMMED)
+    if not _REAL.fullmatch(trimmed):
+        raise ValueError(value)
+    return float(trimmed if trimmed.endswith("Infinity") else trimmed.rstrip("dDfF"))
+
+
+def _boolean(_: ConfigKey, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return _TRUE_AND_FALSE[value.strip(_TRIMMED).lower()]
+
+
+def _text(key: ConfigKey, value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and key.name in _NUMBER_AS_TEXT:
+        return str(value)
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value.strip(_TRIMMED)
+
+
+def _elements(_: ConfigKey, value: object) -> tuple[object, ...]:
+    if isinstance(value, str):
+        trimmed = value.strip(_TRIMMED)
+        return tuple(_COMMA.split(trimmed)) if trimmed else ()
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    raise TypeError(value)
+
+
+def _anything(_: ConfigKey, value: object) -> object:
+    return value.strip(_TRIMMED) if isinstance(value, str) else value
+
+
+_PARSERS: Final[Mapping[ValueType, Callable[[ConfigKey, object], object]]] = {
+    ValueType.BOOLEAN: _boolean,
+    ValueType.CLASS: _anything,
+    ValueType.DOUBLE: _real_number,
+    ValueType.INT: _whole_number,
+    ValueType.LIST: _elements,
+    ValueType.LONG: _whole_number,
+    ValueType.PASSWORD: _text,
+    ValueType.SHORT: _whole_number,
+    ValueType.STRING: _text,
+}
+_EXPECTED: Final[Mapping[ValueType, str]] = {
+    ValueType.BOOLEAN: "true or false",
+    ValueType.CLASS: "an object, a class or its dotted name",
+    ValueType.DOUBLE: "a number",
+    ValueType.INT: "a whole number of 32 bits",
+    ValueType.LIST: "a text with commas, or a list",
+    ValueType.LONG: "a whole number of 64 bits",
+    ValueType.PASSWORD: "a text",
+    ValueType.SHORT: "a whole number of 16 bits",
+    ValueType.STRING: "a text",
+}

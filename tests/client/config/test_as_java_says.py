@@ -1,0 +1,170 @@
+"""Our ProducerConfig beside what Java's ProducerConfig and KafkaProducer 4.3.1 said to the same settings.
+
+`python -m tests.interop.java_producer_config` asks Java again; tests/interop sees that the record is still true.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, Final
+
+from broker_client.config_keys import KEYS, KeyStatus, ValueType
+from broker_client.errors import ConfigError
+from broker_client.producer_config import ProducerConfig
+from tests.client.config.producer_config_cases import GROUND, RECORDED, Settings, all_settings
+
+# Where we differ on purpose: the key, the value as JSON, why.
+DIFFERENT: Final[dict[tuple[str, str], str]] = {
+    ("acks", "1"): "YAML and JSON have numbers where Java insists on text",
+    ("acks", "-1"): "as above",
+    ("acks", "0"): "as above",
+    ("bootstrap.servers", '":9092"'): "an address without a host is a mistake",
+    ("bootstrap.servers", '"localhost:0"'): "nobody listens on port 0",
+    ("bootstrap.servers", '"no-such-host.invalid:51999"'): "names are resolved when connected to, not before",
+    ("key.serializer", "null"): "without a serializer keys are bytes",
+    ("value.serializer", "null"): "without a serializer values are bytes",
+    ("enable.metrics.push", "null"): "Java fails with a NullPointerException",
+}
+_EFFECTIVE_COMPRESSION: Final = {
+    "NoCompression": "none",
+    "GzipCompression": "gzip",
+    "SnappyCompression": "snappy",
+    "Lz4Compression": "lz4",
+    "ZstdCompression": "zstd",
+}
+
+
+@cache
+def recorded() -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(RECORDED.read_text())
+    return answer
+
+
+def is_different(settings: Settings) -> bool:
+    return any((name, json.dumps(value)) in DIFFERENT for name, value in settings.items())
+
+
+def verdict(settings: Settings) -> ProducerConfig | str:
+    """What we made of it, or the error."""
+    try:
+        return ProducerConfig({**GROUND, **settings})
+    except ConfigError as error:
+        return str(error)
+
+
+def is_refused(error: str, settings: Settings) -> bool:
+    """Whether the error is about a key that we refuse, and is not made of Java's rules."""
+    return any(name in error and KEYS[name].status is KeyStatus.REFUSED for name in settings)
+
+
+def compared(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def different_values(config: ProducerConfig, expected: dict[str, Any]) -> list[str]:
+    found = []
+    for name, value in expected.items():
+        if KEYS[name].type is ValueType.CLASS or KEYS[name].status is KeyStatus.REFUSED:
+            continue
+        if compared(config[name]) != value:
+            found.append(f"{name} is {config[name]!r}, in Java {value!r}")
+    return found
+
+
+def effective(config: ProducerConfig) -> dict[str, Any]:
+    accumulator, sender = config.accumulator_config(), config.sender_config()
+    codec = accumulator.compression.codec.type_name
+    level = f"compression.{codec}.level"
+    return {
+        "acks": sender.acks,
+        "batch.size": accumulator.batch_size,
+        "buffer.memory": config.number("buffer.memory"),
+        "compression.level": config[level] if level in KEYS else None,
+        "compression.type": codec,
+        "delivery.timeout.ms": accumulator.delivery_timeout_ms,
+        "guarantee.message.order": sender.guarantee_message_order,
+        "linger.ms": accumulator.linger_ms,
+        "partitioner.adaptive.partitioning.enable": accumulator.adaptive_partitioning,
+        "retries": sender.retries,
+    }
+
+
+def mismatch(outcome: dict[str, Any]) -> list[str]:
+    """In which ways we differ from Java; none when we do not."""
+    settings = outcome["settings"]
+    ours = verdict(settings)
+    if isinstance(ours, str):
+        if "error" not in outcome:
+            return [] if is_refused(ours, settings) else [f"Java takes it, we do not: {ours}"]
+        blamed = outcome["blamed"]
+        if is_refused(ours, settings):
+            return []
+        return [] if blamed is None or ours.startswith(blamed) or f" {blamed}" in ours else [f"blamed {blamed}: {ours}"]
+    if "error" in outcome:
+        return [f"Java refuses it ({outcome['error']} about {outcome['blamed']}), we do not"]
+    ground = recorded()["ground"]
+    found = different_values(ours, {**ground["values"], **outcome["values"]})
+    expected = {**ground["effective"], **outcome["effective"]}
+    expected["compression.type"] = _EFFECTIVE_COMPRESSION[expected["compression.type"]]
+    mine = effective(ours)
+    found += [
+        f"effective {name} is {mine[name]}, in Java {expected[name]}" for name in mine if mine[name] != expected[name]
+    ]
+    return found
+
+
+def test_every_recorded_question_is_answered_as_java_answered() -> None:
+    found = {
+        json.dumps(outcome["settings"]): mismatch(outcome)
+        for outcome in recorded()["outcomes"]
+        if not is_different(outcome["settings"])
+    }
+    assert len(found) > 1000
+    assert {settings: ways for settings, ways in found.items() if ways} == {}
+
+
+def test_what_is_listed_as_different_is_different() -> None:
+    """A difference that is none any more is to be taken off the list."""
+    for (name, value), reason in DIFFERENT.items():
+        (outcome,) = [one for one in recorded()["outcomes"] if json.dumps(one["settings"]) == f'{{"{name}": {value}}}']
+        ours = verdict(outcome["settings"])
+        assert isinstance(ours, str) is not ("error" in outcome) or outcome["error"] != "ConfigException", reason
+
+
+def test_the_record_holds_the_questions_that_are_asked() -> None:
+    assert [outcome["settings"] for outcome in recorded()["outcomes"]] == json.loads(json.dumps(all_settings()))
+
+
+def test_the_table_of_keys_is_javas() -> None:
+    ours = [
+        {
+            "name": key.name,
+            "type": key.type.name,
+            "importance": key.importance.name,
+            "default": compared(key.default),
+        }
+        for key in KEYS.values()
+        if not key.removed_in
+    ]
+    javas = [{name: key[name] for name in ("name", "type", "importance", "default")} for key in recorded()["keys"]]
+    for key in javas:
+        if key["name"] == "enable.metrics.push":
+            key["default"] = False  # nothing is pushed
+    assert ours == javas
+
+
+def test_ranges_and_words_are_javas() -> None:
+    for key in recorded()["keys"]:
+        ours, told = KEYS[key["name"]], key["valid"]
+        if not told:
+            assert (ours.has_range, ours.one_of, ours.non_empty) == (False, (), False)
+        elif told == "non-empty string":
+            assert ours.non_empty
+        elif "..." in told:
+            bounds = [str(bound) for bound in (ours.minimum, ours.maximum) if bound is not None]
+            assert all(bound in told for bound in bounds)
+            assert told.count(",") == len(bounds)
+        else:
+            assert ours.ignore_case is told.startswith("(case insensitive)")
+            assert told.removeprefix("(case insensitive) ") == f"[{', '.join(ours.one_of)}]"
