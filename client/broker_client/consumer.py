@@ -9,7 +9,7 @@ with Consumer(bootstrap_servers="localhost:9092") as consumer:
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from broker_client.client_options import client_options
 from broker_client.core.client_core import ClientCore
@@ -66,6 +66,13 @@ class Consumer:
     def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
         """Records as soon as there are some, or none after `timeout` seconds."""
         return self._thread.call(self._consumer.poll, int(timeout * 1000), timeout_s=self._limit_s + timeout)
+
+    def poll_table(self, timeout: float = 0.5) -> Any:
+        """The same as a pyarrow Table of topic, partition, offset, timestamp, key, value and headers; without records
+
+        it is empty. Needs the extra `arrow`.
+        """
+        return self._thread.call(self._consumer.poll_table, int(timeout * 1000), timeout_s=self._limit_s + timeout)
 
     def close(self) -> None:
         """Close the connections and end the thread; twice does nothing."""

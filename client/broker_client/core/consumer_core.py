@@ -8,7 +8,7 @@ metadata update.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import DeferredList
 
@@ -36,14 +36,14 @@ from protocol_specs.uuids import ZERO_UUID
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from broker_client.core.client_core import ClientCore
     from broker_client.core.cluster import Cluster
     from protocol_specs.message import RecordsBuffer
     from protocol_specs.messages.fetch import PartitionData
 
-__all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions"]
+__all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions", "FetchedBatch"]
 
 EARLIEST: Final = -2
 LATEST: Final = -1
@@ -79,6 +79,32 @@ class ConsumerRecord:
     value: bytes | None
     headers: tuple[tuple[str, bytes | None], ...]
     leader_epoch: int
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class FetchedBatch:
+    """A batch as it was fetched; those of its records count that are at `position` or after it."""
+
+    topic_partition: TopicPartition
+    position: int
+    leader_epoch: int
+    batch: bytes | memoryview
+
+    def records(self) -> Iterator[ConsumerRecord]:
+        """Its records, one by one."""
+        topic, partition = self.topic_partition
+        for record in read_records(self.batch):
+            if record.offset >= self.position:
+                yield ConsumerRecord(
+                    topic=topic,
+                    partition=partition,
+                    offset=record.offset,
+                    timestamp_ms=record.timestamp,
+                    key=record.key,
+                    value=record.value,
+                    headers=tuple(record.headers),
+                    leader_epoch=self.leader_epoch,
+                )
 
 
 class ConsumerCore:
@@ -140,15 +166,24 @@ class ConsumerCore:
 
     async def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         """Records of the assigned partitions, in offset order within each; empty when none came in time."""
+        return [record for batch in await self._poll_batches(timeout_ms) for record in batch.records()]
+
+    async def poll_table(self, timeout_ms: int) -> Any:
+        """The same as an Arrow table, read by the column: see fetched_table.SCHEMA."""
+        from broker_client.core.fetched_table import table_of  # only who reads tables needs pyarrow and numpy
+
+        return table_of(await self._poll_batches(timeout_ms))
+
+    # Details
+
+    async def _poll_batches(self, timeout_ms: int) -> list[FetchedBatch]:
         deadline_ms = now_ms_of(self._core.reactor) + timeout_ms
         while True:
             await self._reset_positions()
             left_ms = max(deadline_ms - now_ms_of(self._core.reactor), 0)
-            records = await self._fetch_once(min(left_ms, self._options.fetch_max_wait_ms))
-            if records or now_ms_of(self._core.reactor) >= deadline_ms:
-                return records
-
-    # Details
+            batches = await self._fetch_once(min(left_ms, self._options.fetch_max_wait_ms))
+            if batches or now_ms_of(self._core.reactor) >= deadline_ms:
+                return batches
 
     async def _reset_positions(self) -> None:
         unknown = [key for key, position in self._positions.items() if position is None]
@@ -160,7 +195,7 @@ class ConsumerCore:
         offsets = await self.offsets(unknown, EARLIEST if reset == "earliest" else LATEST)
         self._positions.update(offsets)
 
-    async def _fetch_once(self, max_wait_ms: int) -> list[ConsumerRecord]:
+    async def _fetch_once(self, max_wait_ms: int) -> list[FetchedBatch]:
         cluster = await self._core.cluster_with({key.topic: None for key in self._positions})
         by_leader = _by_leader(cluster, list(self._positions))
         if not by_leader:
@@ -178,18 +213,18 @@ class ConsumerCore:
             ],
             consumeErrors=True,
         )
-        records: list[ConsumerRecord] = []
+        batches: list[FetchedBatch] = []
         stale = False
         for succeeded, answer in answers:
             if not succeeded:
                 answer.trap(ConnectionFailed, ProducerTimeout)
                 stale = True
                 continue
-            stale |= self._take(cluster, answer, records)
+            stale |= self._take(cluster, answer, batches)
         if stale:
             self._core.metadata.request_update()
             await sleep(self._core.reactor, RETRY_BACKOFF_MS)
-        return records
+        return batches
 
     def _fetch_request(self, cluster: Cluster, keys: Sequence[TopicPartition], max_wait_ms: int) -> FetchRequest:
         topics: dict[str, FetchTopic] = {}
@@ -216,8 +251,8 @@ class ConsumerCore:
             topics=list(topics.values()),
         )
 
-    def _take(self, cluster: Cluster, response: FetchResponse, records: list[ConsumerRecord]) -> bool:
-        """Collect the records of a response; answers whether the metadata is stale."""
+    def _take(self, cluster: Cluster, response: FetchResponse, batches: list[FetchedBatch]) -> bool:
+        """Collect the batches of a response; answers whether the metadata is stale."""
         if response.error_code:
             raise BrokerError(ErrorCode(response.error_code), "Fetch")
         names = {topic.topic_id: name for name, topic in cluster.topics.items() if topic.topic_id is not None}
@@ -227,10 +262,10 @@ class ConsumerCore:
             for partition in topic.partitions:
                 key = TopicPartition(name, partition.partition_index)
                 if key in self._positions:
-                    stale |= self._take_partition(key, partition, records)
+                    stale |= self._take_partition(key, partition, batches)
         return stale
 
-    def _take_partition(self, key: TopicPartition, partition: PartitionData, records: list[ConsumerRecord]) -> bool:
+    def _take_partition(self, key: TopicPartition, partition: PartitionData, batches: list[FetchedBatch]) -> bool:
         code = ErrorCode(partition.error_code)
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             if self._options.auto_offset_reset == "none":
@@ -247,19 +282,13 @@ class ConsumerCore:
             if header.last_offset < position:
                 continue
             if not header.is_control:
-                records.extend(
-                    ConsumerRecord(
-                        topic=key.topic,
-                        partition=key.partition,
-                        offset=record.offset,
-                        timestamp_ms=record.timestamp,
-                        key=record.key,
-                        value=record.value,
-                        headers=tuple(record.headers),
+                batches.append(
+                    FetchedBatch(
+                        topic_partition=key,
+                        position=position,
                         leader_epoch=header.partition_leader_epoch,
+                        batch=batch,
                     )
-                    for record in read_records(batch)
-                    if record.offset >= position
                 )
             position = header.next_offset
         self._positions[key] = position
