@@ -26,9 +26,10 @@ lint: $(VENV)/.installed-dev ## format, lint, types, import directions
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck tools/* .ci/run
 
-docs: $(VENV)/.installed-test ## the reference of the protocol, and what is the same as on real brokers
+docs: $(VENV)/.installed-test ## the reference of the protocol and of configurations, and what is the same as on real brokers
 	rm -f docs/reference/protocol/*.md
 	$(BIN)/broker-sim protocol docs docs/reference/protocol
+	$(BIN)/python -c 'import broker_client; print(broker_client.ProducerConfig.docs_page(), end="")' > docs/reference/producer-configs.md
 	$(BIN)/python -m tests.differential.fidelity
 
 interop: $(VENV)/.installed-test ## real Kafka, Java clients, franz-go, the built wheel; says what it cannot run
