@@ -133,10 +133,11 @@ class Producer:
         sending = self._core.columnar_send(topic, table)
         try:
             self._send_table(sending)
-        except ProducerClosed:
-            sending.fail(ProducerClosed("the producer was closed while a send was in progress"))
+        except REFUSALS as error:
+            sending.fail(error)
             raise
         except ProducerError as error:
+            self._core.send_failed(error)
             sending.fail(error)
         return sending.future
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from broker_client.core.cluster import Cluster
     from broker_client.core.partitioners import Partitioner
     from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.transactional_calls import TransactionalCalls
     from protocol_specs.records.columnar_arrays import Ints
     from protocol_specs.records.columnar_builder import RecordsSection
     from protocol_specs.records.columnar_columns import RecordColumns
@@ -45,14 +46,18 @@ class ColumnarSend:
         "_left",
         "_rows",
         "_section",
+        "_transactional",
         "_turns",
         "future",
         "highest_partition",
         "topic",
     )
 
-    def __init__(self, core: ProducerCore, topic: str, table: Any, now_ms: int) -> None:
+    def __init__(
+        self, core: ProducerCore, transactional: TransactionalCalls | None, topic: str, table: Any, now_ms: int
+    ) -> None:
         self._core = core
+        self._transactional = transactional
         self.topic = topic
         self._rows = rows_of(table, now_ms)
         count = len(self._rows)
@@ -69,6 +74,8 @@ class ColumnarSend:
     def advance(self, now_ms: int, granted_bytes: int = 0) -> WaitFor | None:
         """Append all that there is memory for, the first batch with what was granted; None when nothing is left."""
         core = self._core
+        if self._transactional is not None:
+            self._check_transaction(self._transactional, granted_bytes)
         if self._cluster is None:
             known = core.known_topic(self.topic, now_ms)
             if known is None or (self.highest_partition is not None and self.highest_partition >= known[1]):
@@ -91,6 +98,8 @@ class ColumnarSend:
                 return WaitFor.MEMORY
             granted_bytes = 0
             self._section = None
+            if self._transactional is not None:
+                self._transactional.appended(batch.topic_partition)
             self._left[rows] = False
             self.future.follow(rows, batch.result)
             self._turns.rotate(-1)
@@ -116,6 +125,15 @@ class ColumnarSend:
         self.future.all_appended()
 
     # Details
+
+    def _check_transaction(self, transactional: TransactionalCalls, granted_bytes: int) -> None:
+        """Refuse when the transaction ended while the table waited."""
+        try:
+            transactional.check_send()
+        except ProducerError:
+            if granted_bytes:
+                self._core.pool.deallocate(granted_bytes)
+            raise
 
     def _assign(self, cluster: Cluster, partition_count: int) -> None:
         """Find the partition of every row that has one before it is appended."""
@@ -157,7 +175,9 @@ class ColumnarSend:
         if not too_large.any():
             return None
         for row in np.flatnonzero(too_large).tolist():
-            self.future.refuse(slice(row, row + 1), RecordTooLarge(int(bounds[row]), limit_bytes, option))
+            error = RecordTooLarge(int(bounds[row]), limit_bytes, option)
+            self._core.send_failed(error)
+            self.future.refuse(slice(row, row + 1), error)
         self._left &= ~too_large
         return np.flatnonzero(~too_large)
 

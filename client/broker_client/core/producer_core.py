@@ -101,6 +101,7 @@ class ProducerCore:
         self.partitioner = config.partitioner
         self._key_hashes = KeyHashes()
         self._known_topics: dict[str, _KnownTopic] = {}
+        self._refused_by: dict[str, Cluster] = {}
         backoff = ExponentialBackoff(
             config.number("retry.backoff.ms"),
             max(config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")),
@@ -195,6 +196,8 @@ class ProducerCore:
             elif not 0 <= partition < known.partition_count:
                 if partition < 0:
                     raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
+                self.metadata.request_update_for_topic(topic)
+                self.wakeup()
                 return WaitFor.METADATA
             if timestamp_ms is not None and timestamp_ms < 0:
                 raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")  # noqa: TRY301
@@ -228,10 +231,8 @@ class ProducerCore:
                     f"send_batch takes columns of bytes or text and calls no {key}: leave it unset"
                 )
         if self._transactional is not None:
-            raise ProducerError(
-                "send_batch does not join transactions: use send, or a producer without transactional.id"
-            )
-        return ColumnarSend(self, topic, table, now_ms_of(self.reactor))
+            self._transactional.check_send()
+        return ColumnarSend(self, self._transactional, topic, table, now_ms_of(self.reactor))
 
     def known_topic(self, topic: str, now_ms: int) -> tuple[Cluster, int] | None:
         """The newest snapshot and the topic's partition count, or None after an update was asked for."""
@@ -410,7 +411,9 @@ class ProducerCore:
         if count:
             known = self._known_topics[topic] = _KnownTopic(cluster, count, now_ms)
             return known
-        if topic in cluster.unauthorized_topics:
+        if topic in cluster.unauthorized_topics and self._refused_by.get(topic) is not cluster:
+            # Told once for each answer: the next record asks again. Mirrors Metadata.clearErrorsAndMaybeThrow.
+            self._refused_by[topic] = cluster
             raise TopicAuthorizationFailed(topic)
         fatal = metadata.take_fatal_error()
         if fatal is not None:

@@ -129,12 +129,19 @@ class TransactionalCalls:
         except ProducerError as error:
             self.send_failed(error)
             raise
-        if isinstance(answer, FutureRecordMetadata) and self._manager.maybe_add_partition(
-            answer.batch_result.topic_partition
-        ):
+        if isinstance(answer, FutureRecordMetadata):
+            self.appended(answer.batch_result.topic_partition)
+        return answer
+
+    def check_send(self) -> None:
+        """Raise one of REFUSALS outside of a transaction."""
+        self._manager.check_send()
+
+    def appended(self, key: TopicPartition) -> None:
+        """Something was appended to the partition: it is part of the transaction."""
+        if self._manager.maybe_add_partition(key):
             # The append has woken the Sender before the partition was there to be seen.
             self._wakeup()
-        return answer
 
     def send_failed(self, error: ProducerError) -> None:
         """A record could not be appended: its transaction cannot be committed."""

@@ -9,14 +9,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import ensureDeferred
 
 from broker_client.core.producer_core import ProducerCore
-from broker_client.errors import ProducerClosed, ProducerError, SerializationError
+from broker_client.errors import IllegalState, ProducerClosed, ProducerError, SerializationError
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.world import World
 from tests.client.scripted_broker import Act, ScriptedCluster
+from tests.client.scripted_coordinator import ScriptedCoordinator
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -240,6 +242,23 @@ def test_negative_numbers_are_refused_with_their_row(cluster: ScriptedCluster, p
 def test_serializers_are_not_for_columns(cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     with pytest.raises(SerializationError, match=r"calls no value\.serializer"):
         producer_on(cluster, value_serializer=str.encode).send_batch("orders", values(b"a"))
+
+
+def test_a_table_joins_the_transaction(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+    coordinator = ScriptedCoordinator(cluster, transaction_version=1)
+    producer = producer_on(cluster, transactional_id="t", max_request_size=500)
+    with pytest.raises(IllegalState, match="init_transactions first"):
+        producer.send_batch("orders", values(b"a"))
+    world.run_until(ensureDeferred(producer.transactional.init_transactions()), deadline_ms=200_000)
+    producer.transactional.begin_transaction()
+    assert [row["error"] for row in sent(world, producer, values(b"a", b"b"))] == [None, None]
+    world.run_until(ensureDeferred(producer.transactional.commit_transaction()), deadline_ms=200_000)
+    assert "AddPartitionsToTxn" in coordinator.asked
+    assert cluster.produced[0].batches[TopicPartition("orders", 0)].is_transactional
+    producer.transactional.begin_transaction()
+    sent(world, producer, values(b"x" * 1_000))
+    with pytest.raises(ProducerError, match=r"max\.request\.size"):
+        world.run_until(ensureDeferred(producer.transactional.commit_transaction()), deadline_ms=200_000)
 
 
 def test_a_partitioner_is_asked_for_every_row(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
