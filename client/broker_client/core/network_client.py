@@ -113,6 +113,7 @@ class NetworkClient:
         self.next_poll_ms = NEVER_MS
         self.answered = 0
         self._answered_internally = False
+        self._gave_up = False
         self._random = random
         self._in_flight = InFlightRequests(config.max_in_flight_requests_per_connection)
         self._updater = MetadataUpdater(
@@ -224,7 +225,7 @@ class NetworkClient:
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []
-        self._answered_internally = False
+        self._answered_internally = self._gave_up = False
         broken: ProducerError | None = None
         for node_id in selector.completed_sends:
             self._handle_completed_send(node_id, now_ms)
@@ -251,6 +252,7 @@ class NetworkClient:
         again = bool(
             more
             or self._answered_internally
+            or self._gave_up
             or selector.disconnected
             or selector.connected
             or selector.awaited_write_completed
@@ -493,12 +495,14 @@ class NetworkClient:
             timeout_ms = self.connection_states.setup_timeout_ms(node_id)
             self.selector.close(node_id)
             reason = f"no connection after {timeout_ms} ms (socket.connection.setup.timeout.ms)"
+            self._gave_up = True
             self._process_disconnection(node_id, ChannelState.NOT_CONNECTED, reason, now_ms, timed_out=True)
 
     def _handle_timed_out_requests(self, now_ms: int) -> None:
         for node_id in self._in_flight.nodes_with_overdue_requests(now_ms):
             self.selector.close(node_id)
             reason = f"a request had no answer within request.timeout.ms={self.config.request_timeout_ms}"
+            self._gave_up = True
             self._process_disconnection(node_id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
 
     def _handle_rebootstrap(self, now_ms: int) -> None:

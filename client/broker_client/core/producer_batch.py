@@ -106,6 +106,7 @@ class ProducerBatch:
         "in_flight",
         "in_retry",
         "is_full",
+        "is_split",
         "last_append_ms",
         "last_attempt_ms",
         "leader_epoch",
@@ -149,6 +150,7 @@ class ProducerBatch:
         # What the batch takes on the wire: exact without a codec, a careful guess with one until it is built.
         self.estimated_size_in_bytes = RECORD_BATCH_OVERHEAD
         self.is_full = False
+        self.is_split = False
         self.result = ProduceRequestResult(topic_partition)
         self.state = BatchState.OPEN
         self._builder = RecordBatchBuilder(codec=compression.codec, level=compression.level)
@@ -294,9 +296,11 @@ class ProducerBatch:
 
     @property
     def compression_ratio(self) -> float:
-        """Bytes of the built batch per byte that was appended."""
+        """Bytes of the built batch's records per byte that was appended; its header does not count on either side."""
         built = self._bytes
-        return len(built) / self._builder.size_in_bytes if built is not None else 1.0
+        if built is None:
+            return 1.0
+        return (len(built) - RECORD_BATCH_OVERHEAD) / max(self._builder.size_in_bytes - RECORD_BATCH_OVERHEAD, 1)
 
     def drained(self, now_ms: int) -> None:
         """It goes out with a request."""
@@ -398,6 +402,7 @@ class ProducerBatch:
                     now_ms=self.created_ms,
                 )
                 part.origin = self.origin
+                part.is_split = True
                 parts.append(part)
                 part.try_append(*sent)
         self._callbacks.clear()

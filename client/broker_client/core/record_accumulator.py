@@ -275,7 +275,11 @@ class RecordAccumulator:
         codec = self.config.compression.codec
         topic = batch.topic_partition.topic
         self._estimator.set(topic, codec, max(1.0, batch.compression_ratio))
-        parts = batch.split(self.config.batch_size, self._next_number)
+        target_bytes = self.config.batch_size
+        if batch.is_split:
+            # The broker takes less than batch.size: halve, until each record is alone.
+            target_bytes = max(batch.max_record_size, batch.estimated_size_in_bytes // 2)
+        parts = batch.split(target_bytes, self._next_number)
         queue = self._topic_info(topic).queue(batch.topic_partition.partition)
         with queue.lock:
             for part in reversed(parts):

@@ -147,6 +147,7 @@ class Sender:
             self.accumulator.has_undrained
             or self.metadata.time_to_next_update_ms(now_ms) == 0
             or (self.transactions is not None and self.transactions.has_request_due)
+            or (self.transaction_requests is None and self._id_was_refused)
         )
 
     # Idempotence
@@ -173,6 +174,11 @@ class Sender:
         if now_ms < self._init_producer_id_not_before_ms:
             return self._init_producer_id_not_before_ms - now_ms
         return self._send_init_producer_id(transactions, now_ms)
+
+    @property
+    def _id_was_refused(self) -> bool:
+        """Whether what waits has to fail, and the id is to be asked for anew."""
+        return self.transactions is not None and self.transactions.has_abortable_error
 
     def _can_ask_for_producer_id(self, now_ms: int) -> bool:
         """Whether the poll made the node ready that the id's request waits for (awaitNodeReady)."""

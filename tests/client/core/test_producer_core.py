@@ -393,7 +393,8 @@ def test_a_forgotten_duplicate_succeeds_without_an_offset(
 
 
 def test_refused_idempotence_fails_what_waits(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
-    cluster.init_errors.append(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    # The id is asked for at the start, and anew at once when that is refused: the second refusal finds the record.
+    cluster.init_errors.extend([ErrorCode.CLUSTER_AUTHORIZATION_FAILED] * 2)
     producer = producer_on(cluster)
     failure = error(world, producer.send("orders", b"no"))
     assert failure.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED

@@ -71,7 +71,14 @@ _CODECS: Final = [
     Script(
         name=f"compressed-with-{codec}",
         config={"compression.type": codec, **LONG},
-        program=(Start(), Send("a", count=20, size=100), Flush(), Send("b", count=3, key="k"), Flush()),
+        topics={codec: (1,)},
+        program=(
+            Start(),
+            Send("a", topic=codec, count=20, size=100),
+            Flush(),
+            Send("b", topic=codec, count=3, key="k"),
+            Flush(),
+        ),
     )
     for codec in ("gzip", "snappy", "lz4", "zstd")
 ]

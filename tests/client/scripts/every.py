@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.client.scripts import batching, failures, retries
+from tests.client.scripts import batching, clusters, deadlines, failures, retries, sequences
 
-FAMILIES: Final = (batching, retries, failures)
+FAMILIES: Final = (batching, retries, failures, sequences, deadlines, clusters)
 SCRIPTS: Final = [script for family in FAMILIES for script in family.SCRIPTS]

@@ -1,0 +1,190 @@
+"""Leaders that move, brokers that go away, metadata that change, brokers of earlier releases."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol_specs.error_codes import ErrorCode
+from tests.client.producer_script import (
+    Answer,
+    Await,
+    Ended,
+    Flush,
+    MoveLeader,
+    Pause,
+    Script,
+    Send,
+    Start,
+    StopListening,
+)
+
+LONG: Final = {"linger.ms": 5000}
+ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
+FIRST: Final = (Start(), Send("first", size=300), Flush(), Pause(200))
+
+_MOVES: Final = [
+    Script(
+        name="the-leader-moves-between-records",
+        config=LONG,
+        brokers=2,
+        program=(*FIRST, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
+    ),
+    Script(
+        name="the-leader-moves-and-is-told",
+        config=LONG,
+        brokers=2,
+        leader_hints=True,
+        program=(*FIRST, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
+    ),
+    Script(
+        name="the-leader-moves-with-three-in-flight",
+        config=ALONE,
+        brokers=2,
+        program=(*FIRST, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
+        answers=(Answer(nth=2, after=("Produce", 4)),),
+    ),
+    Script(
+        name="the-leader-moves-with-three-in-flight-and-is-told",
+        config=ALONE,
+        brokers=2,
+        leader_hints=True,
+        program=(*FIRST, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
+        answers=(Answer(nth=2, after=("Produce", 4)),),
+    ),
+    Script(
+        name="the-leader-moves-there-and-back",
+        config=LONG,
+        brokers=2,
+        program=(
+            *FIRST,
+            MoveLeader("t-0", 2),
+            Send("b"),
+            Flush(),
+            Pause(200),
+            MoveLeader("t-0", 1),
+            Send("c"),
+            Flush(),
+        ),
+    ),
+    Script(
+        name="one-of-two-partitions-moves",
+        config=LONG,
+        brokers=2,
+        topics={"t": (1, 1)},
+        program=(*FIRST, MoveLeader("t-1", 2), Send("a"), Send("b", partition=1), Flush()),
+    ),
+    Script(
+        name="a-leader-is-elected-late",
+        config={"linger.ms": 10},
+        topics={"t": (None,)},
+        program=(Start(), Send("a"), Await("Metadata", 3), MoveLeader("t-0", 1), Ended(), Send("b"), Ended()),
+    ),
+    Script(
+        name="two-partitions-two-brokers",
+        config=LONG,
+        brokers=2,
+        topics={"t": (1, 2)},
+        program=(Start(), Send("a"), Send("b", partition=1), Flush(), Send("c"), Send("d", partition=1), Flush()),
+    ),
+    Script(
+        name="a-fenced-leader-epoch",
+        config=LONG,
+        program=(*FIRST, Send("b"), Flush()),
+        answers=(Answer(nth=2, error=ErrorCode.FENCED_LEADER_EPOCH, leader=(1, 1)),),
+    ),
+    Script(
+        name="a-leader-told-that-is-older-is-not-believed",
+        config=LONG,
+        brokers=2,
+        program=(*FIRST, MoveLeader("t-0", 2), Send("b"), Flush()),
+        answers=(Answer(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=(1, 0)),),
+    ),
+]
+
+_AWAY: Final = [
+    Script(
+        name="the-only-broker-goes-and-comes-back",
+        config=LONG,
+        program=(*FIRST, StopListening(1, 20), Pause(400), Send("b"), Flush()),
+    ),
+    Script(
+        name="the-leader-goes-and-another-leads",
+        config=LONG,
+        brokers=2,
+        program=(
+            *FIRST,
+            MoveLeader("t-0", 2),
+            StopListening(1, 3000),
+            Pause(300),
+            Send("b"),
+            Flush(),
+        ),
+    ),
+]
+
+_METADATA: Final = [
+    Script(
+        name="metadata-grow-old",
+        config={"metadata.max.age.ms": 300, **LONG},
+        program=(Start(), Send("a"), Flush(), Await("Metadata", 4), Send("b"), Flush()),
+    ),
+    Script(
+        name="a-second-topic",
+        config=LONG,
+        topics={"t": (1,), "u": (1,)},
+        program=(Start(), Send("a"), Flush(), Pause(200), Send("b", topic="u"), Flush(), Send("c"), Flush()),
+    ),
+    Script(
+        name="metadata-after-a-second-topic-ask-for-both",
+        config=LONG,
+        topics={"t": (1,), "u": (1,)},
+        program=(
+            Start(),
+            Send("a"),
+            Flush(),
+            Send("b", topic="u"),
+            Flush(),
+            Pause(200),
+            Send("c"),
+            Flush(),
+        ),
+        answers=(Answer(nth=3, error=ErrorCode.NOT_LEADER_OR_FOLLOWER),),
+    ),
+    Script(
+        name="a-topic-that-may-not-be-seen",
+        config={"max.block.ms": 500, **LONG},
+        program=(Start(), Send("a"), Pause(200), Send("b"), Flush()),
+        answers=(Answer(api="Metadata", nth=2, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),),
+    ),
+    Script(
+        name="a-topic-with-an-invalid-name",
+        config={"max.block.ms": 500, **LONG},
+        program=(Start(), Send("a"), Pause(200), Send("b"), Flush()),
+        answers=(Answer(api="Metadata", nth=2, error=ErrorCode.INVALID_TOPIC_EXCEPTION),),
+    ),
+    Script(
+        name="a-topic-that-is-not-there-yet",
+        config={"max.block.ms": 5000, **LONG},
+        program=(Start(), Send("a"), Flush()),
+        answers=(Answer(api="Metadata", nth=2, times=2, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),),
+    ),
+    Script(
+        name="metadata-disconnected",
+        config=LONG,
+        program=(Start(), Send("a"), Flush()),
+        answers=(Answer(api="Metadata", nth=2, disconnects=True),),
+    ),
+]
+
+_RELEASES: Final = [
+    Script(
+        name=f"brokers-of-{release}",
+        config=LONG,
+        release=release,
+        program=(Start(), Send("a", count=2), Flush(), Pause(200), Send("b"), Flush()),
+        answers=(Answer(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER),),
+    )
+    for release in ("2.1.1", "2.3.1", "2.7.2", "3.2.3", "3.7.2", "4.0.0")
+]
+
+SCRIPTS: Final = [*_MOVES, *_AWAY, *_METADATA, *_RELEASES]

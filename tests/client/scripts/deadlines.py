@@ -1,0 +1,156 @@
+"""Splits, time-outs and expiries: MESSAGE_TOO_LARGE, request.timeout.ms, delivery.timeout.ms, max.block.ms."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from protocol_specs.error_codes import ErrorCode
+from tests.client.producer_script import Answer, Ended, Flush, Pause, Script, Send, Start
+
+LONG: Final = {"linger.ms": 5000}
+ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
+FIRST: Final = (Start(), Send("first", size=300), Flush(), Pause(200))
+
+# Java estimates compression by topic for a whole JVM: what is compressed has a topic of its own in each script.
+_SPLITS: Final = [
+    Script(
+        name=f"split-{name}",
+        config={"compression.type": codec, "batch.size": 1000, "enable.idempotence": idempotent, **LONG},
+        topics={name: (1,)},
+        program=(
+            Start(),
+            Send("first", topic=name),
+            Flush(),
+            Send("v", topic=name, count=8, size=200),
+            Flush(),
+            Send("z", topic=name),
+            Flush(),
+        ),
+        answers=(Answer(nth=2, error=ErrorCode.MESSAGE_TOO_LARGE, after=("Produce", in_flight + 1)),),
+    )
+    for name, codec, idempotent, in_flight in (
+        ("plain", "none", False, 2),
+        ("idempotent", "none", True, 2),
+        ("gzip", "gzip", True, 4),
+        ("zstd", "zstd", True, 4),
+        ("lz4", "lz4", True, 4),
+        ("snappy", "snappy", False, 4),
+    )
+] + [
+    Script(
+        name="split-twice",
+        config={"batch.size": 1000, **LONG},
+        program=(*FIRST, Send("v", count=4, size=200), Flush(), Send("z"), Flush()),
+        answers=(Answer(nth=2, times=2, error=ErrorCode.MESSAGE_TOO_LARGE),),
+    ),
+    Script(
+        name="split-until-it-is-small-enough",
+        config={"batch.size": 1000, **LONG},
+        program=(*FIRST, Send("v", count=4, size=200), Flush(), Send("z"), Flush()),
+        max_batch_bytes=400,
+    ),
+    Script(
+        name="split-with-others-in-flight",
+        config={"compression.type": "gzip", "batch.size": 500, **LONG},
+        topics={"others": (1,)},
+        program=(
+            Start(),
+            Send("first", topic="others"),
+            Flush(),
+            Send("v", topic="others", count=9, size=100),
+            Flush(),
+        ),
+        answers=(Answer(nth=2, error=ErrorCode.MESSAGE_TOO_LARGE, after=("Produce", 6)),),
+    ),
+]
+
+_REQUESTS: Final = [
+    Script(
+        name="a-request-without-answer-is-repeated",
+        config={"request.timeout.ms": 400, **LONG, "linger.ms": 4000},
+        program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
+        answers=(Answer(nth=2, lost=True),),
+    ),
+    Script(
+        name="a-written-request-without-answer-is-repeated",
+        config={"request.timeout.ms": 400, **LONG},
+        program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
+        answers=(Answer(nth=2, lost=True, appends=True),),
+    ),
+    Script(
+        name="three-requests-without-answer-are-repeated",
+        config={"request.timeout.ms": 400, **ALONE},
+        program=(*FIRST, Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
+        answers=(Answer(nth=2, lost=True),),
+    ),
+    Script(
+        name="metadata-without-answer-is-asked-again",
+        config={"request.timeout.ms": 400, **LONG},
+        program=(Start(), Send("a"), Flush()),
+        answers=(Answer(api="Metadata", nth=2, lost=True),),
+    ),
+    Script(
+        name="api-versions-without-answer-is-asked-again",
+        config={"request.timeout.ms": 400, **LONG},
+        program=(Start(), Send("a"), Flush()),
+        answers=(Answer(api="ApiVersions", nth=2, lost=True),),
+    ),
+]
+
+_EXPIRIES: Final = [
+    Script(
+        name="expired-in-flight",
+        config={"request.timeout.ms": 1000, "delivery.timeout.ms": 1300, "linger.ms": 300},
+        program=(*FIRST, Send("b"), Ended(), Pause(300), Send("c"), Flush()),
+        answers=(Answer(nth=2, delay_ms=1400),),
+    ),
+    Script(
+        name="expired-while-retried",
+        config={"request.timeout.ms": 300, "delivery.timeout.ms": 500, "linger.ms": 10},
+        program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
+        answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+    ),
+    Script(
+        name="expired-while-retried-without-idempotence",
+        config={
+            "request.timeout.ms": 300,
+            "delivery.timeout.ms": 500,
+            "linger.ms": 10,
+            "enable.idempotence": False,
+        },
+        program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
+        answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+    ),
+    Script(
+        name="expired-without-a-leader",
+        config={"request.timeout.ms": 300, "delivery.timeout.ms": 500, "linger.ms": 10},
+        topics={"t": (None,)},
+        program=(Start(), Send("a"), Ended()),
+    ),
+    Script(
+        name="expired-behind-a-slow-request",
+        config={
+            "request.timeout.ms": 900,
+            "delivery.timeout.ms": 1000,
+            "linger.ms": 10,
+            "max.in.flight.requests.per.connection": 1,
+        },
+        program=(*FIRST, Send("b"), Pause(100), Send("c"), Ended(), Send("d"), Ended()),
+        answers=(Answer(nth=2, delay_ms=800), Answer(nth=3, delay_ms=800)),
+    ),
+]
+
+_BLOCKED: Final = [
+    Script(
+        name="a-topic-that-is-not-there",
+        config={"max.block.ms": 500, **LONG},
+        program=(Start(), Send("a", topic="missing"), Ended(), Send("b"), Flush()),
+    ),
+    Script(
+        name="a-partition-that-is-not-there",
+        config={"max.block.ms": 500, **LONG},
+        program=(Start(), Send("a"), Flush(), Pause(150), Send("b", partition=3), Send("c"), Flush()),
+    ),
+]
+
+SCRIPTS: Final = [*_SPLITS, *_REQUESTS, *_EXPIRIES, *_BLOCKED]
