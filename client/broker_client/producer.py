@@ -34,6 +34,7 @@ from broker_client.errors import (
     SerializationError,
     WaitExpired,
 )
+from broker_client.interceptors import InterceptedSend
 from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig, Serializer
 from sim_runtime.deadlines import DeadlineExceeded
@@ -71,7 +72,7 @@ class Producer:
         **options: object,
     ) -> None:
         given = {**(config or {}), **options}
-        if "client.id" not in given and "client_id" not in given:
+        if not {"client.id", "client_id", "transactional.id", "transactional_id"} & set(given):
             given["client.id"] = f"producer-{next(_CLIENT_IDS)}"
         self.config = ProducerConfig(given)
         self._key_serializer = self.config.key_serializer
@@ -93,6 +94,8 @@ class Producer:
         )
         self._try_append = self._core.try_append
         self._at_exit = _warn_at_exit(self)
+        if self.config.interceptors:
+            self.send = InterceptedSend(self.send, self.config.interceptors)  # type: ignore[method-assign]
 
     def send(
         self,
@@ -227,6 +230,7 @@ class Producer:
             self._thread.call(self._core.close, timeout_ms, timeout_s=limit_s)
         finally:
             self._thread.stop()
+            self.config.interceptors.close()
 
     def __enter__(self) -> Self:
         return self

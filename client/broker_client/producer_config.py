@@ -24,6 +24,7 @@ from broker_client.core.producer_batch import Compression
 from broker_client.core.record_accumulator import AccumulatorConfig
 from broker_client.core.sender import SenderConfig
 from broker_client.errors import ConfigError
+from broker_client.interceptors import ProducerInterceptors
 from broker_client.security_config import channel_builder
 from protocol_specs.records.compression import CompressionCodec
 
@@ -59,6 +60,7 @@ class ProducerConfig(Mapping[str, object]):
         values["partitioner.class"] = partitioner_of(values["partitioner.class"], given)
         for name in ("key.serializer", "value.serializer"):
             values[name] = serializer_of(name, values[name])
+        self.interceptors = ProducerInterceptors.of(values["interceptor.classes"], given)
         self._delivery_timeout_ms = delivery_timeout_ms(values, self._given)
         self._bootstrap_servers = parse_bootstrap_servers(values["bootstrap.servers"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,12 @@ from broker_client.core.partitioners import RoundRobinPartitioner
 from broker_client.errors import ConfigError
 from broker_client.producer_config import ProducerConfig
 from protocol_specs.records.compression import CompressionCodec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_client.core.producer_core import ProducerCore
+    from tests.client.scripted_broker import ScriptedCluster
 
 SERVERS = "localhost:9092"
 
@@ -64,7 +70,8 @@ def test_an_unknown_key_names_the_nearest() -> None:
         ({"ssl_provider": "BC"}, "ssl.provider='BC' is refused: it names a part of a JVM"),
         ({"security_protocol": "SASL_SSL"}, "security.protocol='SASL_SSL' is refused: SASL is not spoken yet"),
         ({"zk_connect": "here:2181"}, "it was one of the Scala producer's; now: producers do not ask ZooKeeper"),
-        ({"interceptor_classes": "a.B"}, "interceptor.classes='a.B' is refused"),
+        ({"interceptor_classes": "a.B"}, "interceptor.classes='a.B': nothing of that name can be imported"),
+        ({"interceptor_classes": [object()]}, "expected an object with on_send(record)"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(options: dict[str, Any], message: str) -> None:
@@ -124,3 +131,11 @@ def test_every_key_is_documented_and_takes_its_own_default(key: Any) -> None:
         assert key.note
     if key.default is not None and key.name != "acks":  # which is told as a number, as in Java
         assert config(**{key.name.replace(".", "_"): key.default})[key.name] == key.default
+
+
+def test_a_retry_backoff_above_its_maximum_is_the_maximum(
+    cluster: ScriptedCluster, producer_on: Callable[..., ProducerCore]
+) -> None:
+    """As Java's warning says: a static back-off."""
+    core = producer_on(cluster, retry_backoff_ms=2_000, retry_backoff_max_ms=300)
+    assert core.metadata._backoff.backoff_ms(5) == 300

@@ -50,8 +50,11 @@ CONNECTION_KEYS: Final = (
         type=_T.LIST,
         importance=_I.LOW,
         default=(),
-        status=_S.REFUSED,
-        note="wrap send and pass on_delivery instead of an interceptor",
+        status=_S.MAPPED,
+        note=(
+            "objects with on_send(record), on_acknowledgement(metadata, error) and close(), their classes or the "
+            "dotted names of those; records of send_batch do not pass them"
+        ),
         doc="Sees, and may change, every record before it is serialized, and hears how it ended.",
     ),
 )

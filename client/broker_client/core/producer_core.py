@@ -104,7 +104,7 @@ class ProducerCore:
         self._refused_by: dict[str, Cluster] = {}
         backoff = ExponentialBackoff(
             config.number("retry.backoff.ms"),
-            max(config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")),
+            config.number("retry.backoff.max.ms"),
             BACKOFF_MULTIPLIER,
             BACKOFF_JITTER,
             random,

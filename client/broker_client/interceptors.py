@@ -1,0 +1,179 @@
+"""Interceptors see, and may change, every record before it is serialized, and hear how it ended (KIP-42).
+
+Mirrors ProducerInterceptor, ProducerInterceptors and KafkaProducer.AppendCallbacks. What an interceptor raises is
+logged and changes nothing: the next one gets what the one before it left. A producer without interceptors knows nothing
+of all this; one with them sends through `InterceptedSend`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, cast
+
+from twisted.logger import Logger
+
+from broker_client.config.class_values import configured_instance, loaded_class
+from broker_client.errors import ConfigError, ProducerError
+from broker_client.records import NO_OFFSET, NO_TIMESTAMP, UNKNOWN_PARTITION, RecordMetadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+
+__all__ = ["InterceptedSend", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
+
+_KEY = "interceptor.classes"
+_log = Logger()
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class ProducerRecord:
+    """A record as it was given to `send`: key and value are not serialized, headers not checked."""
+
+    topic: str
+    value: object = None
+    key: object = None
+    partition: int | None = None
+    headers: object = ()
+    timestamp_ms: int | None = None
+
+
+class ProducerInterceptor(Protocol):
+    """What `interceptor.classes` takes: objects, classes, or dotted names of classes, with these methods.
+
+    `on_acknowledgement`, `close` and a `configure` that takes the settings may be left out.
+    """
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """In the thread of the caller: the record to send instead, or the same."""
+        ...
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
+        """On the network thread, before `on_delivery`: where the record is, or why it is not."""
+        ...
+
+    def close(self) -> None:
+        """Once, when the producer has ended."""
+        ...
+
+
+class ProducerInterceptors:
+    """The interceptors of a producer in their order."""
+
+    __slots__ = ("_chain",)
+
+    def __init__(self, chain: Iterable[ProducerInterceptor]) -> None:
+        self._chain = tuple(chain)
+
+    @classmethod
+    def of(cls, elements: Iterable[object], given: Mapping[str, object]) -> ProducerInterceptors:
+        """Load, make and configure what interceptor.classes lists; raises ConfigError."""
+        chain = []
+        for element in elements:
+            made = configured_instance(_KEY, loaded_class(_KEY, element), given)
+            if not callable(getattr(made, "on_send", None)):
+                raise ConfigError(f"{_KEY}={element!r}: expected an object with on_send(record)")
+            chain.append(cast("ProducerInterceptor", made))
+        return cls(chain)
+
+    def __len__(self) -> int:
+        return len(self._chain)
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        """What the chain makes of a record."""
+        for interceptor in self._chain:
+            try:
+                made = interceptor.on_send(record)
+                if not isinstance(made, ProducerRecord):
+                    raise TypeError(f"on_send answered {made!r}, not a ProducerRecord")  # noqa: TRY301
+                record = made
+            except Exception:  # noqa: BLE001 - an interceptor's mistake must not stop records
+                _log.failure(
+                    "on_send of {interceptor} raised for topic {topic}", interceptor=interceptor, topic=record.topic
+                )
+        return record
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
+        """Tell everyone how a record ended."""
+        for interceptor in self._chain:
+            tell = getattr(interceptor, "on_acknowledgement", None)
+            if tell is None:
+                continue
+            try:
+                tell(metadata, error)
+            except Exception:  # noqa: BLE001 - as above
+                _log.failure("on_acknowledgement of {interceptor} raised", interceptor=interceptor)
+
+    def close(self) -> None:
+        """The producer has ended."""
+        for interceptor in self._chain:
+            close = getattr(interceptor, "close", None)
+            if close is None:
+                continue
+            try:
+                close()
+            except Exception:  # noqa: BLE001 - as above
+                _log.failure("close of {interceptor} raised", interceptor=interceptor)
+
+
+class InterceptedSend:
+    """Stands for a producer's `send`."""
+
+    __slots__ = ("_interceptors", "_send")
+
+    def __init__(self, send: Callable[..., FutureRecordMetadata], interceptors: ProducerInterceptors) -> None:
+        self._send = send
+        self._interceptors = interceptors
+
+    def __call__(
+        self,
+        topic: str,
+        value: object = None,
+        key: object = None,
+        partition: int | None = None,
+        headers: object = (),
+        timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
+    ) -> FutureRecordMetadata:
+        """As `Producer.send`."""
+        given = ProducerRecord(
+            topic=topic, value=value, key=key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
+        )
+        record = self._interceptors.on_send(given)
+        told = False
+
+        def delivered(metadata: RecordMetadata, error: ProducerError | None) -> None:
+            nonlocal told
+            told = True
+            if metadata.partition == UNKNOWN_PARTITION and record.partition is not None:
+                metadata = replace(metadata, partition=record.partition)
+            self._interceptors.on_acknowledgement(metadata, error)
+            if on_delivery is not None:
+                on_delivery(metadata, error)
+
+        try:
+            return self._send(
+                record.topic,
+                record.value,
+                record.key,
+                record.partition,
+                record.headers,
+                record.timestamp_ms,
+                delivered,
+            )
+        except ProducerError as error:
+            if not told:
+                self._interceptors.on_acknowledgement(_nowhere(record), error)
+            raise
+
+
+def _nowhere(record: ProducerRecord) -> RecordMetadata:
+    return RecordMetadata(
+        topic=record.topic,
+        partition=UNKNOWN_PARTITION if record.partition is None else record.partition,
+        offset=NO_OFFSET,
+        timestamp_ms=NO_TIMESTAMP,
+        serialized_key_size=-1,
+        serialized_value_size=-1,
+    )

@@ -1,0 +1,154 @@
+"""Interceptors: what they make of records, what they hear, and that their mistakes change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_client.core.future_record_metadata import FutureRecordMetadata
+from broker_client.errors import ConfigError, ProducerClosed, ProducerError, RecordTooLarge
+from broker_client.interceptors import InterceptedSend, ProducerInterceptors, ProducerRecord
+from broker_client.producer import Producer
+
+if TYPE_CHECKING:
+    from broker_client.records import RecordMetadata
+
+
+class Recorder:
+    """Adds a suffix to text values, and keeps what it is told."""
+
+    def __init__(self, suffix: str = "!") -> None:
+        self.suffix = suffix
+        self.seen: list[object] = []
+        self.ends: list[tuple[str, int, str | None]] = []
+        self.settings: dict[str, Any] = {}
+        self.closed = 0
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        self.seen.append(record.value)
+        return replace(record, value=f"{record.value}{self.suffix}")
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
+        self.ends.append((metadata.topic, metadata.partition, None if error is None else type(error).__name__))
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Broken:
+    """Fails at everything."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        raise RuntimeError(record.topic)
+
+    def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
+        raise RuntimeError(metadata.topic, error)
+
+    def close(self) -> None:
+        raise RuntimeError("close")
+
+
+class Forgetful(Recorder):
+    """Answers no record."""
+
+    def on_send(self, record: ProducerRecord) -> ProducerRecord:
+        self.seen.append(record.value)
+        return None  # type: ignore[return-value]
+
+
+class Sent:
+    """Stands for the producer below: ends each send at once, with an error if it has one."""
+
+    def __init__(self, error: ProducerError | None = None, raised: ProducerError | None = None) -> None:
+        self.values: list[object] = []
+        self.error = error
+        self.raised = raised
+
+    def __call__(self, *record: Any) -> FutureRecordMetadata:
+        topic, value, _, _, _, _, on_delivery = record
+        self.values.append(value)
+        if self.raised is not None:
+            raise self.raised
+        future = FutureRecordMetadata.unassigned(topic, 1, None, None)
+        if self.error is not None:
+            return FutureRecordMetadata.failed(topic, self.error, on_delivery)
+        future.batch_result.set(7, 1, None)
+        future.deliver(on_delivery)
+        return future
+
+
+def chain(*interceptors: object) -> ProducerInterceptors:
+    return ProducerInterceptors.of(interceptors, {"client.id": "c"})
+
+
+def test_each_gets_what_the_one_before_it_made() -> None:
+    first, second, sent = Recorder("1"), Recorder("2"), Sent()
+    InterceptedSend(sent, chain(first, second))("orders", "v")
+    assert (first.seen, second.seen, sent.values) == (["v"], ["v1"], ["v12"])
+
+
+def test_what_one_raises_or_forgets_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    first, last, sent = Recorder("1"), Recorder("2"), Sent()
+    interceptors = chain(first, Broken(), Forgetful(), last)
+    InterceptedSend(sent, interceptors)("orders", "v")
+    interceptors.close()
+    assert sent.values == ["v12"]
+    assert last.ends == [("orders", -1, None)]
+    assert (first.closed, last.closed) == (1, 1)
+
+
+def test_interceptors_hear_the_end_before_the_callback() -> None:
+    order: list[str] = []
+
+    class Listener(Recorder):
+        def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
+            super().on_acknowledgement(metadata, error)
+            order.append("interceptor")
+
+    InterceptedSend(Sent(), chain(Listener()))("orders", "v", on_delivery=lambda *_: order.append("callback"))
+    assert order == ["interceptor", "callback"]
+
+
+def test_a_record_that_cannot_be_sent_is_told_with_the_partition_that_it_named() -> None:
+    recorder = Recorder()
+    InterceptedSend(Sent(error=RecordTooLarge(10, 5, "max.request.size")), chain(recorder))("orders", "v", partition=3)
+    assert recorder.ends == [("orders", 3, "RecordTooLarge")]
+
+
+def test_what_send_raises_is_told_and_raised() -> None:
+    recorder = Recorder()
+    send = InterceptedSend(Sent(raised=ProducerClosed("closed")), chain(recorder))
+    with pytest.raises(ProducerClosed):
+        send("orders", "v")
+    assert recorder.ends == [("orders", -1, "ProducerClosed")]
+
+
+def test_they_are_made_of_classes_and_dotted_names_and_configured() -> None:
+    interceptors = ProducerInterceptors.of([Recorder, f"{__name__}.Recorder"], {"client.id": "c"})
+    assert len(interceptors) == 2
+    recorder = Recorder()
+    chain(recorder)
+    assert recorder.settings == {"client.id": "c"}
+
+
+@pytest.mark.parametrize("element", ["no.such.Interceptor", "java.lang.Object", object(), 5, lambda record: record])
+def test_what_is_no_interceptor_is_refused(element: object) -> None:
+    with pytest.raises(ConfigError, match=r"interceptor\.classes"):
+        ProducerInterceptors.of([element], {})
+
+
+def test_a_producer_sends_through_them_and_closes_them() -> None:
+    recorder = Recorder()
+    settings = {"bootstrap.servers": "127.0.0.1:1", "max.block.ms": 0, "value.serializer": "StringSerializer"}
+    producer = Producer(settings, interceptor_classes=[recorder])
+    future = producer.send("orders", "v")
+    assert type(future.exception(1)).__name__ == "MetadataTimeout"
+    producer.close(0)
+    producer.close(0)
+    assert recorder.ends == [("orders", -1, "MetadataTimeout")]
+    assert recorder.closed == 1
