@@ -131,7 +131,7 @@ _IDS: Final = [
         name="id-request-disconnected",
         config={"linger.ms": 60},
         program=(Start(), Pause(600), Send("a"), Ended()),
-        answers=(Answer(api="InitProducerId", disconnects=True),),
+        answers=(Answer(api="InitProducerId", disconnects=True, delay_ms=300),),
     ),
     Script(
         name="id-request-without-answer",
