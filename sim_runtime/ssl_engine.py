@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PeerCertificate", "SslEngineFactory"]
 
+SESSION_ID_CONTEXT: Final = b"kafka"
 _VERSIONS: Final = {"TLSv1.2": SSL.TLS1_2_VERSION, "TLSv1.3": SSL.TLS1_3_VERSION}
 _TLS13_SUITE: Final = re.compile(r"TLS_(AES|CHACHA20)_[A-Z0-9_]+")
 _JAVA_SUITE: Final = re.compile(r"TLS_(?P<exchange>[A-Z_]+?)_WITH_(?P<cipher>[A-Z0-9_]+)_(?P<digest>SHA\d*)")
@@ -79,6 +80,9 @@ class SslEngineFactory:
         mode = _AUTHENTICATION[settings.client_auth] if server else SSL.VERIFY_PEER
         context.set_verify(mode, _verified)
         context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+        if server:
+            # Without it OpenSSL refuses a Java client that comes back by a ticket and has shown a certificate.
+            context.set_session_id(SESSION_ID_CONTEXT)
 
     def connection(self, host: str | None = None) -> SSL.Connection:
         """A connection through memory; a client says by `host` which server it wants (server name indication)."""

@@ -35,11 +35,25 @@ if TYPE_CHECKING:
 __all__ = ["listener_settings", "with_tls"]
 
 ENABLED: Final = "ssl.enabled.protocols"
+INTERNAL_ERROR_ALERT: Final = bytes.fromhex("15030300020250")
+"""What Java's TLS answers to bytes that are none, and OpenSSL leaves out: by it a client can tell what it has met."""
+ALERT_BYTES_MAX: Final = 32 * 1024
 _log = Logger()
 
 
 class _ServerTransportLayer(SslTransportLayer):
     """Tells the log, and the channel, why there was no TLS with a client."""
+
+    def _tlsShutdownFinished(self, reason: Failure | None) -> None:  # noqa: N802 - Twisted's name
+        """TLS is over: by an error of the handshake, if there is no word of it yet, with an alert."""
+        engine, transport = self.engine, self.transport
+        if reason is not None and not self._handshakeDone and engine is not None and transport is not None:
+            try:
+                alert = engine.bio_read(ALERT_BYTES_MAX)
+            except SSL.WantReadError:
+                alert = INTERNAL_ERROR_ALERT
+            transport.write(alert)
+        super()._tlsShutdownFinished(reason)  # type: ignore[no-untyped-call]  # Twisted's
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         """The connection is gone, perhaps by a failure of TLS."""

@@ -7,7 +7,11 @@ import subprocess
 from tests.interop.kafka_release import classpath, java_tool
 
 TOOL_SECONDS_MAX = 60
-MOVED_IN_4 = {"ConsoleProducer": "kafka.tools", "BrokerApiVersionsCommand": "kafka.admin"}
+MOVED_IN_4 = {
+    "ConsoleConsumer": "kafka.tools",
+    "ConsoleProducer": "kafka.tools",
+    "BrokerApiVersionsCommand": "kafka.admin",
+}
 """Tools that were in another package before 4.0."""
 
 
