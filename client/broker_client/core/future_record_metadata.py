@@ -62,6 +62,8 @@ class FutureRecordMetadata(_SentRecord):
 
     def exception(self, timeout: float | None = None) -> ProducerError | None:
         """Wait as `result` does; answers the record's error or None."""
+        if self[0].is_written:
+            return None
         if not self.done():
             done = Event()
             self.add_done_callback(lambda _: done.set())

@@ -79,6 +79,11 @@ class ProduceRequestResult:
         for future, callback in futures:
             _call(callback, future)
 
+    @property
+    def is_written(self) -> bool:
+        """Whether all its records were written, where they are: what is asked most often of a record that has ended."""
+        return self.completed and self.error_of_record is None and self._moved_to is None
+
     def on_completion(self, notify: Callable[[], object]) -> None:
         """Call once when completed; at once when it is."""
         with self._lock:

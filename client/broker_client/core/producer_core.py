@@ -192,7 +192,10 @@ class ProducerCore:
                 if known is None:
                     return WaitFor.METADATA
             if partition is None:
-                partition = self._choose_partition(topic, key, value, known)
+                if key is None and self.partitioner is None:
+                    partition = UNKNOWN_PARTITION
+                else:
+                    partition = self._choose_partition(topic, key, value, known)
             elif not 0 <= partition < known.partition_count:
                 if partition < 0:
                     raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
@@ -330,6 +333,9 @@ class ProducerCore:
         try:
             for future in waiting:
                 await _ended(future)
+            for batch in batches:
+                await _ended_batch(batch)
+            # What came of splits, and what nobody has taken off the list yet.
             origins = {batch.origin for batch in batches}
             origins |= {batch.origin for batch in self.accumulator.incomplete_batches()} if waiting else set()
             while remaining := [one for one in self.accumulator.incomplete_batches() if one.origin in origins]:
