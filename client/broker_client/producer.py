@@ -75,6 +75,7 @@ class Producer:
         if not {"client.id", "client_id", "transactional.id", "transactional_id"} & set(given):
             given["client.id"] = f"producer-{next(_CLIENT_IDS)}"
         self.config = ProducerConfig(given)
+        self.config.resolve_canonical_names()
         self._key_serializer = self.config.key_serializer
         self._value_serializer = self.config.value_serializer
         self._max_block_ms = self.config.number("max.block.ms")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
-from broker_client.bootstrap import parse_bootstrap_servers
+from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
 from broker_client.config.class_values import Serializer, loaded_class, partitioner_of, serializer_of
 from broker_client.config.config_key import ConfigKey, KeyStatus, ValueType
 from broker_client.config.cross_checks import INT_MAX, delivery_timeout_ms, post_process
@@ -104,6 +104,11 @@ class ProducerConfig(Mapping[str, object]):
     def bootstrap_servers(self) -> tuple[tuple[str, int], ...]:
         """bootstrap.servers as host and port."""
         return self._bootstrap_servers
+
+    def resolve_canonical_names(self) -> None:
+        """Do what client.dns.lookup says of bootstrap.servers; it may wait for DNS, so a face calls it, once."""
+        if self.text("client.dns.lookup") == "resolve_canonical_bootstrap_servers_only":
+            self._bootstrap_servers = canonical_servers(self._bootstrap_servers)
 
     @property
     def client_id(self) -> str:

@@ -27,8 +27,6 @@ SENDING_KEYS: Final = (
         importance=_I.MEDIUM,
         default="use_all_dns_ips",
         one_of=("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
-        status=_S.REFUSED,
-        note="names are resolved by the reactor",
         doc=(
             "Whether a name stands for all of its addresses, tried in turn, or is replaced at the start by "
             "the canonical names of its addresses."

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IConnector, ITCPTransport
     from twisted.python.failure import Failure
 
+    from broker_client.core.host_addresses import ConnectionAttempt
     from protocol_specs.framing import FrameReader
 
 __all__ = ["ChannelEvents", "ChannelState", "KafkaChannel"]
@@ -70,7 +71,7 @@ class KafkaChannel(TwistedProtocol):
         self.staged: deque[bytes] = deque()
         self.muted = False
         self.send_pending = False
-        self.connector: IConnector | None = None
+        self.connector: ConnectionAttempt | None = None
         self.failure: AuthenticationFailed | None = None
         """Why the two do not accept each other, in the state AUTHENTICATION_FAILED."""
         self._events: ChannelEvents | None = events

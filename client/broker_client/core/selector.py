@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.error import ConnectionClosed
 
 from broker_client.core.channel_builder import PLAINTEXT_CHANNELS
+from broker_client.core.host_addresses import HostAddresses
 from broker_client.core.kafka_channel import ChannelState
 from broker_client.errors import IllegalState
 from protocol_specs.framing import FrameReader
@@ -84,6 +85,7 @@ class Selector:
         self._on_event = on_event
         self._response_bytes_max = response_bytes_max
         self._channel_builder = channel_builder
+        self._addresses = HostAddresses(reactor)
         self._channels: dict[int, KafkaChannel] = {}
         self._last_active_ms: dict[int, int] = {}  # least recently used first
         self._with_staged: dict[int, None] = {}
@@ -104,8 +106,7 @@ class Selector:
         )
         channel.set_socket_buffers(send_buffer_bytes, receive_buffer_bytes)
         self._channels[node_id] = channel
-        connector = self._reactor.connectTCP(host, port, factory, _CONNECT_TIMEOUT_S)
-        channel.connector = connector
+        channel.connector = self._addresses.connect(node_id, host, port, factory, _CONNECT_TIMEOUT_S)
 
     def send(self, node_id: int, frame: bytes) -> None:
         """Write a frame; when the node is gone the next poll reports it as disconnected."""
@@ -184,6 +185,7 @@ class Selector:
     def channel_connected(self, channel: KafkaChannel) -> None:
         """Stage: connected."""
         self.connections_created += 1
+        self._addresses.connected(channel.node_id)
         self._touch(channel.node_id)
         self._newly_connected.append(channel.node_id)
         self._on_event()
