@@ -237,7 +237,9 @@ class Connection(Protocol):
             return
         if key in cluster.handlers:
             response = cluster.handlers[key](self.broker, request, version)
-            if response is not None:
+            if response is None:
+                self.hangs = True
+            else:
                 self.answer(header.correlation_id, response, version)
         elif key == API_VERSIONS:
             self.answer(header.correlation_id, self.versions(), version)

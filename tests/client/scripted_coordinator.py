@@ -9,7 +9,7 @@ offsets of the open transaction, and what was committed. Transaction markers are
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ class Identity:
     epoch: int = 0
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    # The epoch and outcome of the last EndTxn, which is obeyed again when its answer was lost.
+    last_end: tuple[int, bool] | None = None
 
 
 class ScriptedCoordinator:
@@ -62,6 +64,8 @@ class ScriptedCoordinator:
         self.leader = leader
         self.script: dict[int, deque[ErrorCode]] = defaultdict(deque)
         self.silent: set[int] = set()
+        # By api key: how many requests are obeyed without an answer.
+        self.lost_answers: Counter[int] = Counter()
         self.identities: dict[str, Identity] = {}
         self.ended: list[bool] = []
         self.committed_offsets: dict[TopicPartition, int] = {}
@@ -94,7 +98,11 @@ class ScriptedCoordinator:
         code = script.popleft() if script else ErrorCode.NONE
         if code is ErrorCode.NONE and key != FIND_COORDINATOR and broker.number != self.leader:
             code = ErrorCode.NOT_COORDINATOR
-        return self.obey[key](request, version, code)
+        response = self.obey[key](request, version, code)
+        if self.lost_answers[key] > 0:
+            self.lost_answers[key] -= 1
+            return None
+        return response
 
     def find_coordinator(self, request: Any, version: int, code: ErrorCode) -> Any:
         host = f"broker-{self.leader}"
@@ -115,6 +123,8 @@ class ScriptedCoordinator:
         if known is None:
             self.cluster.next_producer_id += 1
             known = self.identities[name] = Identity(producer_id=self.cluster.next_producer_id - 1)
+        elif request.producer_epoch >= 0 and request.producer_epoch == known.epoch - 1:
+            pass  # asked again
         elif request.producer_epoch >= 0 and request.producer_epoch != known.epoch:
             return InitProducerIdResponse(error_code=ErrorCode.PRODUCER_FENCED)
         else:
@@ -170,10 +180,16 @@ class ScriptedCoordinator:
         )
 
     def end_txn(self, request: Any, version: int, code: ErrorCode) -> Any:
-        code = code or self.fencing(request)
+        known = self.identities[request.transactional_id]
+        again = known.last_end == (request.producer_epoch, request.committed) and not (
+            known.partitions or known.offsets
+        )
+        code = code or (ErrorCode.NONE if again else self.fencing(request))
         if code:
             return EndTxnResponse(error_code=code)
-        known = self.identities[request.transactional_id]
+        if again and request.producer_epoch != known.epoch:
+            return EndTxnResponse(producer_id=known.producer_id, producer_epoch=known.epoch)
+        known.last_end = request.producer_epoch, request.committed
         self.ended.append(request.committed)
         if request.committed:
             self.committed_offsets.update(known.offsets)
