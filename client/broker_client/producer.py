@@ -55,6 +55,8 @@ __all__ = ["Producer"]
 
 # What a wait without a time-out of its caller gets beyond all the time-outs that end it anyway.
 _GRACE_MS: Final = 5_000
+# Threads cannot wait for as long as a configuration may say (threading.TIMEOUT_MAX, 292 years).
+LONGEST_WAIT_MS: Final = 100 * 365 * 24 * 3_600_000
 _CLIENT_IDS: Final = itertools.count(1)
 
 GivenHeaders: TypeAlias = Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None]
@@ -78,7 +80,7 @@ class Producer:
         self.config.resolve_canonical_names()
         self._key_serializer = self.config.key_serializer
         self._value_serializer = self.config.value_serializer
-        self._max_block_ms = self.config.number("max.block.ms")
+        self._max_block_ms = min(self.config.number("max.block.ms"), LONGEST_WAIT_MS)
         self._forks = forks.count
         self._pid = os.getpid()
         self._closed = False
