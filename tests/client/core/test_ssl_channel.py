@@ -244,3 +244,18 @@ def test_a_connection_that_ends_in_the_handshake_may_be_made_again(world: World,
     (ended,) = made.selector.disconnected
     assert (ended.state, ended.failure) == (ChannelState.NOT_CONNECTED, None)
     assert "ended the connection during the TLS handshake: security.protocol=SSL may not be" in ended.reason
+
+
+def test_a_server_is_asked_for_by_its_name(world: World, certificates: Certificates, identity: Identity) -> None:
+    asked: list[bytes | None] = []
+    engines = SslEngineFactory(server_settings(identity), server=True)
+    engines.context.set_tlsext_servername_callback(lambda connection: asked.append(connection.get_servername()))
+    host = world.network.host("server")
+    host.listenTCP(PORT, server_side(engines, Server(), host))
+    builder = SslChannelBuilder(SslEngineFactory(client_settings(certificates), server=False))
+    selector = Selector(
+        reactor=world.network.host("client"), max_idle_ms=-1, on_event=lambda: None, channel_builder=builder
+    )
+    selector.connect(1, "server", PORT, send_buffer_bytes=-1, receive_buffer_bytes=-1)
+    world.run_for(ms=50)
+    assert asked == [b"server"]
