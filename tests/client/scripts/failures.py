@@ -81,7 +81,6 @@ _CLOSED: Final = [
         answers=(Answer(nth=2, delay_ms=200),),
     ),
     Script(name="nothing-to-flush", config=LONG, program=(Start(), Flush(), Send("a"), Flush(), Flush(), Ended())),
-    Script(name="closed-without-a-record", config=LONG, program=(Start(), Close())),
 ]
 
 SCRIPTS: Final = [*_EACH, *_PLAIN, *_CLOSED]
