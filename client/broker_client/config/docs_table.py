@@ -25,6 +25,14 @@ defaults and what one key means to another are Java's too, and are compared with
 - **mapped**: Java wants a class name; here it is a callable, an object, a class or the dotted name of one.
 - **refused**: raises `ConfigError` with the reason, unless it is given its default.
 
+It differs from Java on purpose in this:
+
+- A key that is not in the table raises `ConfigError` with the nearest name; Java logs it and goes on.
+- Serializers may be left out: keys and values are bytes then. `acks` may be a number.
+- An address without a host, and port 0, are refused. Names are resolved when they are connected to, so that one that
+  stands for nothing is told by the first `send` and not by the constructor.
+- `enable.metrics.push` is false.
+
 `print(broker_client.ProducerConfig.docs())` prints the same table.
 """
 _SCALA: Final = """

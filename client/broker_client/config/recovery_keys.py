@@ -8,7 +8,6 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["RECOVERY_KEYS"]
 
-_JVM: Final = "it loads classes into a JVM"
 _T = ValueType
 _I = Importance
 _S = KeyStatus
@@ -40,7 +39,7 @@ RECOVERY_KEYS: Final = (
         importance=_I.LOW,
         default=(),
         status=_S.REFUSED,
-        note=_JVM,
+        note="values are taken as they are: put secrets in before, from os.environ for example",
         doc="Classes that replace parts of values, secrets for example.",
     ),
 )

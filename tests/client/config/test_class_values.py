@@ -1,0 +1,112 @@
+"""What stands for Java's class names: the bytes of Java's serializers, objects, classes and dotted names."""
+
+from __future__ import annotations
+
+import re
+import struct
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from broker_client.core.partitioners import RoundRobinPartitioner
+from broker_client.errors import ConfigError
+from broker_client.producer_config import ProducerConfig
+
+if TYPE_CHECKING:
+    from broker_client.core.cluster import Cluster
+
+
+class First:
+    """Chooses partition 0."""
+
+    settings: dict[str, Any] | None = None
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        self.settings = settings
+
+    def partition(self, topic: str, key: bytes | None, value: bytes | None, cluster: Cluster) -> int:  # noqa: ARG002
+        return 0
+
+
+class NeedsMore(First):
+    """Cannot be made without an argument."""
+
+    def __init__(self, more: int) -> None:
+        self.more = more
+
+
+def upper(value: object) -> bytes:
+    return str(value).upper().encode()
+
+
+def config(**options: object) -> ProducerConfig:
+    return ProducerConfig({"bootstrap.servers": "kafka:9092"}, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("String", "é", b"\xc3\xa9"),
+        ("ByteArray", bytearray(b"ab"), b"ab"),
+        ("ByteBuffer", memoryview(b"ab"), b"ab"),
+        ("Bytes", b"ab", b"ab"),
+        ("Integer", -2, b"\xff\xff\xff\xfe"),
+        ("Long", 1, b"\0\0\0\0\0\0\0\1"),
+        ("Short", 258, b"\1\2"),
+        ("Float", 1.5, b"\x3f\xc0\0\0"),
+        ("Double", 1.5, b"\x3f\xf8\0\0\0\0\0\0"),
+        ("Boolean", True, b"\1"),
+        ("UUID", UUID(int=1), b"00000000-0000-0000-0000-000000000001"),
+        ("Void", None, None),
+    ],
+)
+def test_javas_serializers_make_javas_bytes(name: str, value: object, expected: bytes | None) -> None:
+    for prefix in ("", "org.apache.kafka.common.serialization."):
+        serializer = config(value_serializer=f"{prefix}{name}Serializer").value_serializer
+        assert serializer is not None
+        assert serializer(value) == expected
+        assert serializer(None) is None
+
+
+def test_what_a_serializer_cannot_take_raises() -> None:
+    short, void = (config(key_serializer=f"{name}Serializer").key_serializer for name in ("Short", "Void"))
+    assert short is not None
+    assert void is not None
+    with pytest.raises(struct.error):
+        short(1 << 20)
+    with pytest.raises(ValueError, match="takes None alone"):
+        void(b"")
+
+
+def test_a_dotted_name_is_imported() -> None:
+    serializer = config(value_serializer=f"{__name__}.upper").value_serializer
+    assert serializer is not None
+    assert serializer("a") == b"A"
+    assert isinstance(config(partitioner_class=f"{__name__}.First").partitioner, First)
+
+
+def test_an_object_is_taken_and_a_class_is_made_and_both_are_told_the_settings() -> None:
+    given = First()
+    for partitioner in (config(partitioner_class=given).partitioner, config(partitioner_class=First).partitioner):
+        assert isinstance(partitioner, First)
+        assert partitioner.settings is not None
+        assert partitioner.settings["bootstrap.servers"] == "kafka:9092"
+    assert isinstance(config(partitioner_class="RoundRobinPartitioner").partitioner, RoundRobinPartitioner)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"partitioner_class": NeedsMore}, "cannot be made without arguments"),
+        ({"partitioner_class": object()}, "an object with partition(topic, key, value, cluster)"),
+        ({"partitioner_class": "org.apache.kafka.clients.producer.UniformStickyPartitioner"}, "it is built in"),
+        ({"key_serializer": "org.apache.kafka.common.serialization.ListSerializer"}, "has no counterpart here"),
+        ({"key_serializer": "no.such.name"}, "nothing of that name can be imported"),
+        ({"value_serializer": object()}, "expected a callable that answers bytes or None"),
+        ({"sasl_jaas_config": "password=secret"}, "sasl.jaas.config=(hidden) is refused"),
+    ],
+)
+def test_what_cannot_be_is_told(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        config(**options)
