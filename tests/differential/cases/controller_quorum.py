@@ -66,7 +66,7 @@ def votes_that_are_refused(probe: Probe) -> None:
     ask(probe, vote_request(now, partition_index=1), *versions, note="partition 1", only=steady)
     ask(probe, vote.VoteRequest(topics=[]), *versions, note="no topic", only=steady)
     ask(probe, vote_request(0), *versions, note="an old epoch", only=steady)
-    ask(probe, vote_request(now - 1, last_offset_epoch=0), *versions, note="the epoch before", only=steady)
+    ask(probe, vote_request(now - 1, last_offset_epoch=now - 1), *versions, note="the epoch before", only=steady)
     ask(probe, vote_request(now, replica_id=-1), *versions, note="nobody asks", only=steady)
     ask(probe, vote_request(now, last_offset=-1), *versions, note="no offset", only=steady)
     ask(probe, vote_request(now, last_offset_epoch=now + 1), *versions, note="a later log", only=steady)

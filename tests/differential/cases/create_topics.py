@@ -47,8 +47,8 @@ def short(answer: Any) -> Any:
     return answer | {"topics": [{key: v for key, v in each.items() if key != "configs"} for each in answer["topics"]]}
 
 
-def ask_create(probe: Probe, version: int, *topics: CreatableTopic, note: str = "", **options: Any) -> None:
-    """Create topics and write down the answer, ids of new topics as whether there is one."""
+def ask_create(probe: Probe, version: int, *topics: CreatableTopic, note: str = "", **options: Any) -> Any:
+    """Create topics and write down the answer, ids of new topics as whether there is one; answers it."""
 
     def only(answer: Any) -> Any:
         topics = short(answer)["topics"]
@@ -57,7 +57,7 @@ def ask_create(probe: Probe, version: int, *topics: CreatableTopic, note: str = 
                 each["topicId"] = "<new>"
         return answer | {"topics": topics}
 
-    probe.ask(create(*topics, **options), version, only=only, note=note)
+    return probe.ask(create(*topics, **options), version, only=only, note=note)
 
 
 @case()

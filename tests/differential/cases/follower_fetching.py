@@ -92,6 +92,11 @@ def a_long_wait_is_not_waited_for(probe: Probe) -> None:
 @case(brokers=3, settings=RACK_AWARE)
 def several_partitions_with_other_replicas(probe: Probe) -> None:
     topic, topic_id = _filled(probe, [1, 2], [2, 1], [1, 3], [3, 2], [3, 1])
+    # A leader names no follower before that has asked it once.
+    for _ in attempts("a follower of partition 2"):
+        answer: Any = probe.quiet(fetch(topic, wanted(partition=2), rack_id="c"), 12)
+        if answer.responses[0].partitions[0].preferred_read_replica == 3:
+            break
     for rack in ("", "a", "b", "c"):
         partitions = [wanted(partition=index) for index in range(5)]
         probe.ask(fetch(topic, *partitions, rack_id=rack), 12, note=rack)
