@@ -102,13 +102,7 @@ class ProducerCore:
         self._key_hashes = KeyHashes()
         self._known_topics: dict[str, _KnownTopic] = {}
         self._refused_by: dict[str, Cluster] = {}
-        backoff = ExponentialBackoff(
-            config.number("retry.backoff.ms"),
-            config.number("retry.backoff.max.ms"),
-            BACKOFF_MULTIPLIER,
-            BACKOFF_JITTER,
-            random,
-        )
+        backoff = _retry_backoff(config, random)
         self.metadata = Metadata(
             bootstrap=config.bootstrap_servers,
             refresh_backoff=backoff,
@@ -149,17 +143,8 @@ class ProducerCore:
         self._loop = SenderLoop(taker=self.sender, reactor=reactor, call_from_thread=call_from_thread)
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
-        self._transactional: TransactionalCalls | None = None
-        if isinstance(self.transactions, TransactionalManager):
-            self._transactional = TransactionalCalls(
-                manager=self.transactions,
-                append=self.try_append,
-                pool=self.pool,
-                pending=lambda: self._pending,
-                reactor=reactor,
-                wakeup=self.wakeup,
-                max_block_ms=self._max_block_ms,
-            )
+        self._transactional = self._transactional_calls()
+        if self._transactional is not None:
             self.try_append = self._transactional.try_append  # type: ignore[method-assign]
         self.wakeup()
 
@@ -481,6 +466,19 @@ class ProducerCore:
             self.wakeup()
         return False
 
+    def _transactional_calls(self) -> TransactionalCalls | None:
+        if not isinstance(self.transactions, TransactionalManager):
+            return None
+        return TransactionalCalls(
+            manager=self.transactions,
+            append=self.try_append,
+            pool=self.pool,
+            pending=lambda: self._pending,
+            reactor=self.reactor,
+            wakeup=self.wakeup,
+            max_block_ms=self._max_block_ms,
+        )
+
     def _transaction_manager(self) -> TransactionManager | None:
         config = self.config
         if config["transactional.id"] is None:
@@ -500,6 +498,11 @@ class ProducerCore:
         self.sender.abort()
         self.client.close()
         self._ended.callback(None)
+
+
+def _retry_backoff(config: ProducerConfig, random: random.Random) -> ExponentialBackoff:
+    first_ms, most_ms = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
+    return ExponentialBackoff(first_ms, most_ms, BACKOFF_MULTIPLIER, BACKOFF_JITTER, random)
 
 
 def _ended(future: FutureRecordMetadata | FutureTable) -> Deferred[None]:
