@@ -7,7 +7,7 @@ written is encrypted at once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator, IOpenSSLServerConnectionCreator
 from twisted.protocols.tls import TLSMemoryBIOFactory, TLSMemoryBIOProtocol
@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from sim_runtime.ssl_engine import SslEngineFactory
 
 __all__ = ["SslTransportLayer", "client_side", "server_side"]
+
+
+class ServerEngines(Protocol):
+    """What makes a server's connections: an SslEngineFactory, or something that may change its own."""
+
+    def connection(self) -> SSL.Connection:
+        """One for a client that has come."""
+        ...
 
 
 class SslTransportLayer(TLSMemoryBIOProtocol):
@@ -59,7 +67,7 @@ class _ClientConnections:
 
 @implementer(IOpenSSLServerConnectionCreator)
 class _ServerConnections:
-    def __init__(self, engines: SslEngineFactory) -> None:
+    def __init__(self, engines: ServerEngines) -> None:
         self._engines = engines
 
     def serverConnectionForTLS(self, tlsProtocol: TLSMemoryBIOProtocol) -> SSL.Connection:  # noqa: ARG002, N802, N803
@@ -76,7 +84,7 @@ def client_side(
     return wrapped
 
 
-def server_side(engines: SslEngineFactory, factory: IProtocolFactory, clock: IReactorTime) -> TLSMemoryBIOFactory:
+def server_side(engines: ServerEngines, factory: IProtocolFactory, clock: IReactorTime) -> TLSMemoryBIOFactory:
     """A factory whose connections are TLS, as a server, around those of `factory`."""
     wrapped = TLSMemoryBIOFactory(_ServerConnections(engines), False, factory, clock)
     wrapped.protocol = SslTransportLayer

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from broker_sim.network.plane import Plane
     from broker_sim.network.processor import Processor
     from broker_sim.network.socket_server import SocketServer
+    from broker_sim.network.ssl_listener import ListenerEngines
 
 __all__ = ["Acceptor"]
 
@@ -80,10 +81,11 @@ class Acceptor(ServerFactory):
         self._blocked_since_us = -1
         self._factory: ServerFactory = self
         """What makes a connection's protocol: this Acceptor, or TLS around what it makes."""
+        self.ssl: ListenerEngines | None = None
         if endpoint.security_protocol == "SSL":
             from broker_sim.network.ssl_listener import with_tls
 
-            self._factory = with_tls(self, server.broker.config)
+            self._factory, self.ssl = with_tls(self, server.broker.config)
 
     def listen(self) -> None:
         """Bind and listen; the port that the system chose for 0 stays the listener's."""

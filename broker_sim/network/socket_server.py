@@ -140,6 +140,8 @@ class SocketServer:
             own_rate = _integer(config.for_listener("max.connection.creation.rate", name))
             quotas.set_max_creation_rate(own_rate, listener=name)
             quotas.set_listener_max_connections(name, _integer(config.for_listener("max.connections", name)))
+            if acceptor.ssl is not None:
+                acceptor.ssl.reconfigure(config)
             threads = _integer(config.for_listener("num.network.threads", name))
             if acceptor.plane is self.data_plane and threads != len(acceptor.processors):
                 acceptor.set_processors(threads)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
 
-__all__ = ["listener_settings", "with_tls"]
+__all__ = ["ListenerEngines", "listener_settings", "with_tls"]
 
 ENABLED: Final = "ssl.enabled.protocols"
 INTERNAL_ERROR_ALERT: Final = bytes.fromhex("15030300020250")
@@ -85,12 +85,35 @@ def listener_settings(config: BrokerConfig, listener: str) -> SslSettings:
     return SslSettings.read(value_of, server=True)
 
 
-def with_tls(acceptor: Acceptor, config: BrokerConfig) -> ServerFactory:
+class ListenerEngines:
+    """A listener's current context: new stores are for new connections. Mirrors SslFactory.reconfigure (KIP-226)."""
+
+    def __init__(self, listener: str, config: BrokerConfig) -> None:
+        self._listener = listener
+        self._settings = listener_settings(config, listener)
+        self._engines = SslEngineFactory(self._settings, server=True)
+
+    def connection(self) -> SSL.Connection:
+        """One for a client that has come."""
+        return self._engines.connection()
+
+    def reconfigure(self, config: BrokerConfig) -> None:
+        """Take changed settings over; those that cannot be are logged, and the old ones stay."""
+        try:
+            settings = listener_settings(config, self._listener)
+            if settings != self._settings:
+                self._engines = SslEngineFactory(settings, server=True)
+                self._settings = settings
+        except SslConfigError as error:
+            _log.error("listener {listener} keeps its old ssl.*: {error}", listener=self._listener, error=error)
+
+
+def with_tls(acceptor: Acceptor, config: BrokerConfig) -> tuple[ServerFactory, ListenerEngines]:
     """An Acceptor's connections inside of TLS; ConfigError names the listener and what is wrong."""
     try:
-        engines = SslEngineFactory(listener_settings(config, acceptor.listener), server=True)
+        engines = ListenerEngines(acceptor.listener, config)
     except SslConfigError as error:
         raise ConfigError(f"listener {acceptor.listener}: {error}") from None
     factory = server_side(engines, acceptor, acceptor.server.reactor)
     factory.protocol = _ServerTransportLayer
-    return cast("ServerFactory", factory)
+    return cast("ServerFactory", factory), engines

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer as ConfluentProducer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from cryptography.x509 import load_der_x509_certificate
 from kafka import KafkaConsumer
 
 from broker_sim.cluster import Cluster
@@ -34,7 +36,7 @@ PATIENCE_S = 20.0
 def config_of(certificates: Certificates) -> dict[str, str]:
     return {
         "listeners": LISTENERS,
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURE:SSL,KNOWN:SSL",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SSL,KNOWN:SSL",
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(certificates.broker.file),
         "listener.name.known.ssl.client.auth": "required",
@@ -180,6 +182,33 @@ def test_a_broker_that_stops_ends_its_connections_in_order(certificates: Certifi
         answer(connection)
         one.stop(1)
         assert connection.recv(1) == b""  # by TLS's own word, and not by a reset
+
+
+def test_a_new_certificate_is_for_new_connections(certificates: Certificates) -> None:
+    newer = certificates.authority.issue("newer")
+    with ThreadedCluster(brokers=1, config=config_of(certificates)) as one:
+
+        def change(location: str) -> None:
+            admin = AdminClient({"bootstrap.servers": one.bootstrap_servers})
+            resource = ConfigResource(ConfigResource.Type.BROKER, "1")
+            for name, value in (("type", "PEM"), ("location", location)):
+                entry = ConfigEntry(
+                    f"listener.name.secure.ssl.keystore.{name}",
+                    value,
+                    incremental_operation=AlterConfigOpType.SET,
+                )
+                resource.add_incremental_config(entry)
+            admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+
+        def serial() -> int:
+            with connected(one, "SECURE", certificates) as connection:
+                return load_der_x509_certificate(connection.getpeercert(binary_form=True) or b"").serial_number
+
+        assert serial() == certificates.broker.certificate.serial_number
+        change(str(newer.file))
+        assert serial() == newer.certificate.serial_number
+        change("/nowhere")
+        assert serial() == newer.certificate.serial_number
 
 
 @pytest.mark.parametrize(
