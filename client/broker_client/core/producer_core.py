@@ -213,8 +213,8 @@ class ProducerCore:
         """Check a table (Arrow) whose rows are records of the topic; nothing is appended yet."""
         from broker_client.core.columnar_send import ColumnarSend  # only who sends tables needs pyarrow and numpy
 
-        for key in ("key.serializer", "value.serializer"):
-            if self.config[key] is not None:
+        for key in ("key.serializer", "value.serializer", "interceptor.classes"):
+            if self.config[key]:
                 raise SerializationError(
                     f"send_batch takes columns of bytes or text and calls no {key}: leave it unset"
                 )

@@ -239,9 +239,15 @@ def test_negative_numbers_are_refused_with_their_row(cluster: ScriptedCluster, p
         producer.send_batch("orders", pa.table({"value": ["a"], "partition": [-1]}))
 
 
-def test_serializers_are_not_for_columns(cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+def test_serializers_and_interceptors_are_not_for_columns(cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+    class Interceptor:
+        def on_send(self, record: Any) -> Any:
+            return record
+
     with pytest.raises(SerializationError, match=r"calls no value\.serializer"):
         producer_on(cluster, value_serializer=str.encode).send_batch("orders", values(b"a"))
+    with pytest.raises(SerializationError, match=r"calls no interceptor\.classes"):
+        producer_on(cluster, interceptor_classes=[Interceptor()]).send_batch("orders", values(b"a"))
 
 
 def test_a_table_joins_the_transaction(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
