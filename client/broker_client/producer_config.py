@@ -197,7 +197,8 @@ class ProducerConfig(Mapping[str, object]):
     def _refuse(self, given: Mapping[str, object]) -> None:
         for name in given:
             key = KEYS[name]
-            if key.status is KeyStatus.REFUSED and self._values[name] != key.default:
+            # An empty list asks for nothing.
+            if key.status is KeyStatus.REFUSED and self._values[name] not in (key.default, ()):
                 shown = "(hidden)" if key.type is ValueType.PASSWORD else repr(given[name])
                 raise ConfigError(f"{name}={shown} is refused: {key.note}")
         protocol = self.text("security.protocol")

@@ -109,6 +109,11 @@ def test_a_refused_key_may_be_given_its_default() -> None:
     assert config(security_protocol="PLAINTEXT", sasl_mechanism="GSSAPI")["security.protocol"] == "PLAINTEXT"
 
 
+@pytest.mark.parametrize("nothing", ["", []])
+def test_a_refused_list_may_be_empty(nothing: object) -> None:
+    assert config(metric_reporters=nothing)["metric.reporters"] == ()
+
+
 def test_javas_names_of_classes_are_mapped() -> None:
     mapped = config(
         key_serializer="org.apache.kafka.common.serialization.StringSerializer",
