@@ -524,7 +524,8 @@ class RecordAccumulator:
     def _error_of_aborted(batch: ProducerBatch, error: ProducerError) -> ProducerError:
         if not (batch.in_flight or batch.maybe_written):
             return error
-        told = type(error)(*error.args)
+        told = type(error).__new__(type(error), *error.args)  # not every error's constructor takes its args
+        vars(told).update(vars(error))
         told.maybe_written = True
         return told
 
