@@ -100,11 +100,11 @@ _REQUESTS: Final = [
 _EXPIRIES: Final = [
     Script(
         name="expired-in-flight",
-        config={"request.timeout.ms": 1000, "delivery.timeout.ms": 1300, "linger.ms": 300},
+        config={"request.timeout.ms": 1000, "delivery.timeout.ms": 1700, "linger.ms": 700},
         # The first attempt times out, the second is in flight when the batch expires. Another record comes before the
         # answer: without it, chance decides whether Java's loop turns, and begins an epoch, before it learns the fate.
-        program=(*FIRST, Send("b"), Flush(), Pause(100), Send("c"), Flush()),
-        answers=(Answer(nth=2, lost=True), Answer(nth=3, delay_ms=500)),
+        program=(*FIRST, Send("b"), Flush(), Pause(50), Send("c"), Flush()),
+        answers=(Answer(nth=2, lost=True), Answer(nth=3, delay_ms=750)),
     ),
     Script(
         name="expired-while-retried",
