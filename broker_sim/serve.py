@@ -104,10 +104,9 @@ def run(args: argparse.Namespace) -> int:
     from broker_sim.errors import BrokerSimError
     from protocol_specs.errors import ProtocolError
     from sim_runtime.errors import SimRuntimeError
-    from sim_runtime.real_reactor import new_reactor
 
     _log_to_stderr(verbose=args.verbose)
-    reactor = new_reactor(spins=True)
+    reactor = _reactor()
     gc.disable()  # nothing that a start makes is garbage
     try:
         cluster = _cluster(args, reactor)
@@ -127,6 +126,19 @@ def run(args: argparse.Namespace) -> int:
     reactor.addSystemEventTrigger("before", "shutdown", _close, cluster, reactor)
     reactor.run()
     return EXIT_SERVED
+
+
+def _reactor() -> RealReactor:
+    """A reactor without Twisted's own TLS, which costs every start an import of OpenSSL; listeners bring theirs."""
+    from sim_runtime.real_reactor import new_reactor
+
+    if "OpenSSL" in sys.modules:
+        return new_reactor(spins=True)
+    sys.modules["OpenSSL"] = None  # type: ignore[assignment]  # so it cannot be imported
+    try:
+        return new_reactor(spins=True)
+    finally:
+        del sys.modules["OpenSSL"]
 
 
 def _cluster(args: argparse.Namespace, reactor: RealReactor) -> Cluster:

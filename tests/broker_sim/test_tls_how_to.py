@@ -42,3 +42,18 @@ def test_the_certificates_the_listener_and_the_client_of_the_document_work(tmp_p
         )
     assert run.returncode == 0, run.stderr
     assert "RecordMetadata(topic='orders', partition=0, offset=0" in run.stdout
+
+
+def test_serving_plaintext_imports_no_openssl() -> None:
+    program = (
+        "import sys; from broker_sim import serve; serve._reactor(); print([n for n in sys.modules if 'SSL' in n])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+    assert run.stdout.strip() == "[]", run.stdout + run.stderr
