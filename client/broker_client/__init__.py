@@ -3,9 +3,19 @@
 with a small consumer and admin client.
 """
 
+from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
 from broker_client.errors import ProducerError
 from broker_client.producer import Producer
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
 
-__all__ = ["PartitionInfo", "Producer", "ProducerConfig", "ProducerError", "RecordMetadata", "TopicPartition"]
+__all__ = [
+    "ConsumerGroupMetadata",
+    "OffsetAndMetadata",
+    "PartitionInfo",
+    "Producer",
+    "ProducerConfig",
+    "ProducerError",
+    "RecordMetadata",
+    "TopicPartition",
+]

@@ -156,7 +156,16 @@ class Producer:
         self._transactional_call("init_transactions", self._core.transactional.init_transactions)
 
     def begin_transaction(self) -> None:
-        """Every record sent from now on is part of the transaction."""
+        """Every record sent from now on is part of the transaction.
+
+        producer.begin_transaction()
+        try:
+            producer.send("orders", b"shipped")
+            producer.send_offsets_to_transaction({TopicPartition("carts", 0): 42}, "shop")
+            producer.commit_transaction()
+        except ProducerError:
+            producer.abort_transaction()  # raises after a fatal error: only close is left
+        """
         self._check("begin_transaction")
         self._thread.call(self._core.transactional.begin_transaction)
 
