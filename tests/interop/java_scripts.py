@@ -63,7 +63,8 @@ class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is un
 
     def start(self, servers: str, config: Mapping[str, object]) -> None:
         given = {"bootstrap.servers": servers, **config}
-        self.tell("start", *(f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in given.items()))
+        texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+        self.tell("start", *(f"{name}={text}" for name, text in texts.items()))
 
     def send(self, index: int, record: Record) -> Waiting:
         places = [record.partition, record.timestamp_ms]
