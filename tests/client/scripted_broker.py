@@ -150,6 +150,12 @@ class ScriptedCluster:
     def values(self, topic: str, partition: int = 0) -> list[bytes]:
         return [record.value for record in self.logs.get(TopicPartition(topic, partition), [])]
 
+    def remembers(self, key: TopicPartition, records: Any) -> bool:
+        """Whether this batch of an idempotent producer is among the last ones that were appended."""
+        ((header, _),) = iterate_batches(records)
+        same = header.producer_epoch, header.base_sequence, header.last_sequence
+        return any(each[:3] == same for each in self.producers.get((key, header.producer_id), []))
+
     def append(self, key: TopicPartition, records: Any) -> tuple[ErrorCode, int]:
         """Append one batch, or say why not, as ProducerStateManager would."""
         log = self.logs.setdefault(key, [])
@@ -351,9 +357,10 @@ class Connection(Protocol):
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         elif cluster.max_batch_bytes is not None and len(partition.records) > cluster.max_batch_bytes:
             code = ErrorCode.MESSAGE_TOO_LARGE
-        elif act.appends:
+        elif act.appends or (code is ErrorCode.INVALID_RECORD and cluster.remembers(key, partition.records)):
+            # A batch that was valid once is valid when it comes again.
             appended, offset = cluster.append(key, bytes(partition.records))
-            code = code or appended
+            code = code if act.appends and code else appended
         response = PartitionProduceResponse(
             index=partition.index,
             error_code=code,

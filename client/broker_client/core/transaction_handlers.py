@@ -7,6 +7,7 @@ and TxnOffsetCommit v0-v5, whose v5 are KIP-890's: only where transaction.versio
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -56,7 +57,7 @@ class Priority(IntEnum):
     EPOCH_BUMP = 4
 
 
-class TxnRequestHandler:
+class TxnRequestHandler(ABC):
     """One request until it has ended; it comes back to the queue as often as it must be repeated."""
 
     REQUEST: ClassVar[type[Message]]
@@ -79,13 +80,13 @@ class TxnRequestHandler:
         """How long a repeated request waits before it is sent."""
         return self.manager.retry_backoff_ms
 
+    @abstractmethod
     def request(self, version: int) -> Message:
         """The message in the version that is sent."""
-        raise NotImplementedError
 
+    @abstractmethod
     def handle(self, response: Message) -> None:
         """Take the answer in."""
-        raise NotImplementedError
 
     def complete(self, response: ClientResponse) -> None:
         """The request has ended, one way or another. Under the manager's lock."""
@@ -194,8 +195,13 @@ class InitProducerIdHandler(TxnRequestHandler):
     REQUEST = InitProducerIdRequest
     highest_version = _HIGHEST_INIT_PRODUCER_ID
 
-    def __init__(self, manager: TransactionalManager, producer: ProducerIdAndEpoch) -> None:
-        super().__init__(manager, manager.new_result("InitProducerId"))
+    def __init__(
+        self,
+        manager: TransactionalManager,
+        producer: ProducerIdAndEpoch,
+        result: TransactionalRequestResult | None = None,
+    ) -> None:
+        super().__init__(manager, manager.new_result("InitProducerId") if result is None else result)
         self.producer = producer
         self.is_epoch_bump = producer != NO_PRODUCER_ID_AND_EPOCH
         self.priority = Priority.EPOCH_BUMP if self.is_epoch_bump else Priority.INIT_PRODUCER_ID
@@ -252,8 +258,7 @@ class EndTxnHandler(TxnRequestHandler):
             if response.producer_id != NO_PRODUCER_ID_AND_EPOCH.producer_id:
                 producer = ProducerIdAndEpoch(producer_id=response.producer_id, epoch=response.producer_epoch)
                 self.manager.epoch_bumped(producer)
-            self.manager.complete_transaction()
-            self.result.done()
+            self.manager.complete_transaction(self.result)
         elif code is ErrorCode.TRANSACTION_ABORTABLE and not self.committed:
             self.fatal_error(transaction_error_of(code, "the coordinator cannot abort the transaction"))
         else:

@@ -286,8 +286,7 @@ class TransactionalManager(TransactionManager):
                     continue
                 if handler.is_end_txn and not self.transaction_started:
                     # Nothing has joined: there is no transaction that the coordinator knows of.
-                    self.complete_transaction()
-                    handler.result.done()
+                    self.complete_transaction(handler.result)
                     continue
                 return handler
             return None
@@ -373,8 +372,11 @@ class TransactionalManager(TransactionManager):
             self.partitions_in_transaction[key] = None
         self.transaction_started = True
 
-    def complete_transaction(self) -> None:
-        """It was committed or aborted."""
+    def complete_transaction(self, result: TransactionalRequestResult) -> None:
+        """It was committed or aborted; `result` is done when the next may begin.
+
+        A new epoch may come first; that one is needed may have been found only while the transaction ended.
+        """
         bump = self.client_side_epoch_bump_required
         self._advance(_E.COMPLETED_BEFORE_EPOCH_BUMP if bump else _E.COMPLETED)
         self.last_error = None
@@ -383,6 +385,10 @@ class TransactionalManager(TransactionManager):
         self._new_partitions.clear()
         self._pending_partitions.clear()
         self.partitions_in_transaction.clear()
+        if bump:
+            self.enqueue(InitProducerIdHandler(self, self.producer_id_and_epoch, result))
+        else:
+            result.done()
 
     def transition_to_abortable_error(self, error: ProducerError) -> None:
         """The transaction can only be aborted; one that is being aborted goes on."""
@@ -470,11 +476,7 @@ class TransactionalManager(TransactionManager):
         handler = EndTxnHandler(self, committed=committed)
         self.maybe_update_transaction_v2_enabled(on_initialization=False)
         self.enqueue(handler)
-        if not self.client_side_epoch_bump_required:
-            return handler.result
-        bump = InitProducerIdHandler(self, self.producer_id_and_epoch)
-        self.enqueue(bump)
-        return bump.result
+        return handler.result
 
     def _add_partitions(self) -> AddPartitionsToTxnHandler:
         self._pending_partitions.update(self._new_partitions)

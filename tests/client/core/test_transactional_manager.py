@@ -16,6 +16,7 @@ from broker_client.errors import BatchExpired, BrokerError, IllegalState, Produc
 from broker_client.records import TopicPartition
 from broker_client.transaction_errors import TransactionAbortable
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.end_txn import EndTxnResponse
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from protocol_specs.version_range import VersionRange
 
@@ -161,5 +162,7 @@ def test_the_protocol_of_a_transaction_does_not_change_within_it(manager: Transa
     requests = []
     while (request := manager.take_request(has_incomplete_batches=False)) is not None:
         requests.append((request.REQUEST.NAME, request.highest_version))
+        if request.is_end_txn:
+            request.handle(EndTxnResponse())
     assert requests == [("AddPartitionsToTxn", 3), ("EndTxn", 4), ("InitProducerId", 5)]
     assert manager.is_transaction_v2_enabled

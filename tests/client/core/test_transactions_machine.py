@@ -230,7 +230,7 @@ class SecondProtocolMachine(TransactionsMachine):
 
 def claim(machine: type[TransactionsMachine]) -> Any:
     case = machine.TestCase
-    case.settings = settings(max_examples=40, stateful_step_count=30, deadline=None, derandomize=True)
+    case.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
     return case
 
 
