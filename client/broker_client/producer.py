@@ -14,14 +14,9 @@ is closed, or a value that cannot be serialized, is raised.
 from __future__ import annotations
 
 import atexit
-import itertools
 import os
-import random
-import warnings
-import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping
 from threading import Event, current_thread
-from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 from broker_client.core.buffer_pool import WaiterState
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
@@ -31,16 +26,20 @@ from broker_client.errors import (
     ProducerClosed,
     ProducerError,
     ProducerForked,
-    SerializationError,
     WaitExpired,
 )
+from broker_client.exit_warnings import unacknowledged_records, warn_at_exit
+from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedSend
 from broker_client.process_forks import forks
-from broker_client.producer_config import ProducerConfig, Serializer
+from broker_client.producer_config import ProducerConfig
+from broker_client.record_values import checked_headers, serialized
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Coroutine, Mapping
     from types import TracebackType
 
     from twisted.internet.defer import Deferred
@@ -49,17 +48,10 @@ if TYPE_CHECKING:
     from broker_client.core.columnar_send import ColumnarSend
     from broker_client.core.future_table import FutureTable
     from broker_client.core.trace import Trace
+    from broker_client.record_values import GivenHeaders
     from broker_client.records import Headers, PartitionInfo, TopicPartition
 
 __all__ = ["Producer"]
-
-# What a wait without a time-out of its caller gets beyond all the time-outs that end it anyway.
-_GRACE_MS: Final = 5_000
-# Threads cannot wait for as long as a configuration may say (threading.TIMEOUT_MAX, 292 years).
-LONGEST_WAIT_MS: Final = 100 * 365 * 24 * 3_600_000
-_CLIENT_IDS: Final = itertools.count(1)
-
-GivenHeaders: TypeAlias = Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None]
 
 
 class Producer:
@@ -73,10 +65,7 @@ class Producer:
         random: random.Random | None = None,
         **options: object,
     ) -> None:
-        given = {**(config or {}), **options}
-        if not {"client.id", "client_id", "transactional.id", "transactional_id"} & set(given):
-            given["client.id"] = f"producer-{next(_CLIENT_IDS)}"
-        self.config = ProducerConfig(given)
+        self.config = ProducerConfig(with_client_id(config, options))
         self.config.resolve_canonical_names()
         self._key_serializer = self.config.key_serializer
         self._value_serializer = self.config.value_serializer
@@ -90,13 +79,13 @@ class Producer:
             lambda: ProducerCore(
                 self.config,
                 reactor,
-                random if random is not None else _fresh_random(),
+                random if random is not None else fresh_random(),
                 call_from_thread=reactor.callFromThread,
                 trace=trace,
             )
         )
         self._try_append = self._core.try_append
-        self._at_exit = _warn_at_exit(self)
+        self._at_exit = warn_at_exit(self._core)
         if self.config.interceptors:
             self.send = InterceptedSend(self.send, self.config.interceptors)  # type: ignore[method-assign]
 
@@ -114,10 +103,10 @@ class Producer:
         if self._closed or forks.count != self._forks:
             self._refuse("send")
         if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
-            value = _serialized("value", value, self._value_serializer, topic)
+            value = serialized("value", value, self._value_serializer, topic)
         if (type(key) is not bytes and key is not None) or (self._key_serializer is not None and key is not None):
-            key = _serialized("key", key, self._key_serializer, topic)
-        checked: Headers = NO_HEADERS if headers is NO_HEADERS else _checked_headers(headers)
+            key = serialized("key", key, self._key_serializer, topic)
+        checked: Headers = NO_HEADERS if headers is NO_HEADERS else checked_headers(headers)
         try:
             answer = self._try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
             if type(answer) is FutureRecordMetadata:
@@ -193,7 +182,7 @@ class Producer:
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
         """The topic's partitions; waits at most max.block.ms for them."""
         self._check("partitions_for")
-        return self._thread.call(self._core.partitions_for, topic, timeout_s=(self._max_block_ms + _GRACE_MS) / 1000)
+        return self._thread.call(self._core.partitions_for, topic, timeout_s=(self._max_block_ms + GRACE_MS) / 1000)
 
     def metrics(self) -> dict[str, float]:
         """Totals and gauges under Java's names."""
@@ -216,14 +205,9 @@ class Producer:
             "incoming-byte-total": selector.bytes_received,
         }
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether records can be sent: not closed, and in the process that made it."""
-        return not self._closed and forks.count == self._forks
-
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
-        return sum(batch.record_count for batch in self._core.accumulator.incomplete_batches())
+        return unacknowledged_records(self._core.accumulator)
 
     def close(self, timeout: float | None = None) -> None:
         """Send what there is, at most `timeout` seconds (None: as long as it may take), fail the rest,
@@ -237,7 +221,7 @@ class Producer:
         self._closed = True
         atexit.unregister(self._at_exit)
         timeout_ms = None if timeout is None else int(timeout * 1000)
-        limit_s = (self._longest_wait_ms() if timeout_ms is None else timeout_ms + _GRACE_MS) / 1000
+        limit_s = (longest_wait_ms(self.config) if timeout_ms is None else timeout_ms + GRACE_MS) / 1000
         try:
             self._thread.call(self._core.close, timeout_ms, timeout_s=limit_s)
         finally:
@@ -316,9 +300,16 @@ class Producer:
 
     def _wait_for_memory(self, size_bytes: int, left_s: float) -> int:
         woken = Event()
-        waiter = self._core.pool.wait(size_bytes, woken.set)
-        self._core.wakeup()  # callers who wait make every batch sendable
-        woken.wait(max(left_s, 0))
+        pool = self._core.pool
+        waiter = pool.wait(size_bytes, woken.set)
+        try:
+            self._core.wakeup()  # callers who wait make every batch sendable
+            woken.wait(max(left_s, 0))
+        except BaseException:
+            # Ctrl-C: who does not wait any more must not keep memory from those behind it.
+            if not waiter.abandon() and waiter.state is WaiterState.GRANTED:
+                pool.deallocate(size_bytes)
+            raise
         if waiter.abandon():
             raise self._core.memory_timeout(size_bytes)
         if waiter.state is WaiterState.CLOSED:
@@ -328,7 +319,7 @@ class Producer:
     def _wait(
         self, name: str, function: Callable[[], Coroutine[Deferred[None], Any, None]], timeout: float | None
     ) -> None:
-        limit_s = self._longest_wait_ms() / 1000 if timeout is None else timeout
+        limit_s = longest_wait_ms(self.config) / 1000 if timeout is None else timeout
         try:
             self._thread.call(function, timeout_s=limit_s)
         except DeadlineExceeded:
@@ -336,11 +327,7 @@ class Producer:
 
     def _transactional_call(self, name: str, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._check(name)
-        self._thread.call(call, timeout_s=(self._max_block_ms + _GRACE_MS) / 1000)
-
-    def _longest_wait_ms(self) -> int:
-        config = self.config
-        return config.delivery_timeout_ms + config.number("request.timeout.ms") + self._max_block_ms + _GRACE_MS
+        self._thread.call(call, timeout_s=(self._max_block_ms + GRACE_MS) / 1000)
 
     def _check(self, name: str) -> None:
         if self._closed or forks.count != self._forks:
@@ -353,64 +340,3 @@ class Producer:
                 "and its network thread stayed there; make a producer after the fork"
             )
         raise ProducerClosed(f"cannot {name}: the producer is closed")
-
-
-def _fresh_random() -> random.Random:
-    return random.Random()
-
-
-def _serialized(what: str, value: object, serializer: Serializer | None, topic: str) -> bytes | None:
-    if serializer is not None:
-        try:
-            value = serializer(value)
-        except Exception as error:
-            raise SerializationError(f"{what}.serializer raised for a {what} of topic {topic!r}: {error}") from error
-    if value is None or type(value) is bytes:
-        return value
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value)
-    raise SerializationError(
-        f"a {what} of topic {topic!r} is {type(value).__name__}, not bytes or None: set {what}.serializer"
-    )
-
-
-def _checked_headers(headers: GivenHeaders) -> Headers:
-    pairs = headers.items() if isinstance(headers, Mapping) else headers
-    checked: list[tuple[str, bytes | None]] = []
-    try:
-        for name, value in pairs:
-            if not isinstance(name, str):
-                raise SerializationError(f"header name {name!r} is {type(name).__name__}, not str")
-            checked.append((name, _header_value(name, value)))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, SerializationError):
-            raise
-        raise SerializationError(f"headers {headers!r}: expected pairs of a name and bytes or None") from error
-    return checked
-
-
-def _header_value(name: str, value: object) -> bytes | None:
-    if value is None or isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
-    raise SerializationError(f"header {name!r} has a value of {type(value).__name__}, not bytes, str or None")
-
-
-def _warn_at_exit(producer: Producer) -> Callable[[], None]:
-    reference = weakref.ref(producer)
-
-    def warn() -> None:
-        left = reference()
-        if left is None or not left.is_usable:
-            return
-        unsent = left.unacknowledged_records()
-        if unsent:
-            which = f"{unsent} records of {left.config.client_id}"
-            text = f"the process ends with {which} unacknowledged: close() the producer"
-            warnings.warn(text, RuntimeWarning, stacklevel=1)
-
-    atexit.register(warn)
-    return warn

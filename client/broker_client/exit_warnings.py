@@ -1,0 +1,47 @@
+"""A process that ends while records are unacknowledged says so, with their number.
+
+By the log, at its highest level: a program that has set up no log finds it on stderr.
+"""
+
+from __future__ import annotations
+
+import atexit
+from typing import TYPE_CHECKING
+
+from twisted.logger import Logger
+
+from broker_client.process_forks import forks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.record_accumulator import RecordAccumulator
+
+__all__ = ["unacknowledged_records", "warn_at_exit"]
+
+_log = Logger()
+
+
+def unacknowledged_records(accumulator: RecordAccumulator) -> int:
+    """How many records were appended and have not ended."""
+    return sum(batch.record_count for batch in accumulator.incomplete_batches())
+
+
+def warn_at_exit(core: ProducerCore) -> Callable[[], None]:
+    """Answers what `atexit.unregister` takes once the producer is closed."""
+    made_after = forks.count
+
+    def warn() -> None:
+        if core.closed or forks.count != made_after:
+            return
+        unsent = unacknowledged_records(core.accumulator)
+        if unsent:
+            _log.critical(
+                "the process ends with {unsent} records of {client_id} unacknowledged: close() the producer",
+                unsent=unsent,
+                client_id=core.config.client_id,
+            )
+
+    atexit.register(warn)
+    return warn
