@@ -93,28 +93,28 @@ class BatchCompletion:
         if code in _AMBIGUOUS:
             batch.maybe_written = True
         if code is ErrorCode.NONE:
-            self._succeed(batch, answer, now_ms)
+            self._succeed(batch, answer)
             return
         if code is ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1 and not batch.is_done:
-            self._split(batch, now_ms)
+            self._split(batch)
         elif self._can_retry(batch, answer, now_ms):
             self._retry(batch, answer, now_ms)
         elif code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             # It is in the log; the broker has forgotten where.
-            self._succeed(batch, PartitionAnswer(error_code=ErrorCode.NONE), now_ms)
+            self._succeed(batch, PartitionAnswer(error_code=ErrorCode.NONE))
         else:
             # With attempts used up nobody knows whether the sequence was; else it surely was not.
-            self._fail(batch, answer, now_ms, adjust_sequence_numbers=batch.attempts < self._retries)
+            self._fail(batch, answer, adjust_sequence_numbers=batch.attempts < self._retries)
         if code.family is ErrorFamily.INVALID_METADATA:
             self._metadata.request_update()
 
-    def expire(self, batch: ProducerBatch, error: BatchExpired, now_ms: int) -> None:
+    def expire(self, batch: ProducerBatch, error: BatchExpired) -> None:
         """delivery.timeout.ms has passed, in the queue or in flight."""
         error.maybe_written = batch.in_flight or batch.maybe_written
         if not batch.fail(lambda _: error):
             return
         self.records_failed += batch.record_count
-        self._accumulator.tell(BatchEventKind.EXPIRED, batch, now_ms, str(error))
+        self._accumulator.tell(BatchEventKind.EXPIRED, batch, str(error), error=type(error).__name__)
         if self._transactions is not None:
             self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=False)
             if batch.in_retry:
@@ -124,12 +124,12 @@ class BatchCompletion:
         else:
             self._accumulator.deallocate(batch)
 
-    def _succeed(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
+    def _succeed(self, batch: ProducerBatch, answer: PartitionAnswer) -> None:
         if self._transactions is not None:
             self._transactions.handle_completed_batch(batch, answer.base_offset)
         if batch.complete(answer.base_offset, answer.log_append_time_ms):
             self.records_acknowledged += batch.record_count
-            self._accumulator.tell(BatchEventKind.ACKNOWLEDGED, batch, now_ms, f"base offset {answer.base_offset}")
+            self._accumulator.tell(BatchEventKind.ACKNOWLEDGED, batch)
         self._accumulator.deallocate(batch)
 
     def _retry(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
@@ -142,12 +142,12 @@ class BatchCompletion:
         )
         self.records_retried += batch.record_count
         self._accumulator.reenqueue(batch, now_ms)
-        self._accumulator.tell(BatchEventKind.RETRIED, batch, now_ms, answer.error_code.name)
+        self._accumulator.tell(BatchEventKind.RETRIED, batch, answer.message or "", error=answer.error_code.name)
 
-    def _split(self, batch: ProducerBatch, now_ms: int) -> None:
+    def _split(self, batch: ProducerBatch) -> None:
         _log.warn("{key}: a batch was too large for the broker, splitting it", key=batch.topic_partition)
         self.splits += 1
-        self._accumulator.tell(BatchEventKind.SPLIT, batch, now_ms)
+        self._accumulator.tell(BatchEventKind.SPLIT, batch, error=ErrorCode.MESSAGE_TOO_LARGE.name)
         if self._transactions is not None:
             self._transactions.remove_in_flight_batch(batch)
         self._accumulator.split_and_reenqueue(batch)
@@ -164,14 +164,12 @@ class BatchCompletion:
             return answer.error_code.retriable
         return self._transactions.can_retry(batch, answer.error_code, answer.log_start_offset)
 
-    def _fail(
-        self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int, *, adjust_sequence_numbers: bool
-    ) -> None:
+    def _fail(self, batch: ProducerBatch, answer: PartitionAnswer, *, adjust_sequence_numbers: bool) -> None:
         error = error_of(answer.error_code, answer.message, topic=batch.topic_partition.topic)
         error.maybe_written = batch.maybe_written
         if batch.fail(_errors_of_records(answer, error)):
             self.records_failed += batch.record_count
-            self._accumulator.tell(BatchEventKind.FAILED, batch, now_ms, str(error))
+            self._accumulator.tell(BatchEventKind.FAILED, batch, str(error), error=answer.error_code.name)
             if self._transactions is not None:
                 self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=adjust_sequence_numbers)
         self._accumulator.deallocate(batch)

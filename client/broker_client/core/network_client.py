@@ -110,6 +110,7 @@ class NetworkClient:
             setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
             random=random,
         )
+        self.on_written: Callable[[InFlightRequest], None] | None = None
         self.next_poll_ms = NEVER_MS
         self.answered = 0
         self._answered_internally = False
@@ -153,11 +154,11 @@ class NetworkClient:
         expect_response: bool = True,
         timeout_ms: int | None = None,
         highest_version: int | None = None,
-    ) -> None:
-        """Send to a node that is ready; `callback` hears how it ended, in a poll."""
+    ) -> int:
+        """Send to a node that is ready; `callback` hears how it ended, in a poll. Answers the correlation id."""
         if not self.can_send_request(node_id, now_ms):
             raise IllegalState(f"attempt to send a request to node {node_id}, which is not ready")
-        self._send(node_id, request, now_ms, callback, expect_response, timeout_ms, highest_version)
+        return self._send(node_id, request, now_ms, callback, expect_response, timeout_ms, highest_version)
 
     def least_loaded_node(self, now_ms: int) -> tuple[Node | None, bool]:
         """The node that a request to any node should go to, and whether any connection is ready.
@@ -322,7 +323,7 @@ class NetworkClient:
         expect_response: bool,  # noqa: FBT001
         timeout_ms: int | None,
         highest_version: int | None,
-    ) -> None:
+    ) -> int:
         if self._closed:
             raise IllegalState("the network client is closed")
         correlation_id = self._next_correlation_id()
@@ -336,7 +337,7 @@ class NetworkClient:
             frame = encode_request(request, api_version, correlation_id=correlation_id, client_id=self.config.client_id)
         except (UnsupportedVersion, MessageEncodeError) as error:
             self._refuse(node_id, correlation_id, api_version, callback, error, now_ms)
-            return
+            return correlation_id
         self._in_flight.add(
             InFlightRequest(
                 node_id=node_id,
@@ -354,6 +355,7 @@ class NetworkClient:
         if not expect_response:
             self.selector.await_write(node_id)
         self.selector.send(node_id, frame)
+        return correlation_id
 
     def _refuse(
         self,
@@ -398,6 +400,8 @@ class NetworkClient:
     def _handle_completed_send(self, node_id: int, now_ms: int) -> None:
         request = self._in_flight.last_sent(node_id)
         request.written = True
+        if self.on_written is not None:
+            self.on_written(request)
         if not request.expect_response:
             self._in_flight.complete_last_sent(node_id)
             self._end(request, Delivery.WRITTEN, now_ms)

@@ -7,6 +7,7 @@ a record that has to wait for metadata or memory waits in its topic's queue, in 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -22,6 +23,7 @@ from broker_client.core.pending_sends import PendingSend, PendingSends
 from broker_client.core.record_accumulator import RecordAccumulator
 from broker_client.core.sender import Sender
 from broker_client.core.sender_loop import SenderLoop, now_ms_of
+from broker_client.core.traced_accumulator import TracedAccumulator
 from broker_client.core.transaction_manager import TransactionManager
 from broker_client.core.transactional_calls import TransactionalCalls
 from broker_client.core.transactional_manager import TransactionalManager
@@ -116,14 +118,18 @@ class ProducerCore:
         self.transactions = self._transaction_manager()
         accumulator_config = config.accumulator_config()
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size)
-        self.accumulator = RecordAccumulator(
+        make_accumulator: Callable[..., RecordAccumulator] = RecordAccumulator
+        if trace is not None:
+            make_accumulator = partial(
+                TracedAccumulator, trace=trace, client_id=config.client_id, seconds=self._seconds
+            )
+        self.accumulator = make_accumulator(
             config=accumulator_config,
             pool=self.pool,
             retry_backoff=backoff,
             transactions=self.transactions,
             random=random,
             wakeup=self.wakeup,
-            trace=trace,
         )
         self.client = NetworkClient(
             config=config.network_config(),
@@ -133,6 +139,8 @@ class ProducerCore:
             on_event=self._on_event,
             api_versions=self.api_versions,
         )
+        if isinstance(self.accumulator, TracedAccumulator):
+            self.client.on_written = self.accumulator.written
         self.sender = Sender(
             config=config.sender_config(),
             client=self.client,

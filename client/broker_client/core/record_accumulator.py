@@ -17,7 +17,7 @@ from broker_client.core.partition_queue import PartitionQueue, TopicInfo
 from broker_client.core.partitioners import BuiltInPartitioner, StickyPartition
 from broker_client.core.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
 from broker_client.core.ready_made_batch import ReadyMadeBatch
-from broker_client.core.trace import BatchEvent, BatchEventKind, Trace
+from broker_client.core.trace import BatchEventKind
 from broker_client.errors import IllegalState, ProducerClosed, ProducerError
 from broker_client.records import UNKNOWN_PARTITION, Headers, TopicPartition
 from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
@@ -68,6 +68,8 @@ class _NodeLatency:
 class RecordAccumulator:
     """`wakeup` is called from the appending thread when a batch was made or became full."""
 
+    batch_type: type[ProducerBatch] = ProducerBatch
+
     def __init__(
         self,
         *,
@@ -77,7 +79,6 @@ class RecordAccumulator:
         transactions: TransactionManager | None,
         random: random.Random,
         wakeup: Callable[[], None],
-        trace: Trace | None = None,
     ) -> None:
         self.config = config
         self.pool = pool
@@ -87,7 +88,6 @@ class RecordAccumulator:
         self._transactions = transactions
         self._random = random
         self.wakeup = wakeup
-        self._trace = trace
         self._estimator = CompressionRatioEstimator()
         self._topics: dict[str, TopicInfo] = {}
         self._lock = Lock()
@@ -188,7 +188,6 @@ class RecordAccumulator:
             queue.batches[-1].close_for_record_appends()
         queue.batches.append(batch)
         self._incomplete[batch] = None
-        self.tell(BatchEventKind.CREATED, batch, now_ms)
         return batch
 
     def growth_of(self, topic: str) -> float:
@@ -219,12 +218,7 @@ class RecordAccumulator:
         self, cluster: Cluster, nodes: Iterable[int], max_size: int, now_ms: int
     ) -> dict[int, list[ProducerBatch]]:
         """Take what each node gets with its next request: at most one batch a partition, `max_size` bytes in all."""
-        drained = {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
-        if self._trace is not None:
-            for node, batches in drained.items():
-                for batch in batches:
-                    self.tell(BatchEventKind.DRAINED, batch, now_ms, f"node {node}")
-        return drained
+        return {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
 
     def update_node_latency(self, node: int, now_ms: int, *, can_drain: bool) -> None:
         """Remember since when a node has not taken what was ready for it (partitioner.availability.timeout.ms)."""
@@ -270,8 +264,8 @@ class RecordAccumulator:
         with queue.lock:
             self._put_back(queue, batch)
 
-    def split_and_reenqueue(self, batch: ProducerBatch) -> int:
-        """Cut a batch that was too large for the broker, and queue the parts; answers how many."""
+    def split_and_reenqueue(self, batch: ProducerBatch) -> list[ProducerBatch]:
+        """Cut a batch that was too large for the broker, and queue the parts; answers them in order."""
         codec = self.config.compression.codec
         topic = batch.topic_partition.topic
         self._estimator.set(topic, codec, max(1.0, batch.compression_ratio))
@@ -287,7 +281,7 @@ class RecordAccumulator:
                 if self._transactions is not None:
                     self._transactions.add_in_flight_batch(part)
                 self._put_back(queue, part)
-        return len(parts)
+        return parts
 
     def deallocate(self, batch: ProducerBatch) -> None:
         """A batch has ended and nothing points at its bytes: its memory goes back."""
@@ -342,7 +336,7 @@ class RecordAccumulator:
             if not batch.is_done:
                 error_of_batch = self._error_of_aborted(batch, error)
                 batch.abort(error_of_batch)
-                self.tell(BatchEventKind.FAILED, batch, batch.last_append_ms, str(error))
+                self.tell(BatchEventKind.FAILED, batch, str(error_of_batch), error=type(error).__name__)
             self.deallocate(batch)
 
     def abort_undrained_batches(self, error: ProducerError) -> None:
@@ -352,12 +346,21 @@ class RecordAccumulator:
                 continue
             self._take_out(batch)
             batch.abort(error)
+            self.tell(BatchEventKind.FAILED, batch, str(error), error=type(error).__name__)
             self.deallocate(batch)
 
     def close(self) -> None:
         """Take no more records; what is queued becomes sendable at once, and callers who wait are turned away."""
         self.closed = True
         self.pool.close()
+
+    # What TracedAccumulator tells
+
+    def tell(self, kind: BatchEventKind, batch: ProducerBatch, detail: str = "", *, error: str = "") -> None:
+        """A step of a batch's life; nobody listens here."""
+
+    def tell_sent(self, batches: Iterable[ProducerBatch], node: int, correlation_id: int) -> None:
+        """The request of these batches is on its way; nobody listens here."""
 
     # Details
 
@@ -399,7 +402,7 @@ class RecordAccumulator:
             return None
         with self._lock:
             number = self._next_number()
-        batch = ProducerBatch(
+        batch = self.batch_type(
             queue.topic_partition,
             number=number,
             compression=self.config.compression,
@@ -409,7 +412,6 @@ class RecordAccumulator:
             now_ms=now_ms,
         )
         self._incomplete[batch] = None
-        self.tell(BatchEventKind.CREATED, batch, now_ms)
         return batch
 
     def _give_back(self, granted_bytes: int) -> None:
@@ -528,18 +530,3 @@ class RecordAccumulator:
         vars(told).update(vars(error))
         told.maybe_written = True
         return told
-
-    def tell(self, kind: BatchEventKind, batch: ProducerBatch, now_ms: int, detail: str = "") -> None:
-        """Trace a step of a batch's life."""
-        if self._trace is not None:
-            self._trace(
-                BatchEvent(
-                    kind=kind,
-                    time_ms=now_ms,
-                    topic_partition=batch.topic_partition,
-                    batch=batch.number,
-                    records=batch.record_count,
-                    base_sequence=batch.base_sequence,
-                    detail=detail,
-                )
-            )

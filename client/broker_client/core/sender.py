@@ -267,7 +267,7 @@ class Sender:
             what = f"{batch.record_count} record(s) for {batch.topic_partition}"
             text = f"expiring {what}: {age_ms} ms has passed since batch creation"
             error = BatchExpired(text, "delivery.timeout.ms")
-            self.completion.expire(batch, error, now_ms)
+            self.completion.expire(batch, error)
         return max(accumulator.next_expiry_ms - now_ms, 0)
 
     def _expired_in_flight_batches(self, now_ms: int) -> list[ProducerBatch]:
@@ -321,7 +321,7 @@ class Sender:
             self._handle_produce_response(response, by_partition, names)
 
         self.requests_sent += 1
-        self.client.send(
+        correlation_id = self.client.send(
             node_id,
             request,
             now_ms,
@@ -330,6 +330,7 @@ class Sender:
             timeout_ms=self.config.request_timeout_ms,
             highest_version=highest,
         )
+        self.accumulator.tell_sent(by_partition.values(), node_id, correlation_id)
 
     # Answers
 

@@ -9,8 +9,9 @@ import pytest
 
 from broker_client.core.buffer_pool import BufferPool
 from broker_client.core.cluster import Cluster, Node, TopicMetadata
-from broker_client.core.record_accumulator import AccumulatorConfig, RecordAccumulator
+from broker_client.core.record_accumulator import AccumulatorConfig
 from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.traced_accumulator import TracedAccumulator
 from broker_client.errors import ProducerClosed, ProducerError
 from broker_client.records import UNKNOWN_PARTITION, PartitionInfo, TopicPartition
 from sim_runtime.backoff import ExponentialBackoff
@@ -26,7 +27,7 @@ class Parts:
         self.woken = 0
         self.events: list[BatchEvent] = []
         self.pool = BufferPool(options.pop("memory", 10_000), BATCH_SIZE)
-        self.accumulator = RecordAccumulator(
+        self.accumulator = TracedAccumulator(
             config=AccumulatorConfig(
                 **{"batch_size": BATCH_SIZE, "linger_ms": 5, "delivery_timeout_ms": 1_000, **options}
             ),
@@ -36,6 +37,8 @@ class Parts:
             random=random.Random(1),
             wakeup=self.wake,
             trace=self.events.append,
+            client_id="c",
+            seconds=lambda: 0.0,
         )
         self.cluster = self.cluster_of([1, 2, 1, 2])
 
@@ -237,12 +240,3 @@ def test_a_node_that_does_not_take_what_is_ready_is_left_out_of_the_choice() -> 
         parts.append(UNKNOWN_PARTITION, now_ms=101)
     created = [event.topic_partition.partition for event in parts.events if event.kind is BatchEventKind.CREATED]
     assert set(created[6:]) <= {0, 2}
-
-
-def test_a_trace_tells_the_life_of_a_batch(parts: Parts) -> None:
-    parts.append()
-    parts.drain(5)
-    assert [(event.kind, event.batch, event.records, event.detail) for event in parts.events] == [
-        (BatchEventKind.CREATED, 0, 0, ""),
-        (BatchEventKind.DRAINED, 0, 1, "node 1"),
-    ]
