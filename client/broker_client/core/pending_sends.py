@@ -210,6 +210,7 @@ class PendingSends:
         if for_memory:
             size = head.memory_needed(core)
             head.waiter = core.pool.wait(size, lambda: self._call_from_thread(lambda: self._go_on(topic)))
+            core.wakeup()  # callers who wait make every batch sendable
         else:
             if granted:
                 core.pool.deallocate(granted)
