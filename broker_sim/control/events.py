@@ -76,6 +76,8 @@ class RequestReceived(TrafficEvent):
     client_id: str | None
     size: int = 0
     replica_id: int = -1
+    correlation_id: int = -1
+    """The client's own number of the request; -1 between brokers."""
 
 
 @dataclass(slots=True, kw_only=True)

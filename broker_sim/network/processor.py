@@ -479,6 +479,7 @@ class Processor:
                 client_id=context.client_id,
                 size=context.size_bytes,
                 replica_id=getattr(context.request, "replica_id", -1),
+                correlation_id=context.correlation_id,
             )
         )
 
