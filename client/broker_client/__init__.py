@@ -3,13 +3,19 @@
 with a small consumer and admin client.
 """
 
+from broker_client.async_producer import AsyncProducer
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
+from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
 from broker_client.producer import Producer
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
+from broker_client.trace_file import TraceFile
 
 __all__ = [
+    "BatchEvent",
+    "BatchEventKind",
+    "AsyncProducer",
     "ConsumerGroupMetadata",
     "OffsetAndMetadata",
     "PartitionInfo",
@@ -18,4 +24,5 @@ __all__ = [
     "ProducerError",
     "RecordMetadata",
     "TopicPartition",
+    "TraceFile",
 ]

@@ -1,0 +1,117 @@
+"""A producer's trace as a file of JSON lines, one event a line: `Producer(trace=TraceFile("trace.jsonl"))`.
+
+`broker-sim trace trace.jsonl` draws what is in it. A line is `{"kind": "drained", "client_id": ..., field: value}`; a
+number that a step does not have, and an empty text, are left out. Lines are in the order of their times except where
+two threads were faster than each other.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import MISSING, fields
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.errors import ProducerError
+from broker_client.records import TopicPartition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+__all__ = ["LIMIT_EVENTS", "TraceFile", "TraceFileError", "event_of_line"]
+
+LIMIT_EVENTS: Final = 5_000_000
+"""So many events a file takes, about a gigabyte: what comes later is counted and left out."""
+
+_DEFAULTS: Final = {field.name: field.default for field in fields(BatchEvent)}
+_KINDS: Final = {kind.value: kind for kind in BatchEventKind}
+
+
+class TraceFileError(ProducerError):
+    """A file cannot be written, or a line of it is no event of a batch."""
+
+
+class TraceFile:
+    """Takes the events of one producer or of several, from any thread; close it after them, or use it in a `with`."""
+
+    def __init__(self, path: str | Path, *, limit_events: int = LIMIT_EVENTS) -> None:
+        try:
+            # By the line: a program that is killed leaves what had happened.
+            self._file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115 - closed by `close`
+        except OSError as error:
+            raise TraceFileError(f"cannot write the trace {path}: {error.strerror}") from error
+        self._limit_events = limit_events
+        self._lock = Lock()
+        self.events = 0
+        self.left_out = 0
+
+    def __call__(self, event: BatchEvent) -> None:
+        """Write one event."""
+        line = json.dumps(_values(event), separators=(",", ":"))
+        with self._lock:
+            if self.events >= self._limit_events or self._file.closed:
+                self.left_out += 1
+                return
+            self.events += 1
+            self._file.write(f"{line}\n")
+
+    def close(self) -> None:
+        """Write no more: events that come yet are counted in `left_out`."""
+        with self._lock:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def event_of_line(values: Mapping[str, Any], where: str) -> BatchEvent:
+    """The event of a line's object; TraceFileError names what is wrong with it, and where it stands."""
+    given = dict(values)
+    name = given.pop("kind", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise TraceFileError(f"{where}: unknown kind of event {name!r} (there are {', '.join(_KINDS)})")
+    try:
+        topic, partition = given.pop("topic"), given.pop("partition")
+        if not (isinstance(topic, str) and isinstance(partition, int)):
+            raise TypeError(f"topic is {topic!r}, partition is {partition!r}")  # noqa: TRY301
+        key = TopicPartition(topic, partition)
+        given["appends"] = tuple((time_us, count) for time_us, count in given.get("appends", ()))
+        event = BatchEvent(kind=kind, topic_partition=key, **given)
+    except KeyError as error:
+        raise TraceFileError(f"{where}: an event of a batch has a {error}") from error
+    except (TypeError, ValueError) as error:
+        raise TraceFileError(f"{where}: {error}") from error
+    for field in fields(event):
+        value = getattr(event, field.name)
+        if field.type in _TYPES and not isinstance(value, _TYPES[field.type]):
+            raise TraceFileError(f"{where}: {field.name} is {value!r}")
+    return event
+
+
+_TYPES: Final[Mapping[Any, type]] = {"int": int, "str": str}
+
+
+def _values(event: BatchEvent) -> dict[str, Any]:
+    topic, partition = event.topic_partition
+    values: dict[str, Any] = {
+        "kind": event.kind.value,
+        "time_us": event.time_us,
+        "client_id": event.client_id,
+        "topic": topic,
+        "partition": partition,
+    }
+    for name, default in _DEFAULTS.items():
+        if name not in ("kind", "topic_partition"):
+            value = getattr(event, name)
+            if default is MISSING or value != default:
+                values[name] = value
+    return values
