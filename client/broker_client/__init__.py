@@ -3,7 +3,6 @@
 with a small consumer and admin client.
 """
 
-from broker_client.async_producer import AsyncProducer
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
 from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
@@ -15,7 +14,6 @@ from broker_client.trace_file import TraceFile
 __all__ = [
     "BatchEvent",
     "BatchEventKind",
-    "AsyncProducer",
     "ConsumerGroupMetadata",
     "OffsetAndMetadata",
     "PartitionInfo",
