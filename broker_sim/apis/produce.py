@@ -25,8 +25,11 @@ from broker_sim.apis.partition_order import (
     partition_hash,
     partition_hash_with_id,
 )
-from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
+from broker_sim.apis.produce_to_one import answer_success, only_entry
 from broker_sim.apis.produce_validation import (
+    INTERNAL_TOPICS,
+    TOPIC_IDS_LOWEST,
+    VALID_ACKS,
     is_plain_batch,
     is_transactional,
     is_unreadable,
@@ -35,11 +38,6 @@ from broker_sim.apis.produce_validation import (
     whole_request_error,
 )
 from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
-from broker_sim.controller.topic_names import (
-    GROUP_METADATA_TOPIC_NAME,
-    SHARE_GROUP_STATE_TOPIC_NAME,
-    TRANSACTION_STATE_TOPIC_NAME,
-)
 from broker_sim.replication.requests import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -63,8 +61,6 @@ if TYPE_CHECKING:
 __all__ = ["Produce", "error_response", "handle"]
 
 CURRENT_LEADER_LOWEST: Final = 10
-TOPIC_IDS_LOWEST: Final = 13
-INTERNAL_TOPICS: Final = (GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME)
 ADMIN_CLIENT_ID: Final = "__admin_client"
 COORDINATOR_UNAVAILABLE: Final = (
     "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
@@ -74,7 +70,6 @@ Answer: TypeAlias = "tuple[bytes, PartitionAppend]"
 """What became of a partition, with its topic's id."""
 
 _NONE: Final = ErrorCode.NONE
-_VALID_ACKS: Final = (-1, 0, 1)
 
 
 class Produce:
@@ -185,7 +180,7 @@ class Produce:
         entries = self.entries
         if not entries:
             return []
-        if self.request.acks not in _VALID_ACKS:
+        if self.request.acks not in VALID_ACKS:
             error = ErrorCode.INVALID_REQUIRED_ACKS
             return [PartitionAppend(topic_partition=key, error_code=error) for key in entries]
         if self.unusual:
@@ -213,20 +208,6 @@ class Produce:
     def answer(self, results: list[PartitionAppend]) -> Response | NoAnswer:
         """Shape the response, or for acks=0 decide whether the connection goes on."""
         refused = self.failed or self.absent or self.invalid or self.unknown_ids
-        if len(results) == 1 and not self.unusual and self.context.channel is not None:
-            [result] = results
-            version = self.context.api_version
-            if not result.error_code and not refused and self.request.acks and version >= LOWEST_VERSION:
-                topic, index = result.topic_partition
-                return produced(
-                    version,
-                    topic,
-                    self.topic_ids.get(topic, ZERO_UUID),
-                    index,
-                    result.base_offset,
-                    result.log_append_time_ms,
-                    result.log_start_offset,
-                )
         answers = [(self.topic_ids.get(result.topic_partition.topic, ZERO_UUID), result) for result in results]
         if refused or (len(answers) > 1 and not self._by_id):
             answers = self._in_order(answers)
@@ -304,7 +285,7 @@ class Produce:
         for refused in (absent, invalid):
             merged.update(_keyed(mutable_order(list(_keyed(refused).values()), hash_of)))
         # Whoever verifies transactions first has an immutable map of their errors, to which the results are added.
-        with_id = self.request.transactional_id is not None and self.request.acks in _VALID_ACKS
+        with_id = self.request.transactional_id is not None and self.request.acks in VALID_ACKS
         verified = with_id or self._verifies
         order = immutable_order if verified or not results else mutable_order
         return order(list(merged.values()), hash_of)
@@ -354,20 +335,41 @@ def _hash_with_id(answer: Answer) -> int:
 
 def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     """Append to the partitions that this broker leads and answer when acks are reached."""
+    broker = context.broker
+    entry = None if broker.faults.active else only_entry(request, context)
+    if entry is not None:
+        appended = broker.replica_manager.append_records(
+            request_id=context.request_id, timeout_ms=request.timeout_ms, required_acks=request.acks, entries=(entry,)
+        )
+        # In this order: whether something is a Deferred is asked slowly, because the class is abstract.
+        if isinstance(appended, list):
+            return _answer_one(appended, request, context)
+        later: Deferred[Response | NoAnswer] = appended.addCallback(_answer_one, request, context)
+        return later
     produce = Produce(request, context)
     produce.sort()
     if produce.unusual:
         refusal = produce.refuse_request()
         if refusal is not None:
             return refusal
-    if context.broker.faults.active:
+    if broker.faults.active:
         return Deferred.fromCoroutine(produce_faults.append(produce))
     results = produce.append()
-    # In this order: whether something is a Deferred is asked slowly, because the class is abstract.
     if isinstance(results, list):
         return produce.answer(results)
     answered: Deferred[Response | NoAnswer] = results.addCallback(produce.answer)
     return answered
+
+
+def _answer_one(
+    results: list[PartitionAppend], request: ProduceRequest, context: RequestContext
+) -> Response | NoAnswer:
+    success = answer_success(request, context, results)
+    if success is not None:
+        return success
+    produce = Produce(request, context)
+    produce.sort()
+    return produce.answer(results)
 
 
 def unreadable(context: RequestContext) -> NoAnswer:

@@ -11,6 +11,11 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.controller.topic_names import (
+    GROUP_METADATA_TOPIC_NAME,
+    SHARE_GROUP_STATE_TOPIC_NAME,
+    TRANSACTION_STATE_TOPIC_NAME,
+)
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -20,6 +25,9 @@ if TYPE_CHECKING:
     from protocol_specs.messages.produce import ProduceRequest
 
 __all__ = [
+    "INTERNAL_TOPICS",
+    "TOPIC_IDS_LOWEST",
+    "VALID_ACKS",
     "RequestRefused",
     "is_plain_batch",
     "is_unreadable",
@@ -28,6 +36,9 @@ __all__ = [
     "whole_request_error",
 ]
 
+INTERNAL_TOPICS: Final = (GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME)
+TOPIC_IDS_LOWEST: Final = 13
+VALID_ACKS: Final = (-1, 0, 1)
 LOG_OVERHEAD: Final = 12
 """Offset and size come before what the size counts."""
 HEADER_SIZE_UP_TO_MAGIC: Final = 17

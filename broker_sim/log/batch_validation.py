@@ -18,6 +18,7 @@ from protocol_specs.records.batch_peek import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_CODEC_MASK,
     CONTROL_FLAG_MASK,
+    HEADER,
     LOG_OVERHEAD,
     MAGIC_OFFSET,
     MAGIC_V2,
@@ -30,12 +31,11 @@ from protocol_specs.records.batch_walk import RecordReading, walk_records
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
-from protocol_specs.records.record_validation import refusal_of_client_batch
 
 if TYPE_CHECKING:
     from broker_sim.config.topic_config import TopicConfig
     from broker_sim.topic_partition import TopicPartition
-    from protocol_specs.records.batch_peek import BatchHeader
+    from protocol_specs.records.batch_walk import RecordsWalk
 
 _PREFIX: Final = struct.Struct(">qii")
 """Base offset, batch length, leader epoch: all that lies before the magic."""
@@ -65,91 +65,111 @@ def validate_and_assign_offset(
     """
     if not isinstance(records, memoryview):
         records = memoryview(records)
-    header = _plain_header(records, config, origin)
-    max_timestamp, data = None, b""
-    if header is not None:
-        # What changes lies before the checksum: one copy, and nothing to compute. It is also what is walked.
-        data = b"".join((_PREFIX.pack(offset, header.batch_length, leader_epoch), records[MAGIC_OFFSET:]))
-        max_timestamp = _max_timestamp(data, header, config, now_ms)
-    if header is None or max_timestamp is None:
-        return assign_offset(
-            records,
-            topic_partition=topic_partition,
-            config=config,
-            offset=offset,
-            leader_epoch=leader_epoch,
-            now_ms=now_ms,
-            origin=origin,
-        )
-    attributes = header.attributes
-    stamped_by_broker = attributes & TIMESTAMP_TYPE_MASK
-    if max_timestamp != header.max_timestamp or bool(stamped_by_broker) != bool(config.timestamp_type):
+    batch = None
+    if len(records) >= RECORD_BATCH_OVERHEAD and records[MAGIC_OFFSET] == MAGIC_V2:
+        batch = _as_it_is(records, config, offset, leader_epoch, now_ms, origin)
+    if batch is not None:
+        return batch
+    return assign_offset(
+        records,
+        topic_partition=topic_partition,
+        config=config,
+        offset=offset,
+        leader_epoch=leader_epoch,
+        now_ms=now_ms,
+        origin=origin,
+    )
+
+
+def _as_it_is(
+    records: memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int, origin: AppendOrigin
+) -> StoredBatch | None:
+    """The only batch as it is stored, if nothing is wrong with it and the topic keeps its codec."""
+    # In locals: a BatchHeader for each batch would cost more than all that is asked of it.
+    (
+        base_offset,
+        batch_length,
+        _,
+        _,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        records_count,
+    ) = HEADER.unpack_from(records)
+    codec = attributes & COMPRESSION_CODEC_MASK
+    length = len(records)
+    if (
+        LOG_OVERHEAD + batch_length != length
+        or length > config.max_message_bytes
+        or codec > _LAST_CODEC
+        or crc32c(records[ATTRIBUTES_OFFSET:]) != crc
+        or (config.compression_type != "producer" and target_codec(config) != codec)
+    ):
+        return None
+    if origin is _CLIENT and (
+        base_offset
+        or records_count <= 0
+        or last_offset_delta + 1 != records_count
+        or attributes & CONTROL_FLAG_MASK
+        or (producer_id >= 0 and base_sequence < 0)
+    ):
+        return None
+    # What changes lies before the checksum: one copy, and nothing to compute. It is also what is walked.
+    data = b"".join((_PREFIX.pack(offset, batch_length, leader_epoch), records[MAGIC_OFFSET:]))
+    try:
+        walk = _walk_compressed(data) if codec else walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
+    except RecordBatchError:
+        return None
+    if walk is None or attributes & TIMESTAMP_TYPE_MASK or (config.compact and walk.first_null_key_index >= 0):
+        return None
+    newest = _newest_timestamp(walk, base_timestamp, config, now_ms)
+    if newest is None:
+        return None
+    if newest != max_timestamp or config.timestamp_type:
         data = with_offset_and_epoch(
-            records, offset, leader_epoch, max_timestamp=max_timestamp, timestamp_type=config.timestamp_type
+            records, offset, leader_epoch, max_timestamp=newest, timestamp_type=config.timestamp_type
         )
     return StoredBatch(
         data,
         offset,
-        offset + header.last_offset_delta,
+        offset + last_offset_delta,
         leader_epoch,
-        max_timestamp,
-        len(data),
-        header.records_count,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
+        newest,
+        length,
+        records_count,
+        producer_id,
+        producer_epoch,
+        base_sequence,
         attributes & CONTROL_FLAG_MASK != 0,
         attributes & TRANSACTIONAL_FLAG_MASK != 0,
     )
 
 
-def _plain_header(records: memoryview, config: TopicConfig, origin: AppendOrigin) -> BatchHeader | None:
-    """The header of the only batch, if nothing is wrong with it and the topic keeps its codec."""
-    length = len(records)
-    if length < RECORD_BATCH_OVERHEAD or records[MAGIC_OFFSET] != MAGIC_V2:
-        return None
-    header = peek_header(records)
-    if (
-        LOG_OVERHEAD + header.batch_length != length
-        or length > config.max_message_bytes
-        or header.attributes & COMPRESSION_CODEC_MASK > _LAST_CODEC
-        or crc32c(records[ATTRIBUTES_OFFSET:]) != header.crc
-    ):
-        return None
-    if origin is _CLIENT and (header.base_offset != 0 or refusal_of_client_batch(header) is not None):
-        return None
-    if config.compression_type != "producer" and target_codec(config) is not header.codec:
-        return None
-    return header
+def _walk_compressed(data: bytes) -> RecordsWalk | None:
+    """What the records are like; None where their offsets have to be put right."""
+    header = peek_header(data)
+    section = records_section(data, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
+    walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
+    return walk if walk.first_wrong_offset_index < 0 else None
 
 
-def _max_timestamp(data: bytes, header: BatchHeader, config: TopicConfig, now_ms: int) -> int | None:
-    """The batch's max timestamp as the broker writes it, if no record may have to be refused."""
-    compressed = header.attributes & COMPRESSION_CODEC_MASK
-    try:
-        if compressed:
-            section = records_section(data, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
-            walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
-        else:
-            walk = walk_records(data, header.records_count, start=RECORD_BATCH_OVERHEAD)
-    except RecordBatchError:
-        return None
-    if header.attributes & TIMESTAMP_TYPE_MASK:
-        return None
-    newest = header.base_timestamp + walk.max_timestamp_delta
-    oldest = header.base_timestamp + walk.min_timestamp_delta
-    if newest > _INT64_MAX or (config.compact and walk.first_null_key_index >= 0):
-        return None
-    if compressed and walk.first_wrong_offset_index >= 0:
+def _newest_timestamp(walk: RecordsWalk, base_timestamp: int, config: TopicConfig, now_ms: int) -> int | None:
+    """The batch's max timestamp as the broker writes it, if no record's has to be refused."""
+    newest = base_timestamp + walk.max_timestamp_delta
+    if newest > _INT64_MAX:
         return None
     if config.timestamp_type:
         return now_ms
+    oldest = base_timestamp + walk.min_timestamp_delta
     if (
         newest > now_ms + config.message_timestamp_after_max_ms
         or oldest < now_ms - config.message_timestamp_before_max_ms
         or oldest < _EARLIEST_SANE_TIMESTAMP
     ):
         return None
-    if newest < NO_TIMESTAMP:
-        return NO_TIMESTAMP
-    return newest
+    return newest if newest > NO_TIMESTAMP else NO_TIMESTAMP  # noqa: FURB136 - a call would cost more

@@ -129,13 +129,7 @@ class Partition:
     @property
     def under_min_isr(self) -> bool:
         """Whether the committed ISR is too small for acks=all, and for the high watermark to move (KIP-966)."""
-        return self._too_few(len(self.isr_state.isr))
-
-    def _too_few(self, replicas: int) -> bool:
-        """Whether so many are fewer than `effective_min_isr`, without a call of min for every batch."""
-        return replicas < self.log.config.min_insync_replicas and (
-            replicas <= len(self.followers) or not self._host.min_isr_within_replicas
-        )
+        return len(self.isr_state.isr) < self.effective_min_isr
 
     # Roles -------------------------------------------------------------------------------------------------
 
@@ -216,11 +210,13 @@ class Partition:
         if self.leader_id != self._host.broker_id:
             reason = f"broker {self._host.broker_id} does not lead {self.topic_partition}"
             raise RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
-        if required_acks == -1 and self.under_min_isr:
+        log = self.log
+        # What is configured is more than enough most often: the rest is not asked for every batch.
+        few = len(self.isr_state.isr) < log.config.min_insync_replicas
+        if few and required_acks == -1 and self.under_min_isr:
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
         now_ms = self._host.now_ms()
-        log = self.log
         old_end = log.log_end_offset
         info = log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
         if log.log_end_offset != old_end:
@@ -253,7 +249,8 @@ class Partition:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if self.log.high_watermark < required_offset:
             return None
-        if self._too_few(len(self.isr_state.maximal_isr)):
+        maximal = len(self.isr_state.maximal_isr)
+        if maximal < self.log.config.min_insync_replicas and maximal < self.effective_min_isr:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return _NONE
 
@@ -301,7 +298,8 @@ class Partition:
         From 3.7 on not below min.insync.replicas, and never back. Mirrors maybeIncrementLeaderHW.
         """
         log = self.log
-        if self.under_min_isr and self._host.high_watermark_waits_for_min_isr:
+        few = len(self.isr_state.isr) < log.config.min_insync_replicas
+        if few and self.under_min_isr and self._host.high_watermark_waits_for_min_isr:
             return False
         end = new = log.log_end_offset
         if new == log.high_watermark:

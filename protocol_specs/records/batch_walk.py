@@ -84,147 +84,149 @@ def walk_records(
         return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
     if reading is not _PARTIAL:
-        return _Walk(data, count, reading, start).finish()
+        return _walk(data, count, reading, start)
     try:
         # Records that the strict reader takes are the same to the partial one.
-        return _Walk(data, count, RecordReading.STREAM, start).finish()
+        return _walk(data, count, RecordReading.STREAM, start)
     except InvalidRecord:
-        return _Walk(data, count, reading, start).finish()
+        return _walk_partially(data, count, start)
 
 
-class _Walk:
-    """One walk: a loop whose state lies in locals, and what it notes on the way."""
-
-    __slots__ = ("count", "data", "first_null_key", "first_wrong_offset", "high", "low", "reading", "start")
-
-    def __init__(self, data: bytes, count: int, reading: RecordReading, start: int) -> None:
-        self.data = data
-        self.count = count
-        self.reading = reading
-        self.start = start
-        self.low = _INT64_MAX
-        self.high = _INT64_MIN
-        self.first_null_key = NOT_FOUND
-        self.first_wrong_offset = NOT_FOUND
-
-    def finish(self) -> RecordsWalk:
-        end = self._read_slowly() if self.reading is _PARTIAL else self._loop()
-        if end != len(self.data):
-            raise self._invalid(self.count, end, f"{len(self.data) - end} bytes after the last record")
-        return RecordsWalk(self.count, self.low, self.high, self.first_wrong_offset, self.first_null_key)
-
-    def _loop(self) -> int:
-        data, count, low, high = self.data, self.count, self.low, self.high
-        index = stop = length = timestamp = offset = key = 0
-        position = self.start
-        null_key = 1
-        # A short batch has nothing to skip.
-        next_try, pause = 1 if count > _WORTH_RECORDS else count + 1, _WORTH_RECORDS
-        while index < count:
-            start = position
-            try:
-                length = data[position]
+def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> RecordsWalk:  # noqa: PLR0915
+    """The loop of the strict readers, whose state lies in locals."""
+    low, high = _INT64_MAX, _INT64_MIN
+    first_wrong_offset = first_null_key = NOT_FOUND
+    index = stop = length = timestamp = offset = key = 0
+    position = start
+    # A short batch has nothing to skip.
+    next_try, pause = 1 if count > _WORTH_RECORDS else count + 1, _WORTH_RECORDS
+    while index < count:
+        begin = position
+        try:
+            length = data[position]
+            position += 1
+            if length > 127:
+                length += (data[position] << 7) - 128
                 position += 1
-                if length > 127:
-                    length += (data[position] << 7) - 128
-                    position += 1
-                stop = position + (length >> 1)
-                timestamp = data[position + 1]
-                position += 2
-                if timestamp > 127:
-                    timestamp += (data[position] << 7) - 128
-                    position += 1
-                offset = data[position]
+            stop = position + (length >> 1)
+            timestamp = data[position + 1]
+            position += 2
+            if timestamp > 127:
+                timestamp += (data[position] << 7) - 128
                 position += 1
-                if offset > 127:
-                    offset += (data[position] << 7) - 128
-                    position += 1
-                key = data[position]
+            offset = data[position]
+            position += 1
+            if offset > 127:
+                offset += (data[position] << 7) - 128
                 position += 1
-                if key > 127:
-                    key += (data[position] << 7) - 128
-                    position += 1
-                if not key & 1:
-                    position += key >> 1
-                value = data[position]
+            key = data[position]
+            position += 1
+            if key > 127:
+                key += (data[position] << 7) - 128
                 position += 1
-                if value > 127:
-                    value += (data[position] << 7) - 128
-                    position += 1
-                if not value & 1:
-                    position += value >> 1
-                # A third byte of any varint shows above 14 bits. The last byte is the count of headers.
-                plain = (length | timestamp | offset | key | value) < _TWO_BYTES_END and not data[position]
+            if not key & 1:
+                position += key >> 1
+            value = data[position]
+            position += 1
+            if value > 127:
+                value += (data[position] << 7) - 128
                 position += 1
-            except IndexError:
-                plain = False
-            if plain and position == stop and not length & 1:
-                delta = (timestamp >> 1) ^ -(timestamp & 1)
-            else:
-                position, delta, offset, key, plain = self._read_record(start, index)
-            if offset != index << 1 or key & null_key:
-                self._note(index, offset, key)
-                null_key &= ~key
-            if delta > high:  # noqa: PLR1730 - a call would cost more than the comparison
-                high = delta
-            if delta < low:  # noqa: PLR1730
-                low = delta
-            index += 1
-            if index >= next_try and plain:
-                index, position, next_try, pause = self._skip_ahead(index, start, position, pause)
-        self._widen(low, high)
-        return position
-
-    def _skip_ahead(self, index: int, start: int, position: int, pause: int) -> tuple[int, int, int, int]:
-        """Skip the records that are like the one at `start`; answers where to go on, and when to try again."""
-        first = index
-        if self.count - index >= _WORTH_RECORDS:
-            layout = Layout(self.data, start)
-            size = position - start
-            run = measure_run(self.data, layout, size, index, self.count)
-            if run is not None:
-                self._widen(run.min_timestamp_delta, run.max_timestamp_delta)
-                position += run.records_count * size
-                index += run.records_count
+            if not value & 1:
+                position += value >> 1
+            # A third byte of any varint shows above 14 bits. The last byte is the count of headers.
+            plain = (length | timestamp | offset | key | value) < _TWO_BYTES_END and not data[position]
+            position += 1
+        except IndexError:
+            plain = False
+        if plain and position == stop and not length & 1:
+            delta = (timestamp >> 1) ^ -(timestamp & 1)
+        else:
+            reader = _RecordReader(data, reading, start)
+            position, delta, offset, key, plain = reader.read(begin, index)
+        if offset != index << 1 and first_wrong_offset < 0:
+            first_wrong_offset = index
+        if key & 1 and first_null_key < 0:
+            first_null_key = index
+        if delta > high:  # noqa: PLR1730 - a call would cost more than the comparison
+            high = delta
+        if delta < low:  # noqa: PLR1730
+            low = delta
+        index += 1
+        if index >= next_try and plain:
+            first = index
+            index, position, low, high = _skip_ahead(data, count, begin, index, position, low, high)
             if index - first < _WORTH_RECORDS:
-                shaped = follow_shape(self.data, layout, position, index, self.count)
-                if shaped is not None:
-                    self._widen(shaped.min_timestamp_delta, shaped.max_timestamp_delta)
-                    position, index = shaped.position, shaped.index
-        if index - first < _WORTH_RECORDS:
-            return index, position, index + pause, pause * 2
-        return index, position, index + 1, _WORTH_RECORDS
+                next_try, pause = index + pause, pause * 2
+            else:
+                next_try, pause = index + 1, _WORTH_RECORDS
+    if position != len(data):
+        raise _bytes_left(data, count, position, start)
+    return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
-    def _widen(self, low: int, high: int) -> None:
-        if low < self.low:  # noqa: PLR1730
-            self.low = low
-        if high > self.high:  # noqa: PLR1730
-            self.high = high
 
-    def _note(self, index: int, offset: int, key: int) -> None:
-        if offset != index << 1 and self.first_wrong_offset < 0:
-            self.first_wrong_offset = index
-        if key & 1 and self.first_null_key < 0:
-            self.first_null_key = index
+def _skip_ahead(
+    data: bytes, count: int, begin: int, index: int, position: int, low: int, high: int
+) -> tuple[int, int, int, int]:
+    """Skip the records that are like the one at `begin`: where to go on, least and largest timestamp delta so far."""
+    if count - index < _WORTH_RECORDS:
+        return index, position, low, high
+    first = index
+    layout = Layout(data, begin)
+    size = position - begin
+    run = measure_run(data, layout, size, index, count)
+    if run is not None:
+        low, high = min(low, run.min_timestamp_delta), max(high, run.max_timestamp_delta)
+        position += run.records_count * size
+        index += run.records_count
+    if index - first < _WORTH_RECORDS:
+        shaped = follow_shape(data, layout, position, index, count)
+        if shaped is not None:
+            low, high = min(low, shaped.min_timestamp_delta), max(high, shaped.max_timestamp_delta)
+            position, index = shaped.position, shaped.index
+    return index, position, low, high
 
-    def _read_slowly(self) -> int:
-        position = self.start
-        for index in range(self.count):
-            position, delta, offset, key, _ = self._read_record(position, index)
-            self._note(index, offset, key)
-            self._widen(delta, delta)
-        return position
 
-    def _read_record(self, start: int, index: int) -> tuple[int, int, int, int, bool]:
-        """Read any record: its end, timestamp delta, raw offset delta, 1 for a null key, whether it has no headers."""
-        data = self.data
-        partial = self.reading is _PARTIAL
+def _walk_partially(data: bytes, count: int, start: int) -> RecordsWalk:
+    reader = _RecordReader(data, _PARTIAL, start)
+    low, high = _INT64_MAX, _INT64_MIN
+    first_wrong_offset = first_null_key = NOT_FOUND
+    position = start
+    for index in range(count):
+        position, delta, offset, key, _ = reader.read(position, index)
+        if offset != index << 1 and first_wrong_offset < 0:
+            first_wrong_offset = index
+        if key and first_null_key < 0:
+            first_null_key = index
+        low, high = min(low, delta), max(high, delta)
+    if position != len(data):
+        raise _bytes_left(data, count, position, start)
+    return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
+
+
+def _bytes_left(data: bytes, count: int, position: int, start: int) -> InvalidRecord:
+    return InvalidRecord(count, position - start, f"{len(data) - position} bytes after the last record")
+
+
+class _RecordReader:
+    """Reads any record, one varint after the other, and finds the words for what is wrong with one."""
+
+    __slots__ = ("_data", "_reading", "_start")
+
+    def __init__(self, data: bytes, reading: RecordReading, start: int) -> None:
+        self._data = data
+        self._reading = reading
+        self._start = start
+
+    def read(self, start: int, index: int) -> tuple[int, int, int, int, bool]:
+        """Read a record: its end, timestamp delta, raw offset delta, 1 for a null key, whether it has no headers."""
+        data = self._data
+        partial = self._reading is _PARTIAL
         position = start
         try:
             length, position = decode_varint(data, start)
         except MalformedVarint as error:
-            if self.reading is _BUFFER and len(data) - start >= MAX_VARINT_BYTES:
-                raise MalformedVarint(error.position - self.start, error.reason) from None
+            if self._reading is _BUFFER and len(data) - start >= MAX_VARINT_BYTES:
+                raise MalformedVarint(error.position - self._start, error.reason) from None
             raise self._invalid(index, start, error.reason) from None
         body = position
         if not partial and length > len(data) - body:
@@ -255,9 +257,9 @@ class _Walk:
     def _skip(self, position: int, size: int, index: int) -> int:
         if size <= 0:
             return position
-        if size > len(self.data) - position:
-            raise self._invalid(index, position, f"length {size}, {len(self.data) - position} bytes left")
+        if size > len(self._data) - position:
+            raise self._invalid(index, position, f"length {size}, {len(self._data) - position} bytes left")
         return position + size
 
     def _invalid(self, index: int, position: int, reason: str) -> InvalidRecord:
-        return InvalidRecord(index, position - self.start, reason)
+        return InvalidRecord(index, position - self._start, reason)
