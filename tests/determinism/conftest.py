@@ -1,11 +1,15 @@
-"""The two benches on which one conformance kit runs: virtual hosts, and a real reactor on the loopback interface."""
+"""The benches on which one conformance kit runs: virtual hosts, and, on the loopback interface, a real reactor and an
+
+asyncio loop's.
+"""
 
 # ruff: noqa: ARG002, N802
 # The names are those of Twisted's interfaces.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from twisted.internet.defer import Deferred
@@ -13,6 +17,7 @@ from twisted.internet.interfaces import IHalfCloseableProtocol
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from zope.interface import implementer
 
+from sim_runtime.asyncio_reactor import AsyncioReactor
 from sim_runtime.deadlines import sleep
 from sim_runtime.reactor_thread import ReactorThread
 from sim_runtime.world import World
@@ -205,10 +210,29 @@ class RealBench(Bench):
         return self._thread.call(body, timeout_s=DEADLINE_MS / 1000)
 
 
-@pytest.fixture(params=["virtual", "real"])
+class AsyncioBench(Bench):
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self._runner = runner
+        self.server = self.client = cast("IReactor", AsyncioReactor(runner.get_loop()))
+        self.address = "127.0.0.1"
+
+    def run(self, body: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        return self._runner.run(self._run(body))
+
+    async def _run(self, body: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        loop = asyncio.get_running_loop()
+        return await asyncio.wait_for(Deferred.fromCoroutine(body()).asFuture(loop), DEADLINE_MS / 1000)
+
+
+@pytest.fixture(params=["virtual", "real", "asyncio"])
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
     if request.param == "virtual":
         yield VirtualBench()
+    elif request.param == "asyncio":
+        with asyncio.Runner() as runner:
+            asyncio_bench = AsyncioBench(runner)
+            yield asyncio_bench
+            cast("AsyncioReactor", asyncio_bench.client).end()
     else:
         with ReactorThread("conformance") as thread:
             yield RealBench(thread)

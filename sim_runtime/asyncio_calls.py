@@ -1,0 +1,91 @@
+"""One call that an asyncio loop is to make later, under Twisted's IDelayedCall."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.error import AlreadyCalled, AlreadyCancelled
+from twisted.internet.interfaces import IDelayedCall
+from twisted.python.runtime import seconds
+from zope.interface import implementer
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping
+
+__all__ = ["AsyncioDelayedCall"]
+
+
+@implementer(IDelayedCall)
+class AsyncioDelayedCall:
+    """It stands in `pending` until it is made or cancelled."""
+
+    __slots__ = ("_args", "_called", "_cancelled", "_due", "_function", "_handle", "_kwargs", "_loop", "_pending")
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        pending: dict[AsyncioDelayedCall, None],
+        function: Callable[..., Any],
+        args: tuple[object, ...],
+        kwargs: Mapping[str, object],
+    ) -> None:
+        self._loop = loop
+        self._pending = pending
+        self._function: Callable[..., Any] | None = function
+        self._args = args
+        self._kwargs = kwargs
+        self._called = False
+        self._cancelled = False
+        self._due = 0.0
+        self._handle: asyncio.Handle | None = None
+
+    def start(self, delay: float) -> None:
+        """Make it `delay` seconds from now, also when it was to be made at another time."""
+        if self._handle is not None:
+            self._handle.cancel()
+        self._pending[self] = None
+        self._due = self._loop.time() + delay
+        # A loop's timers that are due together come in any order; what is due at once keeps the order of the asking.
+        self._handle = self._loop.call_later(delay, self._make) if delay > 0 else self._loop.call_soon(self._make)
+
+    def getTime(self) -> float:  # noqa: N802
+        """When it is due, since the epoch."""
+        return float(seconds()) + self._due - self._loop.time()
+
+    def cancel(self) -> None:
+        """Do not make it; raises when it was made or cancelled."""
+        self._check()
+        self._cancelled = True
+        self._pending.pop(self, None)
+        if self._handle is not None:
+            self._handle.cancel()
+        self._function = None
+        self._args = ()
+
+    def reset(self, secondsFromNow: float) -> None:  # noqa: N803
+        """Make it that many seconds from now instead."""
+        self._check()
+        self.start(secondsFromNow)
+
+    def delay(self, secondsLater: float) -> None:  # noqa: N803
+        """Make it that much later than it was to be made."""
+        self._check()
+        self.start(max(self._due + secondsLater - self._loop.time(), 0.0))
+
+    def active(self) -> bool:
+        """Whether it is still to be made."""
+        return not (self._called or self._cancelled)
+
+    def _check(self) -> None:
+        if self._cancelled:
+            raise AlreadyCancelled
+        if self._called:
+            raise AlreadyCalled
+
+    def _make(self) -> None:
+        self._called = True
+        self._pending.pop(self, None)
+        function, self._function = self._function, None
+        if function is not None:
+            function(*self._args, **self._kwargs)
