@@ -8,7 +8,7 @@ of all this; one with them sends through `InterceptedSend`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from twisted.logger import Logger
 
@@ -17,11 +17,12 @@ from broker_client.errors import ConfigError, ProducerError
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP, UNKNOWN_PARTITION, RecordMetadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from asyncio import Future
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 
-__all__ = ["InterceptedSend", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
+__all__ = ["InterceptedAsyncSend", "InterceptedSend", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
 
 _KEY = "interceptor.classes"
 _log = Logger()
@@ -117,6 +118,46 @@ class ProducerInterceptors:
                 _log.failure("close of {interceptor} raised", interceptor=interceptor)
 
 
+class _Passage:
+    """One record's way past the interceptors, there and back."""
+
+    __slots__ = ("_interceptors", "_on_delivery", "_record", "_told")
+
+    def __init__(
+        self, interceptors: ProducerInterceptors, given: ProducerRecord, on_delivery: DeliveryCallback | None
+    ) -> None:
+        self._interceptors = interceptors
+        self._on_delivery = on_delivery
+        self._record = interceptors.on_send(given)
+        self._told = False
+
+    def arguments(self) -> tuple[str, Any, Any, int | None, Any, int | None, DeliveryCallback]:
+        """What `send` is given."""
+        record = self._record
+        return (
+            record.topic,
+            record.value,
+            record.key,
+            record.partition,
+            record.headers,
+            record.timestamp_ms,
+            self._delivered,
+        )
+
+    def refused(self, error: ProducerError) -> None:
+        """`send` has raised."""
+        if not self._told:
+            self._interceptors.on_acknowledgement(_nowhere(self._record), error)
+
+    def _delivered(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
+        self._told = True
+        if metadata.partition == UNKNOWN_PARTITION and self._record.partition is not None:
+            metadata = replace(metadata, partition=self._record.partition)
+        self._interceptors.on_acknowledgement(metadata, error)
+        if self._on_delivery is not None:
+            self._on_delivery(metadata, error)
+
+
 class InterceptedSend:
     """Stands for a producer's `send`."""
 
@@ -140,31 +181,44 @@ class InterceptedSend:
         given = ProducerRecord(
             topic=topic, value=value, key=key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
         )
-        record = self._interceptors.on_send(given)
-        told = False
-
-        def delivered(metadata: RecordMetadata, error: ProducerError | None) -> None:
-            nonlocal told
-            told = True
-            if metadata.partition == UNKNOWN_PARTITION and record.partition is not None:
-                metadata = replace(metadata, partition=record.partition)
-            self._interceptors.on_acknowledgement(metadata, error)
-            if on_delivery is not None:
-                on_delivery(metadata, error)
-
+        passage = _Passage(self._interceptors, given, on_delivery)
         try:
-            return self._send(
-                record.topic,
-                record.value,
-                record.key,
-                record.partition,
-                record.headers,
-                record.timestamp_ms,
-                delivered,
-            )
+            return self._send(*passage.arguments())
         except ProducerError as error:
-            if not told:
-                self._interceptors.on_acknowledgement(_nowhere(record), error)
+            passage.refused(error)
+            raise
+
+
+class InterceptedAsyncSend:
+    """Stands for an AsyncProducer's `send`."""
+
+    __slots__ = ("_interceptors", "_send")
+
+    def __init__(
+        self, send: Callable[..., Coroutine[Any, Any, Future[RecordMetadata]]], interceptors: ProducerInterceptors
+    ) -> None:
+        self._send = send
+        self._interceptors = interceptors
+
+    async def __call__(
+        self,
+        topic: str,
+        value: object = None,
+        key: object = None,
+        partition: int | None = None,
+        headers: object = (),
+        timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
+    ) -> Future[RecordMetadata]:
+        """As `AsyncProducer.send`."""
+        given = ProducerRecord(
+            topic=topic, value=value, key=key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
+        )
+        passage = _Passage(self._interceptors, given, on_delivery)
+        try:
+            return await self._send(*passage.arguments())
+        except ProducerError as error:
+            passage.refused(error)
             raise
 
 

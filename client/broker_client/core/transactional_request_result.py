@@ -48,9 +48,11 @@ class TransactionalRequestResult:
             ended: Deferred[None] = Deferred()
             self._waiters.append(ended)
             timer = reactor.callLater(timeout_ms / 1000, self._give_up, ended)
-            await ended
-            if timer.active():
-                timer.cancel()
+            try:
+                await ended
+            finally:
+                if timer.active():
+                    timer.cancel()
         if not self.completed:
             raise TransactionTimeout(f"{self.operation} is not done after {timeout_ms} ms", "max.block.ms")
         self.is_acked = True
