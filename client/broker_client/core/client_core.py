@@ -76,6 +76,7 @@ class ClientCore:
     ) -> None:
         self.options = options
         self.reactor = reactor
+        self.random = random
         self._unsent: list[_Unsent] = []
         self._closed = False
         self.metadata = Metadata(
