@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from broker_client.core.columnar_send import ColumnarSend
     from broker_client.core.future_table import FutureTable
     from broker_client.core.trace import Trace
+    from broker_client.metrics import MetricsSnapshot
     from broker_client.record_values import GivenHeaders
     from broker_client.records import Headers, PartitionInfo, TopicPartition
 
@@ -184,26 +185,9 @@ class Producer:
         self._check("partitions_for")
         return self._thread.call(self._core.partitions_for, topic, timeout_s=(self._max_block_ms + GRACE_MS) / 1000)
 
-    def metrics(self) -> dict[str, float]:
-        """Totals and gauges under Java's names."""
-        core = self._core
-        completion = core.sender.completion
-        selector = core.client.selector
-        return {
-            "record-send-total": completion.records_acknowledged,
-            "record-error-total": completion.records_failed,
-            "record-retry-total": completion.records_retried,
-            "batch-split-total": completion.splits,
-            "request-total": core.sender.requests_sent,
-            "requests-in-flight": core.client.in_flight_count(),
-            "buffer-total-bytes": core.pool.memory_bytes,
-            "buffer-available-bytes": core.pool.available_bytes,
-            "waiting-threads": core.pool.queued,
-            "connection-creation-total": selector.connections_created,
-            "connection-close-total": selector.connections_closed,
-            "outgoing-byte-total": selector.bytes_sent,
-            "incoming-byte-total": selector.bytes_received,
-        }
+    def metrics(self) -> MetricsSnapshot:
+        """What the producer measures, under Java's names: `metrics()["record-send-rate"]`."""
+        return self._core.metrics.read()
 
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
@@ -256,6 +240,7 @@ class Producer:
             return core.send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
         seconds = core.reactor.seconds
         began = seconds()
+        without_metadata = False
         granted = 0
         while True:
             changed = Event()
@@ -263,6 +248,9 @@ class Producer:
             answer = core.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery, granted)
             if answer is not WaitFor.METADATA:
                 core.metadata.forget(changed.set)
+                if without_metadata:
+                    without_metadata = False
+                    core.metrics.calls.metadata_wait.since(began)
             elif granted:
                 core.pool.deallocate(granted)
             if isinstance(answer, FutureRecordMetadata):
@@ -270,6 +258,7 @@ class Producer:
             granted = 0
             left_s = self._max_block_ms / 1000 - (seconds() - began)
             if answer is WaitFor.METADATA:
+                without_metadata = True
                 if left_s <= 0 or not changed.wait(left_s):
                     core.metadata.forget(changed.set)
                     raise core.metadata_timeout(topic, partition)
@@ -284,14 +273,20 @@ class Producer:
             return
         granted = 0
         seconds = core.reactor.seconds
-        deadline = seconds() + self._max_block_ms / 1000
+        began = seconds()
+        deadline = began + self._max_block_ms / 1000
+        without_metadata = False
         while True:
             changed = Event()
             core.metadata.on_change(changed.set)
             waits_for = sending.advance(int(seconds() * 1000), granted)
             if waits_for is WaitFor.METADATA and changed.wait(max(deadline - seconds(), 0)):
+                without_metadata = True
                 continue
             core.metadata.forget(changed.set)
+            if without_metadata and waits_for is not WaitFor.METADATA:
+                without_metadata = False
+                core.metrics.calls.metadata_wait.since(began)
             if waits_for is None:
                 return
             if waits_for is WaitFor.METADATA:

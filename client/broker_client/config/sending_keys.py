@@ -8,7 +8,6 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["SENDING_KEYS"]
 
-_METRICS: Final = "metrics are plain totals here, without sampling windows"
 _T = ValueType
 _I = Importance
 _S = KeyStatus
@@ -252,8 +251,6 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=30000,
         minimum=0,
-        status=_S.REFUSED,
-        note=_METRICS,
         doc="Length of a window over which metrics are computed.",
     ),
     ConfigKey(
@@ -262,8 +259,6 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=2,
         minimum=1,
-        status=_S.REFUSED,
-        note=_METRICS,
         doc="Number of windows that metrics are computed from.",
     ),
     ConfigKey(
@@ -272,9 +267,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default="INFO",
         one_of=("INFO", "DEBUG", "TRACE"),
-        status=_S.REFUSED,
-        note=_METRICS,
-        doc="How much is measured.",
+        doc="How much is measured. Everything that the producer measures is INFO, as in Java.",
     ),
     ConfigKey(
         name="metric.reporters",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from broker_client.core.metadata import Metadata
+    from broker_client.core.metrics.sender_metrics import SenderMetrics
     from broker_client.core.producer_batch import ProducerBatch
     from broker_client.core.record_accumulator import RecordAccumulator
     from broker_client.core.transaction_manager import TransactionManager
@@ -60,12 +61,9 @@ class BatchCompletion:
         "_accumulator",
         "_delivery_timeout_ms",
         "_metadata",
+        "_metrics",
         "_retries",
         "_transactions",
-        "records_acknowledged",
-        "records_failed",
-        "records_retried",
-        "splits",
     )
 
     def __init__(
@@ -76,16 +74,14 @@ class BatchCompletion:
         transactions: TransactionManager | None,
         retries: int,
         delivery_timeout_ms: int,
+        metrics: SenderMetrics,
     ) -> None:
         self._accumulator = accumulator
         self._metadata = metadata
         self._transactions = transactions
         self._retries = retries
         self._delivery_timeout_ms = delivery_timeout_ms
-        self.records_acknowledged = 0
-        self.records_failed = 0
-        self.records_retried = 0
-        self.splits = 0
+        self._metrics = metrics
 
     def complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
         """A request that carried the batch has ended."""
@@ -113,7 +109,7 @@ class BatchCompletion:
         error.maybe_written = batch.in_flight or batch.maybe_written
         if not batch.fail(lambda _: error):
             return
-        self.records_failed += batch.record_count
+        self._metrics.failed(batch)
         self._accumulator.tell(BatchEventKind.EXPIRED, batch, str(error), error=type(error).__name__)
         if self._transactions is not None:
             self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=False)
@@ -128,7 +124,6 @@ class BatchCompletion:
         if self._transactions is not None:
             self._transactions.handle_completed_batch(batch, answer.base_offset)
         if batch.complete(answer.base_offset, answer.log_append_time_ms):
-            self.records_acknowledged += batch.record_count
             self._accumulator.tell(BatchEventKind.ACKNOWLEDGED, batch)
         self._accumulator.deallocate(batch)
 
@@ -140,13 +135,13 @@ class BatchCompletion:
             left=self._retries - batch.attempts - 1,
             message=answer.message,
         )
-        self.records_retried += batch.record_count
+        self._metrics.retried(batch)
         self._accumulator.reenqueue(batch, now_ms)
         self._accumulator.tell(BatchEventKind.RETRIED, batch, answer.message or "", error=answer.error_code.name)
 
     def _split(self, batch: ProducerBatch) -> None:
         _log.warn("{key}: a batch was too large for the broker, splitting it", key=batch.topic_partition)
-        self.splits += 1
+        self._metrics.split()
         self._accumulator.tell(BatchEventKind.SPLIT, batch, error=ErrorCode.MESSAGE_TOO_LARGE.name)
         if self._transactions is not None:
             self._transactions.remove_in_flight_batch(batch)
@@ -167,8 +162,8 @@ class BatchCompletion:
     def _fail(self, batch: ProducerBatch, answer: PartitionAnswer, *, adjust_sequence_numbers: bool) -> None:
         error = error_of(answer.error_code, answer.message, topic=batch.topic_partition.topic)
         error.maybe_written = batch.maybe_written
+        self._metrics.failed(batch)
         if batch.fail(_errors_of_records(answer, error)):
-            self.records_failed += batch.record_count
             self._accumulator.tell(BatchEventKind.FAILED, batch, str(error), error=answer.error_code.name)
             if self._transactions is not None:
                 self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=adjust_sequence_numbers)

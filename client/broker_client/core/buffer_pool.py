@@ -18,6 +18,8 @@ from broker_client.errors import IllegalState, RecordTooLarge
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from broker_client.core.metrics.kafka_producer_metrics import BufferPoolMetrics
+
 __all__ = ["BufferPool", "MemoryWaiter", "WaiterState"]
 
 
@@ -33,11 +35,12 @@ class WaiterState(Enum):
 class MemoryWaiter:
     """One blocked caller: it collects what others free until it has `size_bytes`."""
 
-    __slots__ = ("_pool", "collected_bytes", "granted", "size_bytes", "state")
+    __slots__ = ("_pool", "began_s", "collected_bytes", "granted", "size_bytes", "state")
 
     def __init__(self, pool: BufferPool, size_bytes: int, granted: Callable[[], object]) -> None:
         self.size_bytes = size_bytes
         self.state = WaiterState.WAITING
+        self.began_s = 0.0
         self._pool = pool
         self.collected_bytes = 0
         self.granted = granted
@@ -53,6 +56,7 @@ class BufferPool:
     __slots__ = (
         "_closed",
         "_lock",
+        "_metrics",
         "_non_pooled_bytes",
         "_pooled_buffers",
         "_waiters",
@@ -60,9 +64,12 @@ class BufferPool:
         "poolable_size_bytes",
     )
 
-    def __init__(self, memory_bytes: int, poolable_size_bytes: int) -> None:
+    def __init__(self, memory_bytes: int, poolable_size_bytes: int, metrics: BufferPoolMetrics | None = None) -> None:
         self.memory_bytes = memory_bytes
         self.poolable_size_bytes = poolable_size_bytes
+        self._metrics = metrics
+        if metrics is not None:
+            metrics.observe(self)
         self._lock = Lock()
         self._non_pooled_bytes = memory_bytes
         self._pooled_buffers = 0
@@ -106,6 +113,8 @@ class BufferPool:
         if size_bytes > self.memory_bytes:
             raise RecordTooLarge(size_bytes, self.memory_bytes, "buffer.memory")
         waiter = MemoryWaiter(self, size_bytes, granted)
+        if self._metrics is not None:
+            waiter.began_s = self._metrics.seconds()
         with self._lock:
             if self._closed:
                 waiter.state = WaiterState.CLOSED
@@ -113,7 +122,7 @@ class BufferPool:
             else:
                 self._waiters.append(waiter)
                 ended = self._serve()
-        _notify(ended)
+        self._notify(ended)
         return waiter
 
     def deallocate(self, size_bytes: int) -> None:
@@ -128,7 +137,7 @@ class BufferPool:
             if not self._waiters:
                 return
             ended = self._serve()
-        _notify(ended)
+        self._notify(ended)
 
     def close(self) -> None:
         """Wake every waiter without memory; what batches hold may still come back."""
@@ -140,7 +149,7 @@ class BufferPool:
                 self._non_pooled_bytes += waiter.collected_bytes
                 waiter.collected_bytes = 0
                 waiter.state = WaiterState.CLOSED
-        _notify(ended)
+        self._notify(ended)
 
     def abandon(self, waiter: MemoryWaiter) -> bool:
         """Take a waiter out of the queue: see MemoryWaiter.abandon."""
@@ -152,7 +161,8 @@ class BufferPool:
             self._non_pooled_bytes += waiter.collected_bytes
             waiter.collected_bytes = 0
             ended = self._serve()
-        _notify(ended)
+        self._waited(waiter)
+        self._notify(ended)
         return True
 
     def _serve(self) -> list[MemoryWaiter]:
@@ -184,7 +194,11 @@ class BufferPool:
         self._non_pooled_bytes -= taken
         return taken
 
+    def _notify(self, ended: list[MemoryWaiter]) -> None:
+        for waiter in ended:
+            self._waited(waiter)
+            waiter.granted()
 
-def _notify(ended: list[MemoryWaiter]) -> None:
-    for waiter in ended:
-        waiter.granted()
+    def _waited(self, waiter: MemoryWaiter) -> None:
+        if self._metrics is not None:
+            self._metrics.waited(waiter.began_s)

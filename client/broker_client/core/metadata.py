@@ -125,6 +125,11 @@ class Metadata:
         return self._update_version
 
     @property
+    def last_successful_update_ms(self) -> int:
+        """When an answer last brought a snapshot; 0 before the first."""
+        return self._last_successful_refresh_ms
+
+    @property
     def closed(self) -> bool:
         """Whether the client is closed: nothing will be updated any more."""
         return self._closed

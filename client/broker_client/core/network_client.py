@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from broker_client.core.channel_builder import ChannelBuilder
     from broker_client.core.cluster import Node
     from broker_client.core.metadata import Metadata
+    from broker_client.core.metrics.registry import Sensor
     from broker_client.errors import AuthenticationFailed
     from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
@@ -113,6 +114,7 @@ class NetworkClient:
         self.on_written: Callable[[InFlightRequest], None] | None = None
         self.next_poll_ms = NEVER_MS
         self.answered = 0
+        self.throttle_time: Sensor | None = None
         self._answered_internally = False
         self._gave_up = False
         self._random = random
@@ -433,6 +435,8 @@ class NetworkClient:
 
     def _maybe_throttle(self, request: InFlightRequest, response: Message, now_ms: int) -> None:
         throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+        if self.throttle_time is not None:
+            self.throttle_time.record(throttle_ms, now_ms)
         if throttle_ms <= 0 or request.api_version < _CLIENT_THROTTLES_FROM.get(response.API_KEY, 0):
             return
         self._in_flight.increment_throttle_time(request.node_id, throttle_ms)

@@ -46,6 +46,7 @@ class PendingSend:
     on_delivery: DeliveryCallback | None
     deadline_ms: int
     waiter: MemoryWaiter | None = None
+    without_metadata_since_s: float | None = None
     future: FutureRecordMetadata = field(init=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +91,7 @@ class PendingTable:
     max_block_ms: int
     deadline_ms: int
     waiter: MemoryWaiter | None = None
+    without_metadata_since_s: float | None = None
     size_bytes: int = 0  # the caller's own memory
 
     @property
@@ -198,6 +200,9 @@ class PendingSends:
             except ProducerError as error:
                 self._take(topic, error)
                 continue
+            if waits_for is not WaitFor.METADATA and head.without_metadata_since_s is not None:
+                core.metrics.calls.metadata_wait.since(head.without_metadata_since_s)
+                head.without_metadata_since_s = None
             if waits_for is None:
                 self._take(topic, None)
             else:
@@ -214,6 +219,8 @@ class PendingSends:
         else:
             if granted:
                 core.pool.deallocate(granted)
+            if head.without_metadata_since_s is None:
+                head.without_metadata_since_s = core.reactor.seconds()
             if not self._watching:
                 self._watching = True
                 core.metadata.on_change(lambda: self._call_from_thread(self._metadata_changed))

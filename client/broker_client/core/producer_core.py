@@ -17,6 +17,7 @@ from broker_client.core.api_versions import ApiVersions
 from broker_client.core.buffer_pool import BufferPool
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.metadata import Metadata
+from broker_client.core.metrics.producer_metrics import ProducerMetrics
 from broker_client.core.network_client import NetworkClient
 from broker_client.core.partitioners import KeyHashes
 from broker_client.core.pending_sends import PendingSend, PendingSends
@@ -117,7 +118,16 @@ class ProducerCore:
         self.api_versions = ApiVersions()
         self.transactions = self._transaction_manager()
         accumulator_config = config.accumulator_config()
-        self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size)
+        self.client = NetworkClient(
+            config=config.network_config(),
+            metadata=self.metadata,
+            reactor=reactor,
+            random=random,
+            on_event=self._on_event,
+            api_versions=self.api_versions,
+        )
+        self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
+        self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
         make_accumulator: Callable[..., RecordAccumulator] = RecordAccumulator
         if trace is not None:
             make_accumulator = partial(
@@ -131,14 +141,6 @@ class ProducerCore:
             random=random,
             wakeup=self.wakeup,
         )
-        self.client = NetworkClient(
-            config=config.network_config(),
-            metadata=self.metadata,
-            reactor=reactor,
-            random=random,
-            on_event=self._on_event,
-            api_versions=self.api_versions,
-        )
         if isinstance(self.accumulator, TracedAccumulator):
             self.client.on_written = self.accumulator.written
         self.sender = Sender(
@@ -147,8 +149,11 @@ class ProducerCore:
             metadata=self.metadata,
             accumulator=self.accumulator,
             transactions=self.transactions,
+            metrics=self.metrics.sender,
         )
-        self._loop = SenderLoop(taker=self.sender, reactor=reactor, call_from_thread=call_from_thread)
+        self._loop = SenderLoop(
+            taker=self.metrics.measured(self.sender), reactor=reactor, call_from_thread=call_from_thread
+        )
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
         self._transactional = self._transactional_calls()
@@ -265,6 +270,7 @@ class ProducerCore:
             try:
                 answer = self.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery)
             except ProducerError as error:
+                self.metrics.sender.refused()
                 return FutureRecordMetadata.failed(topic, error, on_delivery)
             if isinstance(answer, FutureRecordMetadata):
                 return answer
@@ -292,16 +298,20 @@ class ProducerCore:
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
         """The topic's partitions, as soon as they are known; raises MetadataTimeout after max.block.ms."""
+        began_s: float | None = None
         deadline_ms = now_ms_of(self.reactor) + self._max_block_ms
         while True:
             if self.closed:
                 raise ProducerClosed("cannot ask for partitions: the producer is closed")
             known = self._look_up(topic, now_ms_of(self.reactor))
             if known is not None:
+                if began_s is not None:
+                    self.metrics.calls.metadata_wait.since(began_s)
                 return list(known.cluster.topics[topic].partitions)
             left_ms = deadline_ms - now_ms_of(self.reactor)
             if left_ms <= 0:
                 raise self.metadata_timeout(topic, None)
+            began_s = self._seconds() if began_s is None else began_s
             await self._metadata_change(left_ms)
 
     @property
@@ -315,11 +325,13 @@ class ProducerCore:
 
     def send_failed(self, error: ProducerError) -> None:
         """A record was not appended; within a transaction that is the transaction's end."""
+        self.metrics.sender.refused()
         if self._transactional is not None:
             self._transactional.send_failed(error)
 
     async def flush(self) -> None:
         """Send everything now and wait until it has ended; records sent later are not waited for."""
+        began_s = self._seconds()
         waiting = self._pending.futures()
         batches = self.accumulator.begin_flush()
         self.wakeup()
@@ -336,6 +348,7 @@ class ProducerCore:
                 await sleep(self.reactor, 0)  # until whoever ended it has taken it off the list
         finally:
             self.accumulator.end_flush()
+            self.metrics.calls.flush.since(began_s)
 
     def close(self, timeout_ms: int | None = None) -> Deferred[None]:
         """Take no more records, send what there is, at most `timeout_ms`; then fail the rest and close connections."""
@@ -383,6 +396,7 @@ class ProducerCore:
     def memory_timeout(self, size_bytes: int) -> BufferExhausted:
         """The error of a wait for memory that took max.block.ms."""
         pool = self.pool
+        self.metrics.pool.exhausted()
         text = (
             f"failed to allocate {size_bytes} bytes within {self._max_block_ms} ms: "
             f"of buffer.memory={pool.memory_bytes} there are {pool.available_bytes} bytes free"
@@ -485,6 +499,7 @@ class ProducerCore:
             reactor=self.reactor,
             wakeup=self.wakeup,
             max_block_ms=self._max_block_ms,
+            metrics=self.metrics.calls,
         )
 
     def _transaction_manager(self) -> TransactionManager | None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.channel_builder import ChannelBuilder
     from broker_client.core.kafka_channel import KafkaChannel
+    from broker_client.core.metrics.selector_metrics import SelectorMetrics
     from broker_client.errors import AuthenticationFailed
     from sim_runtime.interfaces import IReactor
 
@@ -35,6 +36,8 @@ RESPONSE_OPTION: Final = "broker_client.core.selector.RESPONSE_BYTES_MAX"
 NEVER_MS: Final = 1 << 62
 # The set-up time-out is kept by ClusterConnectionStates; Twisted's own must never come first.
 _CONNECT_TIMEOUT_S: Final = 3600.0
+# What stands before every frame.
+_SIZE_BYTES: Final = 4
 
 
 @dataclass(slots=True)
@@ -76,10 +79,8 @@ class Selector:
         self.connected: list[int] = []
         self.disconnected: list[Disconnection] = []
         self.awaited_write_completed = False
-        self.connections_created = 0
         self.connections_closed = 0
-        self.bytes_sent = 0
-        self.bytes_received = 0
+        self.sensors: SelectorMetrics | None = None
         self._reactor = reactor
         self._max_idle_ms = max_idle_ms
         self._on_event = on_event
@@ -115,8 +116,9 @@ class Selector:
             self._report(Disconnection(node_id=node_id, state=ChannelState.FAILED_SEND, reason="not connected"))
             return
         channel.send(frame)
-        self.bytes_sent += len(frame)
-        self._touch(node_id)
+        now_ms = self._touch(node_id)
+        if self.sensors is not None:
+            self.sensors.sent(node_id, len(frame), now_ms)
 
     def poll(self, now_ms: int) -> bool:
         """Turn what is staged into results; answers whether there is more for a next poll."""
@@ -130,7 +132,10 @@ class Selector:
         self.completed_receives = []
         for node_id in list(self._with_staged):
             channel = self._channels[node_id]
-            self.completed_receives.append(NetworkReceive(node_id, channel.staged.popleft()))
+            payload = channel.staged.popleft()
+            self.completed_receives.append(NetworkReceive(node_id, payload))
+            if self.sensors is not None:
+                self.sensors.received(node_id, len(payload) + _SIZE_BYTES, now_ms)
             if not channel.staged:
                 del self._with_staged[node_id]
                 ended = self._ending.pop(node_id, None)
@@ -149,6 +154,11 @@ class Selector:
     def has_events(self) -> bool:
         """Whether a poll would answer something."""
         return bool(self._with_staged or self._newly_connected or self._newly_disconnected)
+
+    @property
+    def connection_count(self) -> int:
+        """Connections that are there or are being made."""
+        return len(self._channels)
 
     def is_channel_ready(self, node_id: int) -> bool:
         """Whether the node's connection is there."""
@@ -184,15 +194,16 @@ class Selector:
 
     def channel_connected(self, channel: KafkaChannel) -> None:
         """Stage: connected."""
-        self.connections_created += 1
         self._addresses.connected(channel.node_id)
-        self._touch(channel.node_id)
+        now_ms = self._touch(channel.node_id)
+        if self.sensors is not None:
+            authenticated = self._channel_builder is not PLAINTEXT_CHANNELS
+            self.sensors.connected(channel.node_id, now_ms, authenticated=authenticated)
         self._newly_connected.append(channel.node_id)
         self._on_event()
 
     def channel_active(self, channel: KafkaChannel) -> None:
         """Stage: received."""
-        self.bytes_received += sum(map(len, channel.staged))
         self._touch(channel.node_id)
         self._with_staged[channel.node_id] = None
         self._on_event()
@@ -207,6 +218,8 @@ class Selector:
     def channel_lost(self, channel: KafkaChannel, reason: str) -> None:
         """Stage: disconnected. What was received before stays readable in the same poll."""
         ended = Disconnection(node_id=channel.node_id, state=channel.state, reason=reason, failure=channel.failure)
+        if self.sensors is not None and channel.failure is not None:
+            self.sensors.refused(self._now_ms())
         if channel.staged:
             # The answers that came before the end count: they are handed out first, one a poll.
             channel.state = ChannelState.LOCAL_CLOSE
@@ -221,10 +234,14 @@ class Selector:
         self._newly_disconnected.append(disconnection)
         self._on_event()
 
-    def _touch(self, node_id: int) -> None:
+    def _touch(self, node_id: int) -> int:
         active = self._last_active_ms
         active.pop(node_id, None)
-        active[node_id] = int(self._reactor.seconds() * 1000)
+        now_ms = active[node_id] = self._now_ms()
+        return now_ms
+
+    def _now_ms(self) -> int:
+        return int(self._reactor.seconds() * 1000)
 
     def _close_one_idle(self, now_ms: int) -> None:
         if self._max_idle_ms < 0 or not self._last_active_ms:
@@ -251,6 +268,8 @@ class Selector:
     def _forget(self, node_id: int) -> None:
         if self._channels.pop(node_id, None) is not None:
             self.connections_closed += 1
+            if self.sensors is not None:
+                self.sensors.closed(self._now_ms())
         self._last_active_ms.pop(node_id, None)
         self._write_awaited.pop(node_id, None)
         self._with_staged.pop(node_id, None)

@@ -34,6 +34,7 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from broker_client.core.metrics.sender_metrics import SenderMetrics
     from broker_client.core.network_client import NetworkClient
     from broker_client.core.producer_batch import ProducerBatch
     from broker_client.core.record_accumulator import RecordAccumulator
@@ -75,7 +76,7 @@ class Sender:
         "completion",
         "config",
         "metadata",
-        "requests_sent",
+        "metrics",
         "transaction_requests",
         "transactions",
     )
@@ -88,20 +89,22 @@ class Sender:
         metadata: Metadata,
         accumulator: RecordAccumulator,
         transactions: TransactionManager | None,
+        metrics: SenderMetrics,
     ) -> None:
         self.config = config
         self.client = client
         self.metadata = metadata
         self.accumulator = accumulator
         self.transactions = transactions
+        self.metrics = metrics
         self.completion = BatchCompletion(
             accumulator=accumulator,
             metadata=metadata,
             transactions=transactions,
             retries=config.retries,
             delivery_timeout_ms=config.delivery_timeout_ms,
+            metrics=metrics,
         )
-        self.requests_sent = 0
         self._awaited_node: Node | None = None
         self._in_flight_batches: dict[TopicPartition, list[ProducerBatch]] = {}
         self._init_producer_id_in_flight = False
@@ -242,6 +245,8 @@ class Sender:
         batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms) if nodes else {}
         self._track(batches)
         wait_ms = min(wait_ms, self._expire_batches(now_ms))
+        for of_node in batches.values():
+            self.metrics.sent(of_node, now_ms)
         sent = False
         for node_id, of_node in batches.items():
             if of_node:
@@ -320,7 +325,6 @@ class Sender:
         def answered(response: ClientResponse) -> None:
             self._handle_produce_response(response, by_partition, names)
 
-        self.requests_sent += 1
         correlation_id = self.client.send(
             node_id,
             request,
@@ -341,6 +345,7 @@ class Sender:
         names: Mapping[bytes, str],
     ) -> None:
         if isinstance(response.body, ProduceResponse):
+            self.metrics.answered(response.node_id, response.latency_ms, response.answered_ms)
             self._handle_answer(response.body, response.answered_ms, batches, names)
             return
         answer = _without_answer(response)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.buffer_pool import BufferPool
     from broker_client.core.future_record_metadata import DeliveryCallback
+    from broker_client.core.metrics.kafka_producer_metrics import KafkaProducerMetrics
     from broker_client.core.pending_sends import PendingSends
     from broker_client.core.transactional_manager import TransactionalManager
     from broker_client.core.transactional_request_result import TransactionalRequestResult
@@ -57,6 +58,7 @@ class TransactionalCalls:
         reactor: IReactor,
         wakeup: Callable[[], None],
         max_block_ms: int,
+        metrics: KafkaProducerMetrics,
     ) -> None:
         self._manager = manager
         self._append = append
@@ -65,15 +67,20 @@ class TransactionalCalls:
         self._reactor = reactor
         self._wakeup = wakeup
         self._max_block_ms = max_block_ms
+        self._metrics = metrics
 
     async def init_transactions(self) -> None:
         """Fence older producers with the same transactional.id, end their transaction, get a producer id."""
+        began_s = self._reactor.seconds()
         await self._wait(self._manager.initialize_transactions())
+        self._metrics.init_transactions.since(began_s)
         self._manager.maybe_update_transaction_v2_enabled(on_initialization=True)
 
     def begin_transaction(self) -> None:
         """Every record sent from now on is part of the transaction."""
+        began_s = self._reactor.seconds()
         self._manager.begin_transaction()
+        self._metrics.begin_transaction.since(began_s)
 
     async def send_offsets_to_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: ConsumerGroupMetadata | str
@@ -91,20 +98,25 @@ class TransactionalCalls:
         for key, value in given.items():
             if value.offset < 0:
                 raise ProducerError(f"offset {value.offset} of {key}: an offset is never negative")
+        began_s = self._reactor.seconds()
         await self._wait(self._manager.send_offsets_to_transaction(given, group))
+        self._metrics.send_offsets.since(began_s)
 
     async def commit_transaction(self) -> None:
         """Send what there is, await all acknowledgements, commit; raises what failed a record before."""
-        began = self._reactor.seconds()
+        began_s = self._reactor.seconds()
         await self._pending().all_appended()  # as if each of the records had been waited for when it was sent
-        waited_ms = int((self._reactor.seconds() - began) * 1000)
+        waited_ms = int((self._reactor.seconds() - began_s) * 1000)
         await self._wait(self._manager.begin_commit(), waited_ms)
+        self._metrics.commit_transaction.since(began_s)
 
     async def abort_transaction(self) -> None:
         """Fail what was not sent yet, await the rest, abort."""
+        began_s = self._reactor.seconds()
         result = self._manager.begin_abort()
         self._pending().fail_all(TransactionAborted("the record was not sent: its transaction was aborted"))
         await self._wait(result)
+        self._metrics.abort_transaction.since(began_s)
 
     def try_append(
         self,

@@ -1,0 +1,147 @@
+"""The sensors of one client and the metrics that they make. Mirrors Metrics, Sensor and KafkaMetric.
+
+Values are recorded by the network thread and by callers who waited; metrics are read from any thread. One lock guards
+all statistics of a client, so that what is read belongs to one moment.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.metrics.stats import (
+    SECONDS,
+    CumulativeSum,
+    Meter,
+    MetricConfig,
+    Rate,
+    Stat,
+    WindowedSum,
+)
+from broker_client.errors import IllegalState
+from broker_client.metrics import Metric, MetricName, MetricsSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from broker_client.metrics import MetricValue
+
+__all__ = ["Metrics", "RecordingLevel", "RegisteredMetric", "Sensor"]
+
+_COUNT_GROUP: Final = "kafka-metrics-count"
+
+
+class RecordingLevel(IntEnum):
+    """metrics.recording.level: sensors up to this one record. All of Kafka's producer are INFO."""
+
+    INFO = 0
+    DEBUG = 1
+    TRACE = 2
+
+
+class RegisteredMetric:
+    """A name and where its value comes from: a statistic, or a function of the time."""
+
+    __slots__ = ("added_ms", "measure", "name", "stat")
+
+    def __init__(
+        self, name: MetricName, measure: Callable[[int], MetricValue], stat: Stat | None, added_ms: int
+    ) -> None:
+        self.name = name
+        self.measure = measure
+        self.stat = stat
+        self.added_ms = added_ms
+
+
+class Sensor:
+    """Takes values and hands each to its statistics, then to its parents."""
+
+    __slots__ = ("_lock", "_metrics", "_parents", "_recorded", "_records")
+
+    def __init__(self, metrics: Metrics, lock: Lock, parents: Iterable[Sensor], *, records: bool) -> None:
+        self._metrics = metrics
+        self._lock = lock
+        self._parents = tuple(parents)
+        self._records = records
+        self._recorded: tuple[Stat, ...] = ()
+
+    def add(self, name: MetricName, stat: Stat) -> None:
+        """A metric made of this sensor's values."""
+        self._metrics.register(name, stat)
+        self._tell(stat)
+
+    def add_meter(self, rate: MetricName, total: MetricName, stat: WindowedSum, unit: float = SECONDS) -> None:
+        """A rate and a total."""
+        rate_stat, total_stat = Rate(stat, unit), CumulativeSum()
+        self._metrics.register(total, total_stat)
+        self._metrics.register(rate, rate_stat)
+        self._tell(Meter(rate_stat, total_stat))
+
+    def record(self, value: float, now_ms: int) -> None:
+        """Take a value in."""
+        with self._lock:
+            for stat in self._recorded:
+                stat.record(value, now_ms)
+        for parent in self._parents:
+            parent.record(value, now_ms)
+
+    def _tell(self, stat: Stat) -> None:
+        if self._records:
+            self._recorded += (stat,)
+
+
+class Metrics:
+    """All metrics of one client; `tags` are part of every name, `now_ms` is the client's clock."""
+
+    def __init__(
+        self,
+        *,
+        config: MetricConfig,
+        now_ms: Callable[[], int],
+        tags: Mapping[str, str],
+        level: RecordingLevel = RecordingLevel.INFO,
+    ) -> None:
+        self.config = config
+        self.now_ms = now_ms
+        self._level = level
+        self._tags = tuple(tags.items())
+        self._lock = Lock()
+        self._metrics: dict[MetricName, RegisteredMetric] = {}
+        count = self.name("count", _COUNT_GROUP, "total number of registered metrics")
+        self.gauge(count, lambda _: float(len(self._metrics)))
+
+    def name(self, name: str, group: str, description: str = "", **tags: str) -> MetricName:
+        """A metric's name, with the client's tags and its own."""
+        own = tuple((key.replace("_", "-"), value) for key, value in tags.items())
+        return MetricName(group=group, name=name, tags=self._tags + own, description=description)
+
+    def sensor(self, *parents: Sensor, level: RecordingLevel = RecordingLevel.INFO) -> Sensor:
+        """A sensor that records when its level does."""
+        return Sensor(self, self._lock, parents, records=level <= self._level)
+
+    def gauge(self, name: MetricName, measure: Callable[[int], MetricValue]) -> None:
+        """A metric that is asked for whenever it is read; the function gets the time."""
+        self._put(RegisteredMetric(name, measure, None, self.now_ms()))
+
+    def register(self, name: MetricName, stat: Stat) -> None:
+        """A metric that a sensor's statistic makes."""
+        self._put(RegisteredMetric(name, stat.measure, stat, self.now_ms()))
+
+    def registered(self) -> list[RegisteredMetric]:
+        """Every metric there is, in the order of registration."""
+        with self._lock:
+            return list(self._metrics.values())
+
+    def read(self) -> MetricsSnapshot:
+        """What all of them are now; from any thread."""
+        now_ms = self.now_ms()
+        with self._lock:
+            found = [Metric(metric_name=one.name, value=one.measure(now_ms)) for one in self._metrics.values()]
+        return MetricsSnapshot(found)
+
+    def _put(self, metric: RegisteredMetric) -> None:
+        with self._lock:
+            if metric.name in self._metrics:
+                raise IllegalState(f"there is a metric {metric.name} already")
+            self._metrics[metric.name] = metric

@@ -1,0 +1,193 @@
+"""Connections, bytes and the network thread's time. Mirrors Selector.SelectorMetrics.
+
+A node's metrics begin with its first connection and stay. Kafka's thread blocks in select; ours takes turns on a
+reactor: `select` is a turn, `io-wait` the time between turns, `io` the time that turns take, whatever they do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.metrics.stats import NANOSECONDS, Avg, CumulativeSum, Max, WindowedCount, WindowedSum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_client.core.metrics.registry import Metrics, Sensor
+    from broker_client.core.sender_loop import TurnTaker
+    from broker_client.metrics import MetricName
+
+__all__ = ["MeasuredTurns", "SelectorMetrics"]
+
+GROUP: Final = "producer-metrics"
+NODE_GROUP: Final = "producer-node-metrics"
+_S_IN_NS: Final = 1e9
+
+
+class _NodeSensors:
+    """What one node's connections carry."""
+
+    __slots__ = ("bytes_received", "bytes_sent", "latency", "requests_sent", "responses_received")
+
+    def __init__(self, sensors: SelectorMetrics, node_id: int) -> None:
+        node = f"node-{node_id}"
+        self.requests_sent = sensors.meter("request", "requests sent", counts=True, node_id=node)
+        sensors.sizes(self.requests_sent, node_id=node)
+        self.bytes_sent = sensors.meter("outgoing-byte", "outgoing bytes", node_id=node)
+        self.responses_received = sensors.meter("response", "responses received", counts=True, node_id=node)
+        self.bytes_received = sensors.meter("incoming-byte", "incoming bytes", node_id=node)
+        self.latency = sensors.average_and_max("request-latency", "", "", node_id=node)
+
+
+class SelectorMetrics:
+    """One selector's sensors; times are those of the turn."""
+
+    def __init__(self, metrics: Metrics, connection_count: Callable[[], int]) -> None:
+        self._metrics = metrics
+        self._nodes: dict[int, _NodeSensors] = {}
+        self._closed = self.meter("connection-close", "connections closed")
+        self._created = self.meter("connection-creation", "new connections established")
+        self._authenticated = self.meter("successful-authentication", "connections with successful authentication")
+        self.meter("successful-reauthentication", "successful re-authentication of connections")
+        self._authenticated_for_good = metrics.sensor()
+        self._authenticated_for_good.add(
+            self._name(
+                "successful-authentication-no-reauth-total",
+                "The total number of connections with successful authentication where the client does not support "
+                "re-authentication",
+            ),
+            CumulativeSum(),
+        )
+        self._refused = self.meter("failed-authentication", "connections with failed authentication")
+        self.meter("failed-reauthentication", "failed re-authentication of connections")
+        again = "latency observed due to re-authentication"
+        self.average_and_max("reauthentication-latency", f"The average {again}", f"The max {again}")
+        operations = "network operations (reads or writes) on all connections"
+        io = self.meter("network-io", operations, counts=True)
+        self._bytes_sent = self.meter("outgoing-byte", "outgoing bytes sent to all servers", io)
+        self._requests_sent = self.meter("request", "requests sent", counts=True)
+        self.sizes(self._requests_sent)
+        self._bytes_received = self.meter("incoming-byte", "bytes read off all sockets", io)
+        self._responses_received = self.meter("response", "responses received", counts=True)
+        self._select_time = self.meter("select", "times the I/O layer checked for new I/O to perform", counts=True)
+        waits = (
+            "The average length of time the I/O thread spent waiting for a socket ready for reads or writes in "
+            "nanoseconds."
+        )
+        self._time(self._select_time, "io-wait", waits, "waiting")
+        self._io_time = metrics.sensor()
+        self._time(
+            self._io_time, "io", "The average length of time for I/O per select call in nanoseconds.", "doing I/O"
+        )
+        name = self._name("connection-count", "The current number of active connections.")
+        metrics.gauge(name, lambda _: float(connection_count()))
+
+    def connected(self, node_id: int, now_ms: int, *, authenticated: bool) -> None:
+        """A connection is there; `authenticated` when that took more than TCP's handshake."""
+        if node_id not in self._nodes:
+            self._nodes[node_id] = _NodeSensors(self, node_id)
+        self._created.record(1.0, now_ms)
+        if authenticated:
+            self._authenticated.record(1.0, now_ms)
+            self._authenticated_for_good.record(1.0, now_ms)
+
+    def closed(self, now_ms: int) -> None:
+        """A connection, or the attempt at one, has ended."""
+        self._closed.record(1.0, now_ms)
+
+    def refused(self, now_ms: int) -> None:
+        """The two did not accept each other."""
+        self._refused.record(1.0, now_ms)
+
+    def sent(self, node_id: int, size_bytes: int, now_ms: int) -> None:
+        """A request was handed to the network."""
+        node = self._nodes[node_id]
+        self._bytes_sent.record(size_bytes, now_ms)
+        self._requests_sent.record(size_bytes, now_ms)
+        node.bytes_sent.record(size_bytes, now_ms)
+        node.requests_sent.record(size_bytes, now_ms)
+
+    def received(self, node_id: int, size_bytes: int, now_ms: int) -> None:
+        """A whole response has come."""
+        node = self._nodes[node_id]
+        self._bytes_received.record(size_bytes, now_ms)
+        self._responses_received.record(size_bytes, now_ms)
+        node.bytes_received.record(size_bytes, now_ms)
+        node.responses_received.record(size_bytes, now_ms)
+
+    def latency(self, node_id: int, latency_ms: int, now_ms: int) -> None:
+        """How long a node took to answer a Produce request."""
+        node = self._nodes.get(node_id)
+        if node is not None:
+            node.latency.record(latency_ms, now_ms)
+
+    def turn(self, waited_s: float, took_s: float, now_ms: int) -> None:
+        """The network thread waited and then took a turn."""
+        self._select_time.record(waited_s * _S_IN_NS, now_ms)
+        self._io_time.record(took_s * _S_IN_NS, now_ms)
+
+    # How the sensors are made
+
+    def meter(self, name: str, what: str, *parents: Sensor, counts: bool = False, **tags: str) -> Sensor:
+        """A sensor with a rate and a total, of values or of how many there were."""
+        metrics = self._metrics
+        group = NODE_GROUP if tags else GROUP
+        sensor = metrics.sensor(*parents)
+        sensor.add_meter(
+            metrics.name(f"{name}-rate", group, f"The number of {what} per second", **tags),
+            metrics.name(f"{name}-total", group, f"The total number of {what}", **tags),
+            WindowedCount(metrics.config) if counts else WindowedSum(metrics.config),
+        )
+        return sensor
+
+    def sizes(self, sensor: Sensor, **tags: str) -> None:
+        """The average and the largest size of requests."""
+        metrics = self._metrics
+        group = NODE_GROUP if tags else GROUP
+        average = metrics.name("request-size-avg", group, "The average size of requests sent.", **tags)
+        sensor.add(average, Avg(metrics.config))
+        largest = metrics.name("request-size-max", group, "The maximum size of any request sent.", **tags)
+        sensor.add(largest, Max(metrics.config))
+
+    def average_and_max(self, name: str, average: str, largest: str, **tags: str) -> Sensor:
+        """A sensor with an average and a maximum."""
+        metrics = self._metrics
+        group = NODE_GROUP if tags else GROUP
+        sensor = metrics.sensor()
+        sensor.add(metrics.name(f"{name}-avg", group, average, **tags), Avg(metrics.config))
+        sensor.add(metrics.name(f"{name}-max", group, largest, **tags), Max(metrics.config))
+        return sensor
+
+    def _time(self, sensor: Sensor, name: str, average: str, doing: str) -> None:
+        config = self._metrics.config
+        sensor.add(self._name(f"{name}-time-ns-avg", average), Avg(config))
+        sensor.add_meter(
+            self._name(f"{name}-ratio", f"The fraction of time the I/O thread spent {doing}"),
+            self._name(f"{name}-time-ns-total", f"The total time the I/O thread spent {doing}"),
+            WindowedSum(config),
+            NANOSECONDS,
+        )
+
+    def _name(self, name: str, description: str) -> MetricName:
+        return self._metrics.name(name, GROUP, description)
+
+
+class MeasuredTurns:
+    """A Sender's turns with their times taken."""
+
+    __slots__ = ("_ended_s", "_metrics", "_seconds", "_taker")
+
+    def __init__(self, taker: TurnTaker, metrics: SelectorMetrics, seconds: Callable[[], float]) -> None:
+        self._taker = taker
+        self._metrics = metrics
+        self._seconds = seconds
+        self._ended_s = seconds()
+
+    def run_once(self, now_ms: int) -> int:
+        """One turn; answers how many milliseconds from now the next is due."""
+        began_s = self._seconds()
+        try:
+            return self._taker.run_once(now_ms)
+        finally:
+            waited_s, self._ended_s = began_s - self._ended_s, self._seconds()
+            self._metrics.turn(max(waited_s, 0.0), max(self._ended_s - began_s, 0.0), now_ms)

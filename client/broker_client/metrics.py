@@ -1,0 +1,117 @@
+"""Metrics as they are read, under Java's names. Mirrors MetricName, Metric and KafkaProducer.metrics.
+
+    producer.metrics()["record-send-total"]
+    producer.metrics().value("byte-rate", topic="orders")
+
+A snapshot is made when it is asked for; nothing of it changes later. What was never measured is not a number (NaN), as
+in Java.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from broker_client.errors import ProducerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Metric", "MetricName", "MetricsSnapshot"]
+
+MetricValue: TypeAlias = float | int | str
+
+# What a plain name means: the metrics of the whole producer.
+_GROUP: Final = "producer-metrics"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class MetricName:
+    """What a metric is called; its tags say of which client, node or topic it is."""
+
+    group: str
+    name: str
+    tags: tuple[tuple[str, str], ...] = ()
+    description: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        tags = ", ".join(f"{key}={value}" for key, value in self.tags)
+        return f"{self.group}:{self.name}({tags})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One metric and its value; a number but for app-info's version and commit-id."""
+
+    metric_name: MetricName
+    value: MetricValue
+
+    @property
+    def name(self) -> str:
+        """Java's name, without group and tags."""
+        return self.metric_name.name
+
+    @property
+    def description(self) -> str:
+        """What it says, in Java's words."""
+        return self.metric_name.description
+
+
+class MetricsSnapshot:
+    """Every metric of one moment, in the order in which they were registered."""
+
+    __slots__ = ("_metrics",)
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self._metrics = tuple(metrics)
+
+    def __iter__(self) -> Iterator[Metric]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+    def __getitem__(self, name: str) -> float:
+        """The value of a metric of the whole producer; KeyError when there is none of this name."""
+        for metric in self._metrics:
+            if metric.name == name and metric.metric_name.group == _GROUP and not isinstance(metric.value, str):
+                return metric.value
+        raise KeyError(name)
+
+    def by_name(self) -> dict[MetricName, MetricValue]:
+        """All values by group, name and tags."""
+        return {metric.metric_name: metric.value for metric in self._metrics}
+
+    def find(self, name: str, *, group: str | None = None, **tags: str) -> list[Metric]:
+        """All metrics of a name, and of a group and with tags when given: topic="orders", node_id="node-1"."""
+        wanted = [(key.replace("_", "-"), value) for key, value in tags.items()]
+        return [
+            metric
+            for metric in self._metrics
+            if metric.name == name
+            and (group is None or metric.metric_name.group == group)
+            and all(tag in metric.metric_name.tags for tag in wanted)
+        ]
+
+    def get(self, name: str, *, group: str | None = None, **tags: str) -> Metric:
+        """The one metric of a name; ProducerError when there is none. Without group and tags: the whole producer's."""
+        found = self.find(name, group=group, **tags)
+        if len(found) > 1 and group is None and not tags:
+            found = self.find(name, group=_GROUP) or found
+        if len(found) == 1:
+            return found[0]
+        asked = f"{name!r}" + (f" of {group}" if group is not None else "") + (f" with {tags}" if tags else "")
+        if not found:
+            near = get_close_matches(name, [metric.name for metric in self._metrics], 1)
+            hint = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
+            raise ProducerError(f"there is no metric {asked}{hint}")
+        shown = ", ".join(str(metric.metric_name) for metric in found[:3])
+        raise ProducerError(f"there are {len(found)} metrics {asked}: {shown} ...: name the group or a tag")
+
+    def value(self, name: str, *, group: str | None = None, **tags: str) -> float:
+        """The number that `get` finds."""
+        value = self.get(name, group=group, **tags).value
+        if isinstance(value, str):
+            raise ProducerError(f"the metric {name!r} is text, {value!r}")
+        return value

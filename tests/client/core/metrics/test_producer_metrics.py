@@ -1,0 +1,131 @@
+"""What a producer measures, on virtual time against a scripted cluster: every number follows from the script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_client.errors import ProducerError
+from broker_client.records import TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from tests.client.scripted_broker import Act, ScriptedCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_client.core.future_record_metadata import FutureRecordMetadata
+    from broker_client.core.producer_core import ProducerCore
+    from sim_runtime.world import World
+
+    ProducerOn = Callable[..., ProducerCore]
+
+ORDERS = TopicPartition("orders", 0)
+MS_IN_NS = 1_000_000
+
+
+def ended(world: World, *futures: FutureRecordMetadata) -> list[bool]:
+    """Whether each of them has succeeded."""
+    outcomes = []
+    for future in futures:
+        try:
+            world.run_until(future.as_deferred(), deadline_ms=200_000)
+            outcomes.append(True)
+        except ProducerError:
+            outcomes.append(False)
+    return outcomes
+
+
+def test_retries_and_errors_count_records(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+    producer = producer_on(cluster, linger_ms=1)
+    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS), Act(error=ErrorCode.INVALID_RECORD)])
+    sent = [producer.send("orders", b"x", partition=0) for _ in range(3)]
+    assert ended(world, *sent) == [False] * 3
+    assert ended(world, producer.send("orders", b"y", partition=0)) == [True]
+    read = producer.metrics.read()
+    assert read["record-send-total"] == 7  # three of them twice
+    assert read["record-retry-total"] == read["record-error-total"] == 3
+    assert read.value("record-retry-total", topic="orders") == read.value("record-error-total", topic="orders") == 3
+    assert read["records-per-request-avg"] == pytest.approx(7 / 3)
+    assert read["record-send-rate"] == pytest.approx(7 / 30, rel=0.1)  # of a window that counts as over
+
+
+def test_a_split_is_counted_once(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+    producer = producer_on(cluster, linger_ms=1)
+    cluster.script.append(Act(error=ErrorCode.MESSAGE_TOO_LARGE))
+    sent = [producer.send("orders", bytes(5_000), partition=0) for _ in range(3)]
+    assert ended(world, *sent) == [True] * 3
+    assert producer.metrics.read()["batch-split-total"] == 1
+
+
+def test_latency_is_told_of_the_producer_and_of_the_node(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=0)
+    ended(world, producer.send("orders", b"x", partition=0))
+    cluster.script.append(Act(appends=True, delay_ms=500))
+    ended(world, producer.send("orders", b"x", partition=0))
+    read = producer.metrics.read()
+    assert 500 <= read["request-latency-max"] < 520
+    of_nodes = [one.value for one in read.find("request-latency-max", group="producer-node-metrics")]
+    assert read["request-latency-max"] in of_nodes
+
+
+def test_a_batch_that_lingers_spends_that_time_in_the_queue(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=0)
+    ended(world, producer.send("orders", b"x", partition=0))
+    lingering = producer_on(cluster, linger_ms=250)
+    ended(world, lingering.send("orders", b"x", partition=0))
+    assert 250 <= lingering.metrics.read()["record-queue-time-max"] < 260
+
+
+def test_waits_for_memory_are_measured_and_their_end_is_counted(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=0, buffer_memory=1_000, batch_size=1_000, max_block_ms=2_000)
+    ended(world, producer.send("orders", b"x", partition=0))
+    before = producer.metrics.read()
+    cluster.script.append(Act(appends=True, delay_ms=5_000))
+    producer.send("orders", b"x", partition=0)
+    world.run_for(ms=100)
+    late = producer.send("orders", b"y", partition=0)
+    assert producer.metrics.read()["waiting-threads"] == 1
+    assert ended(world, late) == [False]
+    read = producer.metrics.read()
+    assert read["buffer-exhausted-total"] == 1
+    assert read["record-error-total"] == before["record-error-total"] + 1
+    assert read["bufferpool-wait-time-ns-total"] == pytest.approx(2_000 * MS_IN_NS, rel=0.01)
+    assert read["bufferpool-wait-ratio"] == pytest.approx(2 / 32, rel=0.1)
+
+
+def test_calls_that_wait_take_the_time_that_they_take(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=10_000)
+    world.run_until(producer.partitions_for("orders"))
+    assert producer.metrics.read()["metadata-wait-time-ns-total"] > 0
+    cluster.script.append(Act(appends=True, delay_ms=300))
+    producer.send("orders", b"x", partition=0)
+    world.run_until(producer.flush())
+    assert 300 * MS_IN_NS <= producer.metrics.read()["flush-time-ns-total"] < 320 * MS_IN_NS
+
+
+def test_the_age_of_metadata_is_in_seconds(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
+    producer = producer_on(cluster)
+    world.run_until(producer.partitions_for("orders"))
+    world.run_for(ms=5_000)
+    assert producer.metrics.read()["metadata-age"] == pytest.approx(5, abs=0.1)
+
+
+def test_the_loops_wait_is_the_time_between_its_turns(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=0)
+    world.run_for(ms=1_000)
+    ended(world, producer.send("orders", b"x", partition=0))
+    read = producer.metrics.read()
+    assert read["io-wait-time-ns-total"] == pytest.approx(1_000 * MS_IN_NS, rel=0.1)
+    assert read["io-time-ns-total"] == 0  # on virtual time a turn takes none
+    assert read["connection-creation-total"] == read["connection-count"] == 2

@@ -1,0 +1,46 @@
+"""Metrics of the Java producer and of ours after the same sends to the same cluster."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_client import Producer
+from tests.client.core.metrics.metrics_as_java import CONFIG, SENT, TIMESTAMP_MS, TOPIC, comparable, of_ours, recorded
+from tests.interop.java_producer_metrics import SERVED, ask_java
+from tests.interop.served_cluster import served_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.interop.served_cluster import ServedCluster
+
+WAIT_S = 20
+# Versions and metadata are asked for in any case: what comes after them is the same in every run.
+ANSWERED_FIRST = 2
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[ServedCluster]:
+    with served_cluster(*SERVED) as cluster:
+        yield cluster
+
+
+def test_java_measures_what_was_recorded(served: ServedCluster) -> None:
+    assert ask_java(served.bootstrap_servers) == recorded()
+
+
+def test_ours_measures_the_same(served: ServedCluster) -> None:
+    with Producer(CONFIG, bootstrap_servers=served.bootstrap_servers) as producer:
+        made = of_ours(producer.metrics())
+        deadline = time.monotonic() + WAIT_S
+        while producer.metrics()["response-total"] < ANSWERED_FIRST and time.monotonic() < deadline:
+            time.sleep(0.001)
+        for sizes in SENT:
+            for size in sizes:
+                producer.send(TOPIC, bytes(size), partition=0, timestamp_ms=TIMESTAMP_MS)
+            producer.flush(WAIT_S)
+        sent = of_ours(producer.metrics())
+    assert comparable(made, sent) == recorded()
