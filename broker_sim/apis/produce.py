@@ -25,7 +25,8 @@ from broker_sim.apis.partition_order import (
     partition_hash,
     partition_hash_with_id,
 )
-from broker_sim.apis.produce_to_one import answer_success, only_entry
+from broker_sim.apis.prepared_response import LOWEST_VERSION, produced
+from broker_sim.apis.produce_to_one import only_entry
 from broker_sim.apis.produce_validation import (
     INTERNAL_TOPICS,
     TOPIC_IDS_LOWEST,
@@ -364,9 +365,19 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
 def _answer_one(
     results: list[PartitionAppend], request: ProduceRequest, context: RequestContext
 ) -> Response | NoAnswer:
-    success = answer_success(request, context, results)
-    if success is not None:
-        return success
+    [result] = results
+    version = context.api_version
+    if not result.error_code and request.acks and version >= LOWEST_VERSION and context.channel is not None:
+        [topic] = request.topic_data
+        return produced(
+            version,
+            topic.name,
+            topic.topic_id,
+            result.topic_partition.partition,
+            result.base_offset,
+            result.log_append_time_ms,
+            result.log_start_offset,
+        )
     produce = Produce(request, context)
     produce.sort()
     return produce.answer(results)

@@ -11,7 +11,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin
-from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, assign_offset, target_codec
+from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, target_codec
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from protocol_specs.errors import RecordBatchError
 from protocol_specs.records.batch_peek import (
@@ -34,7 +34,6 @@ from protocol_specs.records.record_batch import records_section, with_offset_and
 
 if TYPE_CHECKING:
     from broker_sim.config.topic_config import TopicConfig
-    from broker_sim.topic_partition import TopicPartition
     from protocol_specs.records.batch_walk import RecordsWalk
 
 _PREFIX: Final = struct.Struct(">qii")
@@ -49,42 +48,18 @@ _EARLIEST_SANE_TIMESTAMP: Final = -(1 << 62)
 """Below it, Java's subtraction from the broker's time overflows."""
 
 
-def validate_and_assign_offset(
+def stored_as_it_is(
     records: bytes | memoryview,
-    *,
-    topic_partition: TopicPartition,
     config: TopicConfig,
     offset: int,
     leader_epoch: int,
     now_ms: int,
-    origin: AppendOrigin = _CLIENT,
+    origin: AppendOrigin,
 ) -> StoredBatch | None:
-    """The record set as the log stores it, its first record at `offset`; None where it holds no whole batch.
-
-    Raises RecordsRefused by Kafka's rules, in their order.
-    """
-    if not isinstance(records, memoryview):
-        records = memoryview(records)
-    batch = None
-    if len(records) >= RECORD_BATCH_OVERHEAD and records[MAGIC_OFFSET] == MAGIC_V2:
-        batch = _as_it_is(records, config, offset, leader_epoch, now_ms, origin)
-    if batch is not None:
-        return batch
-    return assign_offset(
-        records,
-        topic_partition=topic_partition,
-        config=config,
-        offset=offset,
-        leader_epoch=leader_epoch,
-        now_ms=now_ms,
-        origin=origin,
-    )
-
-
-def _as_it_is(
-    records: memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int, origin: AppendOrigin
-) -> StoredBatch | None:
-    """The only batch as it is stored, if nothing is wrong with it and the topic keeps its codec."""
+    """The only batch of a record set as the log stores it, its first record at `offset`; None for the long way."""
+    length = len(records)
+    if length < RECORD_BATCH_OVERHEAD or records[MAGIC_OFFSET] != MAGIC_V2:
+        return None
     # In locals: a BatchHeader for each batch would cost more than all that is asked of it.
     (
         base_offset,
@@ -102,7 +77,6 @@ def _as_it_is(
         records_count,
     ) = HEADER.unpack_from(records)
     codec = attributes & COMPRESSION_CODEC_MASK
-    length = len(records)
     if (
         LOG_OVERHEAD + batch_length != length
         or length > config.max_message_bytes

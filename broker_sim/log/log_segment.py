@@ -111,14 +111,13 @@ class LogSegment:
         """Whether a batch must go to a new segment: no room, too much time, full indexes, or too far an offset."""
         if self.size > config.segment_bytes - batch.size:
             return True
-        if self.size and self._waited_ms(batch.max_timestamp, now_ms) > config.max_segment_ms - self._roll_jitter_ms:
-            return True
+        if self.size:
+            # By record time when the first batch has one that counts (not its age then), else by the clock.
+            first = self.batches[0].max_timestamp
+            waited_ms = batch.max_timestamp - first if first >= self.age_timestamp_min else now_ms - self.created_ms
+            if waited_ms > config.max_segment_ms - self._roll_jitter_ms:
+                return True
         return self.indexes_full or batch.last_offset - self.base_offset > _LARGEST_RELATIVE_OFFSET
-
-    def _waited_ms(self, timestamp: int, now_ms: int) -> int:
-        """By record time when the first batch has one that counts (not its age then), else by the clock."""
-        first = self.batches[0].max_timestamp
-        return timestamp - first if first >= self.age_timestamp_min else now_ms - self.created_ms
 
     def append(self, batch: StoredBatch) -> None:
         """Add a batch at the end."""

@@ -18,7 +18,7 @@ from broker_sim.log.append_results import (
     RecordsRefused,
     UnexpectedAppendOffset,
 )
-from broker_sim.log.batch_validation import validate_and_assign_offset
+from broker_sim.log.batch_validation import stored_as_it_is
 from broker_sim.log.leader_epoch_cache import LeaderEpochCache
 from broker_sim.log.log_segment import LogSegment
 from broker_sim.log.offset_lookup import (
@@ -28,6 +28,7 @@ from broker_sim.log.offset_lookup import (
     last_of_batch_with_max_timestamp,
 )
 from broker_sim.log.producer_state import ProducerStateManager
+from broker_sim.log.record_assignment import assign_offset
 from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -173,8 +174,8 @@ class ReplicaLog:
         config = self.config
         if config.magic != MAGIC_V2:
             return self._append_messages(records, now_ms=now_ms, origin=origin)
-        batch = validate_and_assign_offset(
-            records,
+        batch = stored_as_it_is(records, config, offset, leader_epoch, now_ms, origin) or assign_offset(
+            memoryview(records),
             topic_partition=self.topic_partition,
             config=config,
             offset=offset,
