@@ -3,6 +3,7 @@
 with a small consumer and admin client.
 """
 
+from broker_client.async_producer import AsyncProducer
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
 from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
@@ -12,6 +13,7 @@ from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
 from broker_client.trace_file import TraceFile
 
 __all__ = [
+    "AsyncProducer",
     "BatchEvent",
     "BatchEventKind",
     "ConsumerGroupMetadata",

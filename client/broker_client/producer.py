@@ -26,6 +26,7 @@ from broker_client.errors import (
     ProducerClosed,
     ProducerError,
     ProducerForked,
+    SerializationError,
     WaitExpired,
 )
 from broker_client.exit_warnings import unacknowledged_records, warn_at_exit
@@ -113,7 +114,7 @@ class Producer:
             if type(answer) is FutureRecordMetadata:
                 return answer
             return self._send_blocking(topic, partition, timestamp_ms, key, value, checked, on_delivery)
-        except REFUSALS:
+        except (*REFUSALS, SerializationError):
             raise
         except ProducerError as error:
             self._core.send_failed(error)

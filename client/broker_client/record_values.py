@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from operator import index
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_client.errors import SerializationError
 
@@ -11,7 +12,12 @@ if TYPE_CHECKING:
     from broker_client.config.class_values import Serializer
     from broker_client.records import Headers
 
-__all__ = ["GivenHeaders", "checked_headers", "serialized"]
+__all__ = ["INT64_MAX", "GivenHeaders", "checked_headers", "checked_topic", "serialized", "whole_number"]
+
+INT64_MAX: Final = 2**63 - 1
+# What the wire's strings hold; a topic of 250 characters is refused by brokers already.
+TOPIC_BYTES_MAX: Final = 32_767
+_PAIRS: Final = "expected pairs of a name and bytes, str or None, or a mapping"
 
 GivenHeaders: TypeAlias = Iterable[tuple[str, bytes | str | None]] | Mapping[str, bytes | str | None]
 
@@ -32,27 +38,53 @@ def serialized(what: str, value: object, serializer: Serializer | None, topic: s
     )
 
 
-def checked_headers(headers: GivenHeaders) -> Headers:
+def checked_headers(headers: GivenHeaders | None) -> Headers:
     """Pairs of a name and bytes or null; raises SerializationError for what is none."""
+    if headers is None:
+        return ()
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    checked: list[tuple[str, bytes | None]] = []
+    if not isinstance(pairs, Iterable):
+        raise SerializationError(f"headers={headers!r}: {_PAIRS}")
+    return [_checked_header(pair) for pair in pairs]
+
+
+def checked_topic(topic: object) -> None:
+    """Raise SerializationError for what no request could name; what a name may be, brokers decide."""
+    if not isinstance(topic, str):
+        raise SerializationError(f"the topic {topic!r} is {type(topic).__name__}, not str")
+    if len(_utf_8("the topic", topic)) > TOPIC_BYTES_MAX:
+        raise SerializationError(f"the topic {topic[:20]!r}... is {len(topic)} characters long, 249 may be")
+
+
+def whole_number(name: str, value: object) -> int:
+    """A partition or a time as an int, also when it is numpy's; raises SerializationError."""
     try:
-        for name, value in pairs:
-            if not isinstance(name, str):
-                raise SerializationError(f"header name {name!r} is {type(name).__name__}, not str")
-            checked.append((name, _header_value(name, value)))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, SerializationError):
-            raise
-        raise SerializationError(f"headers {headers!r}: expected pairs of a name and bytes or None") from error
-    return checked
+        number = int(index(value))  # type: ignore[arg-type]  # that is the question
+    except TypeError:
+        raise SerializationError(f"{name}={value!r} is {type(value).__name__}, not int") from None
+    if number > INT64_MAX:
+        raise SerializationError(f"{name}={value!r} is larger than 64 bits hold")
+    return number
 
 
-def _header_value(name: str, value: object) -> bytes | None:
+def _checked_header(pair: object) -> tuple[str, bytes | None]:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise SerializationError(f"header {pair!r}: {_PAIRS}")
+    name, value = pair
+    if not isinstance(name, str):
+        raise SerializationError(f"header name {name!r} is {type(name).__name__}, not str")
+    _utf_8("the header name", name)
     if value is None or isinstance(value, bytes):
-        return value
+        return name, value
     if isinstance(value, str):
-        return value.encode()
+        return name, _utf_8(f"the value of header {name!r},", value)
     if isinstance(value, (bytearray, memoryview)):
-        return bytes(value)
+        return name, bytes(value)
     raise SerializationError(f"header {name!r} has a value of {type(value).__name__}, not bytes, str or None")
+
+
+def _utf_8(what: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise SerializationError(f"{what} {text[:50]!r} is no text that UTF-8 can hold: {error.reason}") from None

@@ -40,6 +40,7 @@ from broker_client.errors import (
     SerializationError,
     TopicAuthorizationFailed,
 )
+from broker_client.record_values import INT64_MAX, checked_topic, whole_number
 from broker_client.records import UNKNOWN_PARTITION, Headers, PartitionInfo
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
@@ -194,14 +195,18 @@ class ProducerCore:
                     partition = UNKNOWN_PARTITION
                 else:
                     partition = self._choose_partition(topic, key, value, known)
-            elif not 0 <= partition < known.partition_count:
+            elif type(partition) is not int or not 0 <= partition < known.partition_count:
+                partition = whole_number("partition", partition)
                 if partition < 0:
                     raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
-                self.metadata.request_update_for_topic(topic)
-                self.wakeup()
-                return WaitFor.METADATA
-            if timestamp_ms is not None and timestamp_ms < 0:
-                raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")  # noqa: TRY301
+                if partition >= known.partition_count:
+                    self.metadata.request_update_for_topic(topic)
+                    self.wakeup()
+                    return WaitFor.METADATA
+            if timestamp_ms is not None and (type(timestamp_ms) is not int or not 0 <= timestamp_ms <= INT64_MAX):
+                timestamp_ms = whole_number("timestamp_ms", timestamp_ms)
+                if timestamp_ms < 0:
+                    raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")  # noqa: TRY301
             if headers or (len(key) if key else 0) + (len(value) if value else 0) > self._surely_small:
                 self._check_size(key, value, headers)
         except ProducerError:
@@ -351,22 +356,22 @@ class ProducerCore:
             self.metrics.calls.flush.since(began_s)
 
     def close(self, timeout_ms: int | None = None) -> Deferred[None]:
-        """Take no more records, send what there is, at most `timeout_ms`; then fail the rest and close connections."""
-        if self._ended is not None:
-            done: Deferred[None] = Deferred()
-            self._ended.addCallback(lambda _: done.callback(None))
-            return done
-        self._ended = Deferred()
-        self.closed = True
-        self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
-        self.accumulator.close()
-        self._loop.after_turn = self._finish_if_done
-        if timeout_ms is not None and timeout_ms <= 0:
-            self._loop.stop()  # Sender.forceClose: nothing is sent any more
-        if timeout_ms is not None:
+        """Take no more records, send what there is, at most `timeout_ms`; then fail the rest and close connections.
+
+        A second call may be less patient than the first.
+        """
+        if self._ended is None:
+            self._ended = Deferred()
+            self.closed = True
+            self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
+            self.accumulator.close()
+            self._loop.after_turn = self._finish_if_done
+        if timeout_ms is not None and not self._ended.called:
+            if timeout_ms <= 0:
+                self._loop.stop()  # Sender.forceClose: nothing is sent any more
             self.reactor.callLater(max(timeout_ms, 0) / 1000, self._finish)
         self.wakeup()
-        done = Deferred()
+        done: Deferred[None] = Deferred()
         self._ended.addCallback(lambda _: done.callback(None))
         return done
 
@@ -417,6 +422,7 @@ class ProducerCore:
             raise ProducerClosed("cannot send: the producer is closed")
         metadata = self.metadata
         cluster = metadata.cluster
+        checked_topic(topic)
         if topic in cluster.invalid_topics:
             raise InvalidTopic(topic)
         metadata.add(topic, now_ms)

@@ -1,0 +1,457 @@
+"""The producer on an asyncio loop, on real sockets: it keeps nobody waiting, and its waits may be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from broker_client import AsyncProducer, ProducerConfig, TopicPartition
+from broker_client.consumer import Consumer
+from broker_client.core.producer_core import ProducerCore
+from broker_client.errors import BufferExhausted, IllegalState, MetadataTimeout, ProducerClosed, WaitExpired
+from broker_sim.threaded_cluster import ThreadedCluster
+from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from broker_client.consumer import ConsumerRecord
+    from tests.certificate_authority import Certificates
+
+SECONDS_MAX = 60
+
+
+@pytest.fixture(scope="module")
+def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
+    config = {
+        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(certificates.broker.file),
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
+    with ThreadedCluster(brokers=1, topics=["orders:3:1"], config=config) as running:
+        yield running
+
+
+@pytest.fixture
+def topic(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> str:
+    name = "".join(letter if letter.isalnum() else "-" for letter in request.node.name)
+    cluster.create_topic(f"{name}:1:1")
+    return name
+
+
+@pytest.fixture
+def held(cluster: ThreadedCluster) -> Iterator[Callable[[], None]]:
+    """No produce request is answered until this is called."""
+    cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
+    released = False
+
+    def release() -> None:
+        nonlocal released
+        if not released:
+            released = True
+            cluster.release_rule("held")
+            cluster.remove_rule("held")
+
+    yield release
+    release()
+
+
+def run(body: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def bounded() -> Any:
+        return await asyncio.wait_for(body(), SECONDS_MAX)
+
+    return asyncio.run(bounded())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
+def read_all(cluster: ThreadedCluster, topic: str) -> list[ConsumerRecord]:
+    key = TopicPartition(topic, 0)
+    with Consumer(bootstrap_servers=cluster.bootstrap_servers) as consumer:
+        consumer.assign([key])
+        (end,) = consumer.end_offsets([key]).values()
+        records: list[ConsumerRecord] = []
+        while (consumer.position(key) or 0) < end:
+            records += consumer.poll(1.0)
+        return records
+
+
+def values(cluster: ThreadedCluster, topic: str) -> list[bytes | None]:
+    return [record.value for record in read_all(cluster, topic)]
+
+
+def test_what_is_sent_is_acknowledged_and_stored(cluster: ThreadedCluster, topic: str) -> None:
+    async def main() -> None:
+        async with AsyncProducer({"bootstrap.servers": cluster.bootstrap_servers}, linger_ms=0) as producer:
+            place = await producer.send_and_wait(topic, b"v", key=b"k", headers={"h": "x"}, timestamp_ms=7)
+            assert (place.partition, place.offset, place.timestamp_ms) == (0, 0, 7)
+            future = await producer.send(topic)
+            assert (await future).offset == 1
+
+    run(main)
+    first, second = read_all(cluster, topic)
+    assert (first.key, first.value, first.headers, first.timestamp_ms) == (b"k", b"v", (("h", b"x"),), 7)
+    assert (second.key, second.value) == (None, None)
+
+
+def test_it_needs_no_thread_of_its_own(cluster: ThreadedCluster) -> None:
+    before = threading.enumerate()
+
+    async def main() -> list[threading.Thread]:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+            await producer.send_and_wait("orders", b"x")
+            return threading.enumerate()
+
+    assert run(main) == before
+
+
+def test_sends_begun_together_keep_their_order(cluster: ThreadedCluster, topic: str) -> None:
+    expected = [b"%04d" % number * 50 for number in range(1_000)]
+
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, batch_size=1_000) as producer:
+            await asyncio.gather(*(producer.send(topic, value) for value in expected[:500]))
+            await asyncio.gather(*(producer.send_and_wait(topic, value) for value in expected[500:]))
+
+    run(main)
+    assert values(cluster, topic) == expected
+
+
+def test_a_loop_of_sends_lets_full_batches_go(cluster: ThreadedCluster, topic: str) -> None:
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=60_000) as producer:
+            await producer.send(topic, b"first")
+            await producer.flush()
+            for _ in range(200):
+                await producer.send(topic, b"x" * 1_000)
+            assert producer.metrics()["outgoing-byte-total"] > 2 * 16_000
+
+    run(main)
+
+
+def test_a_host_name_is_resolved(cluster: ThreadedCluster) -> None:
+    port = cluster.bootstrap_servers.rpartition(":")[2]
+
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=f"localhost:{port}") as producer:
+            assert len(await producer.partitions_for("orders")) == 3
+
+    run(main)
+
+
+def test_the_loop_goes_on_while_a_send_waits_for_memory(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    async def main() -> None:
+        async with AsyncProducer(
+            bootstrap_servers=cluster.bootstrap_servers, buffer_memory=20_000, batch_size=10_000
+        ) as producer:
+            for _ in range(2):
+                await producer.send(topic, b"x" * 9_000)
+            third = asyncio.create_task(producer.send(topic, b"third" * 1_800))
+            await until(lambda: producer.metrics()["waiting-threads"] == 1)
+            assert not third.done()
+            held()
+            assert (await (await third)).offset == 2
+
+    run(main)
+
+
+def test_a_send_waits_no_longer_than_max_block_ms(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    async def main() -> None:
+        async with AsyncProducer(
+            bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000, max_block_ms=200
+        ) as producer:
+            first = await producer.send(topic, b"x" * 9_000)
+            with pytest.raises(BufferExhausted, match=r"raise max\.block\.ms to allow more"):
+                await (await producer.send(topic, b"x" * 9_000))
+            with pytest.raises(MetadataTimeout, match="topic 'not there' not present in metadata after 200 ms"):
+                await producer.send_and_wait("not there", b"")
+            held()
+            await first
+
+    run(main)
+
+
+def test_a_cancelled_send_has_appended_nothing_and_holds_nothing(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    async def main() -> None:
+        async with AsyncProducer(
+            bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000
+        ) as producer:
+            await producer.send(topic, b"first" * 1_800)
+            for_memory = asyncio.create_task(producer.send(topic, b"never" * 1_800))
+            for_metadata = asyncio.create_task(producer.send("not there yet", b"never"))
+            await until(lambda: producer.metrics()["waiting-threads"] == 1)
+            for task in (for_memory, for_metadata):
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            assert producer.metrics()["waiting-threads"] == 0
+            held()
+            await producer.flush()
+            assert producer.metrics()["buffer-available-bytes"] == 10_000
+
+    run(main)
+    assert values(cluster, topic) == [b"first" * 1_800]
+
+
+def test_memory_granted_to_a_send_that_is_cancelled_comes_back(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    async def main() -> None:
+        producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000)
+        await producer.start()
+        first = await producer.send(topic, b"first" * 1_800)
+        waiting = asyncio.create_task(producer.send(topic, b"never" * 1_800))
+        await until(lambda: producer.metrics()["waiting-threads"] == 1)
+        held()
+        # In the very turn in which the first one's memory is handed on.
+        first.add_done_callback(lambda _: waiting.cancel())
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await producer.close()
+        assert producer.metrics()["buffer-available-bytes"] == 10_000
+
+    run(main)
+
+
+def test_a_cancelled_wait_takes_no_record_back(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+            future = await producer.send(topic, b"1")
+            assert future.cancel()
+            waiting = asyncio.create_task(producer.send_and_wait(topic, b"2"))
+            await until(lambda: producer.unacknowledged_records() == 2)
+            waiting.cancel()
+            flushing = asyncio.create_task(producer.flush())
+            await asyncio.sleep(0)
+            flushing.cancel()
+            for task in (waiting, flushing):
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            held()
+            await producer.flush()
+
+    run(main)
+    assert values(cluster, topic) == [b"1", b"2"]
+
+
+def test_flush_and_close_end_by_their_timeouts(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
+    async def main() -> None:
+        producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers)
+        future = await producer.send(topic, b"held")
+        with pytest.raises(WaitExpired, match=r"flush is not done after 0\.1 s; raise flush\(timeout\)"):
+            await producer.flush(0.1)
+        await producer.close(0.1)
+        with pytest.raises(ProducerClosed) as caught:
+            await future
+        assert caught.value.maybe_written
+
+    run(main)
+
+
+def test_a_cancelled_close_fails_the_rest_at_once(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    async def main() -> None:
+        producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers)
+        future = await producer.send(topic, b"held")
+        closing = asyncio.create_task(producer.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        with pytest.raises(ProducerClosed):
+            await future
+
+    run(main)
+
+
+def test_a_cancelled_block_still_sends_what_is_queued(cluster: ThreadedCluster, topic: str) -> None:
+    async def block(sent: asyncio.Event) -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=60_000) as producer:
+            await producer.send(topic, b"queued")
+            sent.set()
+            await asyncio.Event().wait()
+
+    async def main() -> None:
+        sent = asyncio.Event()
+        task = asyncio.create_task(block(sent))
+        await sent.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(main)
+    assert values(cluster, topic) == [b"queued"]
+
+
+def test_close_wakes_whoever_waits_for_memory(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
+    async def main() -> None:
+        producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000)
+        await producer.send(topic, b"x" * 9_000)
+        waiting = asyncio.create_task(producer.send(topic, b"x" * 9_000))
+        await until(lambda: producer.metrics()["waiting-threads"] == 1)
+        await asyncio.gather(producer.close(0.1), producer.close(0.1))
+        with pytest.raises(ProducerClosed):
+            await waiting
+        for late in (
+            producer.send(topic),
+            producer.flush(),
+            producer.partitions_for(topic),
+            producer.begin_transaction(),
+        ):
+            with pytest.raises(ProducerClosed, match="the producer is closed"):
+                await late
+        await producer.close()
+
+    run(main)
+
+
+def test_it_is_for_the_loop_that_it_began_on(cluster: ThreadedCluster) -> None:
+    producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers)
+    with pytest.raises(IllegalState, match=r"has not begun, which start\(\) or a first send does"):
+        producer.metrics()
+
+    async def first() -> None:
+        await producer.send_and_wait("orders", b"x")
+        with pytest.raises(IllegalState, match="on another event loop"):
+            await asyncio.to_thread(lambda: asyncio.run(elsewhere()))
+        await producer.close()
+
+    async def elsewhere() -> None:
+        await producer.send("orders", b"y")
+
+    run(first)
+
+
+def test_one_that_never_began_is_closed_without_a_word() -> None:
+    async def main() -> None:
+        producer = AsyncProducer(bootstrap_servers="127.0.0.1:1")
+        await producer.close()
+        await producer.start()
+        with pytest.raises(ProducerClosed):
+            await producer.flush()
+
+    run(main)
+
+
+def test_a_loop_that_cannot_watch_sockets_is_refused() -> None:
+    class Proactor(asyncio.AbstractEventLoop):
+        pass
+
+    with pytest.raises(LoopCannotWatch, match="Proactor cannot watch sockets: run on a SelectorEventLoop or on uvloop"):
+        AsyncioReactor(Proactor())
+
+
+def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: ThreadedCluster, topic: str) -> None:
+    class Counting:
+        sent = acknowledged = failed = closed = 0
+
+        def on_send(self, record: Any) -> Any:
+            self.sent += 1
+            return record
+
+        def on_acknowledgement(self, _metadata: Any, error: Any) -> None:
+            self.acknowledged += error is None
+            self.failed += error is not None
+
+        def close(self) -> None:
+            self.closed += 1
+
+    counting = Counting()
+    heard: list[Any] = []
+
+    async def main() -> None:
+        async with AsyncProducer(
+            bootstrap_servers=cluster.bootstrap_servers,
+            value_serializer=str.encode,
+            interceptor_classes=[counting],
+            max_request_size=1_000,
+        ) as producer:
+            await (await producer.send(topic, "text", on_delivery=lambda *told: heard.append(told)))
+            await producer.send(topic, "x" * 2_000, on_delivery=lambda *told: heard.append(told))
+            with pytest.raises(TypeError, match=r"value\.serializer raised"):
+                await producer.send(topic, 3)
+
+    run(main)
+    assert (counting.sent, counting.acknowledged, counting.failed, counting.closed) == (3, 1, 2, 1)
+    assert [error is None for _, error in heard] == [True, False]
+    assert values(cluster, topic) == [b"text"]
+
+
+def test_a_table_is_sent_as_it_is_by_threads(cluster: ThreadedCluster, topic: str) -> None:
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=200_000) as producer:
+            table = pa.table({"value": [b"%04d" % number * 200 for number in range(1_000)]})
+            told = await (await producer.send_batch(topic, table))
+            assert told["offset"].to_pylist() == list(range(1_000))
+            assert told["error"].null_count == 1_000
+
+    run(main)
+
+
+def test_a_cancelled_table_sends_no_further_rows(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=100_000) as producer:
+            await producer.partitions_for(topic)
+            table = pa.table({"value": [b"x" * 900] * 1_000})
+            sending = asyncio.create_task(producer.send_batch(topic, table))
+            await until(lambda: producer.metrics()["waiting-threads"] == 1)
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+            held()
+            await producer.flush()
+            assert producer.metrics()["buffer-available-bytes"] == 100_000
+
+    run(main)
+    assert 0 < len(values(cluster, topic)) < 200
+
+
+def test_it_speaks_tls(cluster: ThreadedCluster, topic: str, certificates: Certificates) -> None:
+    async def main() -> None:
+        async with AsyncProducer(
+            bootstrap_servers=cluster.bootstrap_servers_of("SSL"),
+            security_protocol="SSL",
+            ssl_truststore_type="PEM",
+            ssl_truststore_location=str(certificates.authority.file),
+        ) as producer:
+            futures = [await producer.send(topic, b"%d" % number * 900) for number in range(300)]
+            await producer.flush()
+            assert [future.result().offset for future in futures] == list(range(300))
+
+    run(main)
+
+
+def test_the_core_on_deferreds_runs_on_an_asyncio_loop_too(cluster: ThreadedCluster) -> None:
+    import random
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        reactor: Any = AsyncioReactor(loop)
+        config = ProducerConfig(bootstrap_servers=cluster.bootstrap_servers)
+        core = ProducerCore(config, reactor, random.Random(1))
+        place = await core.send("orders", b"x").as_deferred().asFuture(loop)
+        assert place.topic == "orders"
+        await core.close().asFuture(loop)
+        await reactor.close()
+        assert (reactor.getReaders(), reactor.getWriters(), reactor.getDelayedCalls()) == ([], [], [])
+
+    run(main)
