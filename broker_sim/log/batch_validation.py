@@ -49,12 +49,7 @@ _EARLIEST_SANE_TIMESTAMP: Final = -(1 << 62)
 
 
 def stored_as_it_is(
-    records: bytes | memoryview,
-    config: TopicConfig,
-    offset: int,
-    leader_epoch: int,
-    now_ms: int,
-    origin: AppendOrigin,
+    records: bytes | memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int, origin: AppendOrigin
 ) -> StoredBatch | None:
     """The only batch of a record set as the log stores it, its first record at `offset`; None for the long way."""
     length = len(records)

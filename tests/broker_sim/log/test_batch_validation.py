@@ -8,8 +8,7 @@ import pytest
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.append_results import RecordsRefused
-from broker_sim.log.batch_validation import validate_and_assign_offset
-from broker_sim.topic_partition import TopicPartition
+from broker_sim.log.replica_log import ReplicaLog
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import BatchHeader
 from protocol_specs.records.checksums import crc32c
@@ -34,15 +33,12 @@ def validate(records: bytes, *, release: str = "4.3.1", **topic: str) -> StoredB
 
 def validate_any(records: bytes, *, release: str = "4.3.1", **topic: str) -> StoredBatch | None:
     overrides = {name.replace("_", "."): value for name, value in topic.items()}
-    config = TopicConfig.resolve(overrides, BrokerConfig.parse({}, release=release))
-    return validate_and_assign_offset(
-        records,
-        topic_partition=TopicPartition("orders", 0),
-        config=config,
-        offset=100,
-        leader_epoch=7,
-        now_ms=NOW_MS,
-    )
+    broker_config = BrokerConfig.parse({}, release=release)
+    config = TopicConfig.resolve(overrides, broker_config)
+    log = ReplicaLog(topic="orders", partition=0, config=config, broker_config=broker_config, now_ms=NOW_MS)
+    log.log_end_offset = 100
+    info = log.append_as_leader(records, leader_epoch=7, now_ms=NOW_MS)
+    return info.batches[0] if info.batches else None
 
 
 def refusal(records: bytes, *, release: str = "4.3.1", **topic: str) -> RecordsRefused:
