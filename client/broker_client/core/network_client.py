@@ -111,7 +111,6 @@ class NetworkClient:
             setup_timeout_max_ms=config.socket_connection_setup_timeout_max_ms,
             random=random,
         )
-        self.on_written: Callable[[InFlightRequest], None] | None = None
         self.next_poll_ms = NEVER_MS
         self.answered = 0
         self.throttle_time: Sensor | None = None
@@ -200,6 +199,10 @@ class NetworkClient:
     def poll_delay_ms(self, node_id: int, now_ms: int) -> int:
         """As connection_delay_ms, or the rest of a throttle."""
         return self.connection_states.poll_delay_ms(node_id, now_ms)
+
+    def watch_writes(self, written: Callable[[InFlightRequest], None]) -> None:
+        """Call with each request as soon as it is written, before the poll that learns of it."""
+        self.selector.on_written = lambda node_id: written(self._in_flight.last_sent(node_id))
 
     def in_flight_count(self, node_id: int | None = None) -> int:
         """Requests that await their answer, of a node or in all."""
@@ -402,8 +405,6 @@ class NetworkClient:
     def _handle_completed_send(self, node_id: int, now_ms: int) -> None:
         request = self._in_flight.last_sent(node_id)
         request.written = True
-        if self.on_written is not None:
-            self.on_written(request)
         if not request.expect_response:
             self._in_flight.complete_last_sent(node_id)
             self._end(request, Delivery.WRITTEN, now_ms)

@@ -143,7 +143,7 @@ class ProducerCore:
             wakeup=self.wakeup,
         )
         if isinstance(self.accumulator, TracedAccumulator):
-            self.client.on_written = self.accumulator.written
+            self.client.watch_writes(self.accumulator.written)
         self.sender = Sender(
             config=config.sender_config(),
             client=self.client,

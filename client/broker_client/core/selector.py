@@ -92,6 +92,8 @@ class Selector:
         self._with_staged: dict[int, None] = {}
         self._ending: dict[int, Disconnection] = {}
         self._written: list[int] = []
+        self.on_written: Callable[[int], None] | None = None
+        """Hears of a completed send at once, as the next poll does."""
         # A completed send calls `on_event` only when somebody waits for it: most writes change nothing.
         self._write_awaited: dict[int, None] = {}
         self._newly_connected: list[int] = []
@@ -212,6 +214,8 @@ class Selector:
         """Stage: sent."""
         self._touch(channel.node_id)
         self._written.append(channel.node_id)
+        if self.on_written is not None:
+            self.on_written(channel.node_id)
         if channel.node_id in self._write_awaited:
             self._on_event()
 

@@ -253,5 +253,5 @@ def test_a_producer_without_a_trace_has_nothing_of_it(world: World, cluster: Scr
     config = ProducerConfig({"bootstrap_servers": cluster.bootstrap_servers})
     core = ProducerCore(config, cluster.client, world.streams.stream("p"))
     assert type(core.accumulator) is RecordAccumulator
-    assert core.client.on_written is None
+    assert core.client.selector.on_written is None
     world.run_until(core.close(0))
