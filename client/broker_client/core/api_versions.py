@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.errors import UnsupportedVersion
+from protocol_specs.records.batch_peek import MAGIC_V2
 from protocol_specs.version_range import VersionRange
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["ApiVersions", "NodeApiVersions"]
 
 NO_FINALIZED_FEATURES_EPOCH: Final = -1
+_PRODUCE: Final = 0
+# The newest message format that a Produce of each version may carry. Mirrors RecordBatch.requiredMagicForProduce.
+_MAGIC_OF_PRODUCE: Final = (0, 0, 1)
 
 
 class NodeApiVersions:
@@ -57,13 +61,25 @@ class NodeApiVersions:
             )
         return both.highest
 
+    @property
+    def usable_produce_magic(self) -> int:
+        """The newest message format that the node's Produce takes; 2 for a node without it, a controller."""
+        produce = self.ranges.get(_PRODUCE)
+        if produce is None or produce.highest >= len(_MAGIC_OF_PRODUCE):
+            return MAGIC_V2
+        return _MAGIC_OF_PRODUCE[produce.highest]
+
 
 class ApiVersions:
-    """By node id, while the node is connected; the cluster's finalized features stay (KIP-584)."""
+    """By node id, while the node is connected; the cluster's finalized features stay (KIP-584).
 
-    __slots__ = ("_nodes", "finalized_features", "max_finalized_features_epoch")
+    `max_usable_produce_magic` is the newest message format that all of the nodes take; any thread may read it.
+    """
+
+    __slots__ = ("_nodes", "finalized_features", "max_finalized_features_epoch", "max_usable_produce_magic")
 
     def __init__(self) -> None:
+        self.max_usable_produce_magic = MAGIC_V2
         self._nodes: dict[int, NodeApiVersions] = {}
         self.finalized_features: Mapping[str, int] = {}
         self.max_finalized_features_epoch = NO_FINALIZED_FEATURES_EPOCH
@@ -71,6 +87,7 @@ class ApiVersions:
     def update(self, node_id: int, versions: NodeApiVersions) -> None:
         """A node has answered; of the finalized features the newest epoch counts."""
         self._nodes[node_id] = versions
+        self._update_magic()
         if self.max_finalized_features_epoch < versions.finalized_features_epoch:
             self.max_finalized_features_epoch = versions.finalized_features_epoch
             self.finalized_features = versions.finalized_features
@@ -78,7 +95,16 @@ class ApiVersions:
     def remove(self, node_id: int) -> None:
         """A node is gone."""
         self._nodes.pop(node_id, None)
+        self._update_magic()
 
     def get(self, node_id: int) -> NodeApiVersions | None:
         """What the node announced, None before it has."""
         return self._nodes.get(node_id)
+
+    def nodes_of_older_formats(self) -> dict[int, NodeApiVersions]:
+        """The nodes that do not take record batches, by id."""
+        return {node_id: node for node_id, node in self._nodes.items() if node.usable_produce_magic < MAGIC_V2}
+
+    def _update_magic(self) -> None:
+        magics = [node.usable_produce_magic for node in self._nodes.values()]
+        self.max_usable_produce_magic = min(magics, default=MAGIC_V2)

@@ -91,7 +91,7 @@ class BatchCompletion:
         if code is ErrorCode.NONE:
             self._succeed(batch, answer)
             return
-        if code is ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1 and not batch.is_done:
+        if code is ErrorCode.MESSAGE_TOO_LARGE and batch.can_split:
             self._split(batch)
         elif self._can_retry(batch, answer, now_ms):
             self._retry(batch, answer, now_ms)

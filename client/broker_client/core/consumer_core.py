@@ -30,8 +30,7 @@ from protocol_specs.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol_specs.records.batch_peek import iterate_batches
-from protocol_specs.records.record_batch import read_records
+from protocol_specs.records.record_set import iterate_any, read_any
 from protocol_specs.uuids import ZERO_UUID
 from sim_runtime.deadlines import sleep
 
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from broker_client.core.cluster import Cluster
     from protocol_specs.message import RecordsBuffer
     from protocol_specs.messages.fetch import PartitionData
+    from protocol_specs.messages.list_offsets import ListOffsetsPartitionResponse
 
 __all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions", "FetchedBatch"]
 
@@ -93,7 +93,7 @@ class FetchedBatch:
     def records(self) -> Iterator[ConsumerRecord]:
         """Its records, one by one."""
         topic, partition = self.topic_partition
-        for record in read_records(self.batch):
+        for record in read_any(self.batch):
             if record.offset >= self.position:
                 yield ConsumerRecord(
                     topic=topic,
@@ -155,7 +155,7 @@ class ConsumerCore:
                     for answer in topic.partitions:
                         code = ErrorCode(answer.error_code)
                         if code is ErrorCode.NONE:
-                            found[TopicPartition(topic.name, answer.partition_index)] = answer.offset
+                            found[TopicPartition(topic.name, answer.partition_index)] = _offset_of(answer)
                         elif not code.retriable:
                             raise error_of(code, f"ListOffsets of {topic.name}-{answer.partition_index}")
             missing = [key for key in missing if key not in found]
@@ -278,7 +278,7 @@ class ConsumerCore:
             raise error_of(code, f"Fetch of {key}", topic=key.topic)
         position = self._positions[key]
         assert position is not None, "it was asked for"
-        for header, batch in iterate_batches(_joined(partition.records)):
+        for header, batch in iterate_any(_joined(partition.records)):
             if header.last_offset < position:
                 continue
             if not header.is_control:
@@ -310,6 +310,11 @@ def _list_offsets(keys: Sequence[TopicPartition], timestamp: int) -> ListOffsets
         topic = topics.setdefault(key.topic, ListOffsetsTopic(name=key.topic))
         topic.partitions.append(ListOffsetsPartition(partition_index=key.partition, timestamp=timestamp))
     return ListOffsetsRequest(replica_id=CONSUMER_REPLICA_ID, topics=list(topics.values()))
+
+
+def _offset_of(answer: ListOffsetsPartitionResponse) -> int:
+    """The offset; version 0 answers a list, here of one or none."""
+    return answer.old_style_offsets[0] if answer.old_style_offsets else answer.offset
 
 
 def _joined(records: RecordsBuffer | None) -> bytes | memoryview:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["MetadataTransport", "MetadataUpdater"]
 
 NEVER_MS: Final = 1 << 62
+_LONG_AGO_MS: Final = -NEVER_MS
 _log = Logger()
 
 
@@ -150,7 +151,8 @@ class MetadataUpdater:
         pending, self._pending = self._pending, None
         assert pending is not None, "only what was asked for is answered"
         if response.error_code == ErrorCode.REBOOTSTRAP_REQUIRED and self._rebootstrap:
-            self.rebootstrap(now_ms)
+            _log.info("a broker asks for a rebootstrap")
+            self._attempt_began_ms = _LONG_AGO_MS  # due in this turn, which closes the connections first
             return
         errors = {topic.name: ErrorCode(topic.error_code).name for topic in response.topics if topic.error_code}
         if errors:

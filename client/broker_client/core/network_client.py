@@ -21,7 +21,15 @@ from broker_client.core.cluster_connection_states import NEVER_MS, ClusterConnec
 from broker_client.core.in_flight_requests import ClientResponse, Delivery, InFlightRequest, InFlightRequests
 from broker_client.core.kafka_channel import ChannelState
 from broker_client.core.metadata_updater import MetadataUpdater
+from broker_client.core.old_requests import metadata_request_for
 from broker_client.core.selector import NetworkReceive, Selector
+from broker_client.core.version_checks import (
+    PROBE,
+    PROBE_VERSION,
+    VersionCheck,
+    VersionChecks,
+    versions_before_api_versions,
+)
 from broker_client.errors import IllegalState, ProducerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import MessageDecodeError, MessageEncodeError
@@ -126,6 +134,7 @@ class NetworkClient:
             rebootstrap=config.rebootstrap,
         )
         self._versions_to_ask: dict[int, int | None] = {}
+        self._version_checks = VersionChecks()
         self._aborted_sends: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
         self._ended: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
         self._correlation_id = 0
@@ -252,6 +261,7 @@ class NetworkClient:
         for node_id in selector.connected:
             self._versions_to_ask.setdefault(node_id, None)
         self._ask_versions(now_ms)
+        self._probe_silent_nodes(now_ms)
         self._handle_timed_out_connections(now_ms)
         self._handle_timed_out_requests(now_ms)
         self._handle_rebootstrap(now_ms)
@@ -270,6 +280,7 @@ class NetworkClient:
             metadata_wait_ms,
             self._in_flight.next_overdue_ms(now_ms, NEVER_MS),
             self.connection_states.next_setup_timeout_ms(now_ms),
+            self._version_checks.next_silence_ms(now_ms),
             selector.next_idle_close_ms(now_ms),
         )
         if broken is not None:
@@ -305,6 +316,7 @@ class NetworkClient:
     def initiate_connect(self, node: Node, now_ms: int) -> None:
         """Begin a connection."""
         self.connection_states.connecting(node.id, node.host, now_ms)
+        self._version_checks.connecting(node.id, (node.host, node.port))
         self.selector.connect(
             node.id,
             node.host,
@@ -315,6 +327,9 @@ class NetworkClient:
 
     def send_internal(self, request: MetadataRequest, node_id: int, now_ms: int) -> None:
         """Send a request of the client's own."""
+        known = self.api_versions.get(node_id)
+        if known is not None:
+            request = metadata_request_for(known, request)
         self._send(node_id, request, now_ms, None, True, None, None)
 
     # Details
@@ -412,6 +427,13 @@ class NetworkClient:
     def _handle_completed_receive(self, receive: NetworkReceive, now_ms: int) -> None:
         node_id = receive.node_id
         request = self._in_flight.complete_next(node_id)
+        checks = self._version_checks
+        if checks.unproven:
+            checks.unproven.pop(node_id, None)
+        if checks.pending and checks.skips(
+            node_id, request.correlation_id, int.from_bytes(receive.payload[:4], "big", signed=True)
+        ):
+            request = self._in_flight.complete_next(node_id)
         kind = response_type(request.request.API_KEY)
         api_version = request.api_version
         if kind is ApiVersionsResponse and _is_unsupported_version(receive.payload):
@@ -429,6 +451,8 @@ class NetworkClient:
         self._answered_internally = self._answered_internally or request.is_internal
         if not request.is_internal:
             self._end(request, Delivery.ANSWERED, now_ms, response)
+        elif request.request is PROBE:
+            self._handle_probe(node_id, now_ms)
         elif isinstance(response, MetadataResponse):
             self._updater.handle_response(response, request.api_version, now_ms)
         elif isinstance(response, ApiVersionsResponse):
@@ -447,6 +471,7 @@ class NetworkClient:
         node_id = request.node_id
         code = ErrorCode(response.error_code)
         if code is ErrorCode.NONE:
+            self._version_checks.told(node_id)
             self.api_versions.update(node_id, NodeApiVersions.of(response))
             self.connection_states.ready(node_id)
         elif code is ErrorCode.UNSUPPORTED_VERSION and request.api_version > 0:
@@ -463,11 +488,42 @@ class NetworkClient:
                 self.selector.await_write(node_id)
                 continue
             del self._versions_to_ask[node_id]
+            if highest is None:
+                first = self._version_checks.begin(node_id, now_ms)
+                if first is VersionCheck.ASSUME:
+                    self._assume_versions(node_id)
+                    continue
+                if first is VersionCheck.PROBE:
+                    self.connection_states.checking_api_versions(node_id)
+                    self._send(node_id, PROBE, now_ms, None, True, None, PROBE_VERSION)
+                    continue
+            self._version_checks.asked(node_id, now_ms)
             self.connection_states.checking_api_versions(node_id)
             request = ApiVersionsRequest(
                 client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=_software_version()
             )
             self._send(node_id, request, now_ms, None, True, None, highest)
+
+    def _probe_silent_nodes(self, now_ms: int) -> None:
+        """Ask what any broker answers behind the ApiVersions that a node keeps silent about, whatever is in flight."""
+        for node_id in self._version_checks.silent_nodes(now_ms):
+            if not self._in_flight.count(node_id) or not self._in_flight.last_sent(node_id).written:
+                self._version_checks.asked(node_id, now_ms)  # nothing can be said of it yet
+                continue
+            self._version_checks.probed_behind(node_id)
+            self._send(node_id, PROBE, now_ms, None, True, None, PROBE_VERSION)
+
+    def _handle_probe(self, node_id: int, now_ms: int) -> None:
+        then = self._version_checks.probe_answered(node_id, now_ms)
+        if then is VersionCheck.ASK:
+            self._versions_to_ask[node_id] = 0
+        elif then is VersionCheck.ASSUME:
+            self._assume_versions(node_id)
+
+    def _assume_versions(self, node_id: int) -> None:
+        self.api_versions.update(node_id, versions_before_api_versions())
+        self.connection_states.ready(node_id)
+        self._answered_internally = True
 
     def _process_disconnection(
         self,
@@ -480,6 +536,7 @@ class NetworkClient:
         refused: AuthenticationFailed | None = None,
     ) -> None:
         asked = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
+        self._version_checks.closed(node_id, now_ms, unanswered=asked)
         if asked:
             reason += " (closed before it told its API versions: security.protocol may not be the listener's)"
         if refused is None:
@@ -495,7 +552,7 @@ class NetworkClient:
         for request in self._in_flight.clear_all(node_id):
             if not request.is_internal:
                 self._end(request, delivery, now_ms)
-            elif isinstance(request.request, MetadataRequest):
+            elif isinstance(request.request, MetadataRequest) and request.request is not PROBE:
                 self._updater.handle_failed_request(now_ms)
         self._updater.handle_disconnect(node_id, reason, now_ms, refused)
 
@@ -524,6 +581,7 @@ class NetworkClient:
                 reason = "no metadata within metadata.recovery.rebootstrap.trigger.ms"
                 self._process_disconnection(node.id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
         self._updater.rebootstrap(now_ms)
+        self._gave_up = True
 
 
 def _is_unsupported_version(payload: bytes) -> bool:

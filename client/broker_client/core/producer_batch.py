@@ -22,7 +22,7 @@ from protocol_specs.records.batch_builder import (
     encode_record_body,
     estimate_size_in_bytes_upper_bound,
 )
-from protocol_specs.records.batch_peek import NO_SEQUENCE, RECORD_BATCH_OVERHEAD, increment_sequence
+from protocol_specs.records.batch_peek import MAGIC_V2, NO_SEQUENCE, RECORD_BATCH_OVERHEAD, increment_sequence
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import read_records, with_producer_state
 from protocol_specs.records.varints import size_of_varint
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.compression_ratio import CompressionRatioEstimator
+    from protocol_specs.records.record_reader import Record
 
 __all__ = [
     "COMPRESSION_RATE_ESTIMATION_FACTOR",
@@ -110,6 +111,7 @@ class ProducerBatch:
         "last_append_ms",
         "last_attempt_ms",
         "leader_epoch",
+        "magic",
         "max_record_size",
         "maybe_written",
         "number",
@@ -133,6 +135,7 @@ class ProducerBatch:
         now_ms: int,
     ) -> None:
         self.topic_partition = topic_partition
+        self.magic = MAGIC_V2
         self.number = number
         self.origin = number  # of a split batch: the number of the batch that its records were in first
         self.granted_bytes = granted_bytes
@@ -384,23 +387,20 @@ class ProducerBatch:
 
     # Splitting
 
+    @property
+    def can_split(self) -> bool:
+        """Whether parts of it may be taken where the whole is too large."""
+        return self.record_count > 1 and not self.is_done
+
     def split(self, split_batch_size: int, next_number: Callable[[], int]) -> list[ProducerBatch]:
         """Cut into batches of at most `split_batch_size`, made at the same time, with sequences in a row."""
         parts: list[ProducerBatch] = []
         callbacks = {future.batch_index: callback for future, callback in self._callbacks}
-        for index, record in enumerate(read_records(self.close())):
+        for index, record in enumerate(self._records()):
             sent = record.timestamp, record.key, record.value, record.headers, callbacks.get(index), self.created_ms
             if not parts or parts[-1].try_append(*sent) is None:
                 bound = estimate_size_in_bytes_upper_bound(record.key, record.value, record.headers)
-                part = ProducerBatch(
-                    self.topic_partition,
-                    number=next_number(),
-                    compression=Compression(codec=self._builder.codec, level=self._builder.level),
-                    estimator=self._estimator,
-                    write_limit_bytes=max(bound, split_batch_size),
-                    granted_bytes=0,
-                    now_ms=self.created_ms,
-                )
+                part = self._part(next_number(), max(bound, split_batch_size))
                 part.origin = self.origin
                 part.is_split = True
                 parts.append(part)
@@ -417,6 +417,20 @@ class ProducerBatch:
                 part.set_producer_state(producer, sequence, is_transactional=self.is_transactional)
                 sequence = increment_sequence(sequence, part.record_count)
         return parts
+
+    def _records(self) -> list[Record]:
+        return read_records(self.close())
+
+    def _part(self, number: int, write_limit_bytes: int) -> ProducerBatch:
+        return ProducerBatch(
+            self.topic_partition,
+            number=number,
+            compression=Compression(codec=self._builder.codec, level=self._builder.level),
+            estimator=self._estimator,
+            write_limit_bytes=write_limit_bytes,
+            granted_bytes=0,
+            now_ms=self.created_ms,
+        )
 
     def _grown(self, size: int) -> int:
         """What so many bytes are likely to be when they are compressed."""

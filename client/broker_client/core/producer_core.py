@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from broker_client.core.api_versions import ApiVersions
 from broker_client.core.buffer_pool import BufferPool
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.message_formats import MessageFormats
 from broker_client.core.metadata import Metadata
 from broker_client.core.metrics.producer_metrics import ProducerMetrics
 from broker_client.core.network_client import NetworkClient
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from broker_client.core.columnar_send import ColumnarSend
     from broker_client.core.future_table import FutureTable
     from broker_client.core.producer_batch import ProducerBatch
+    from broker_client.core.record_accumulator import AccumulatorConfig
     from broker_client.core.trace import Trace
     from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor
@@ -119,6 +121,7 @@ class ProducerCore:
         self.api_versions = ApiVersions()
         self.transactions = self._transaction_manager()
         accumulator_config = config.accumulator_config()
+        self._formats = MessageFormats.of(config, accumulator_config.compression.codec, self.api_versions)
         self.client = NetworkClient(
             config=config.network_config(),
             metadata=self.metadata,
@@ -129,19 +132,7 @@ class ProducerCore:
         )
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
-        make_accumulator: Callable[..., RecordAccumulator] = RecordAccumulator
-        if trace is not None:
-            make_accumulator = partial(
-                TracedAccumulator, trace=trace, client_id=config.client_id, seconds=self._seconds
-            )
-        self.accumulator = make_accumulator(
-            config=accumulator_config,
-            pool=self.pool,
-            retry_backoff=backoff,
-            transactions=self.transactions,
-            random=random,
-            wakeup=self.wakeup,
-        )
+        self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
         if isinstance(self.accumulator, TracedAccumulator):
             self.client.watch_writes(self.accumulator.written)
         self.sender = Sender(
@@ -151,6 +142,7 @@ class ProducerCore:
             accumulator=self.accumulator,
             transactions=self.transactions,
             metrics=self.metrics.sender,
+            formats=self._formats,
         )
         self._loop = SenderLoop(
             taker=self.metrics.measured(self.sender), reactor=reactor, call_from_thread=call_from_thread
@@ -454,6 +446,8 @@ class ProducerCore:
         return UNKNOWN_PARTITION
 
     def _check_size(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+        if headers:
+            self._formats.check_headers()
         size = estimate_size_in_bytes_upper_bound(key, value, headers)
         if size > self._record_size_max:
             raise RecordTooLarge(size, self._record_size_max, "max.request.size")
@@ -506,6 +500,26 @@ class ProducerCore:
             wakeup=self.wakeup,
             max_block_ms=self._max_block_ms,
             metrics=self.metrics.calls,
+        )
+
+    def _record_accumulator(
+        self,
+        accumulator_config: AccumulatorConfig,
+        backoff: ExponentialBackoff,
+        random: random.Random,
+        trace: Trace | None,
+    ) -> RecordAccumulator:
+        make: Callable[..., RecordAccumulator] = RecordAccumulator
+        if trace is not None:
+            make = partial(TracedAccumulator, trace=trace, client_id=self.config.client_id, seconds=self._seconds)
+        return make(
+            config=accumulator_config,
+            pool=self.pool,
+            retry_backoff=backoff,
+            transactions=self.transactions,
+            random=random,
+            wakeup=self.wakeup,
+            formats=self._formats,
         )
 
     def _transaction_manager(self) -> TransactionManager | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.batch_drain import BatchDrain
 from broker_client.core.compression_ratio import CompressionRatioEstimator
+from broker_client.core.message_set_batch import MessageSetBatch
 from broker_client.core.partition_queue import PartitionQueue, TopicInfo
 from broker_client.core.partitioners import BuiltInPartitioner, StickyPartition
 from broker_client.core.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
@@ -21,6 +23,7 @@ from broker_client.core.trace import BatchEventKind
 from broker_client.errors import IllegalState, ProducerClosed, ProducerError
 from broker_client.records import UNKNOWN_PARTITION, Headers, TopicPartition
 from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
+from protocol_specs.records.batch_peek import MAGIC_V2
 
 if TYPE_CHECKING:
     import random
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from broker_client.core.buffer_pool import BufferPool
     from broker_client.core.cluster import Cluster
     from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+    from broker_client.core.message_formats import MessageFormats
     from broker_client.core.transaction_manager import TransactionManager
     from protocol_specs.records.columnar_builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
@@ -69,6 +73,7 @@ class RecordAccumulator:
     """`wakeup` is called from the appending thread when a batch was made or became full."""
 
     batch_type: type[ProducerBatch] = ProducerBatch
+    message_set_type: type[MessageSetBatch] = MessageSetBatch
 
     def __init__(
         self,
@@ -79,8 +84,10 @@ class RecordAccumulator:
         transactions: TransactionManager | None,
         random: random.Random,
         wakeup: Callable[[], None],
+        formats: MessageFormats | None = None,
     ) -> None:
         self.config = config
+        self._formats = formats
         self.pool = pool
         self.closed = False
         self.next_expiry_ms = NEVER_MS
@@ -393,6 +400,9 @@ class RecordAccumulator:
         granted_bytes: int,
         now_ms: int,
     ) -> ProducerBatch | None:
+        magic = MAGIC_V2 if self._formats is None else self._formats.magic
+        if magic < MAGIC_V2:
+            self._check_old_format(granted_bytes)
         size = self.batch_memory(key, value, headers)
         if granted_bytes:
             if granted_bytes < size:
@@ -402,7 +412,8 @@ class RecordAccumulator:
             return None
         with self._lock:
             number = self._next_number()
-        batch = self.batch_type(
+        make = self.batch_type if magic == MAGIC_V2 else partial(self.message_set_type, magic=magic)
+        batch = make(
             queue.topic_partition,
             number=number,
             compression=self.config.compression,
@@ -413,6 +424,15 @@ class RecordAccumulator:
         )
         self._incomplete[batch] = None
         return batch
+
+    def _check_old_format(self, granted_bytes: int) -> None:
+        """Whether this producer can send to brokers before 0.11 at all."""
+        assert self._formats is not None
+        try:
+            self._formats.check_old()
+        except ProducerError:
+            self._give_back(granted_bytes)
+            raise
 
     def _give_back(self, granted_bytes: int) -> None:
         if granted_bytes:

@@ -34,6 +34,7 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from broker_client.core.message_formats import MessageFormats
     from broker_client.core.metrics.sender_metrics import SenderMetrics
     from broker_client.core.network_client import NetworkClient
     from broker_client.core.producer_batch import ProducerBatch
@@ -75,6 +76,7 @@ class Sender:
         "client",
         "completion",
         "config",
+        "formats",
         "metadata",
         "metrics",
         "transaction_requests",
@@ -90,12 +92,14 @@ class Sender:
         accumulator: RecordAccumulator,
         transactions: TransactionManager | None,
         metrics: SenderMetrics,
+        formats: MessageFormats,
     ) -> None:
         self.config = config
         self.client = client
         self.metadata = metadata
         self.accumulator = accumulator
         self.transactions = transactions
+        self.formats = formats
         self.metrics = metrics
         self.completion = BatchCompletion(
             accumulator=accumulator,
@@ -297,19 +301,24 @@ class Sender:
         by_partition: dict[TopicPartition, ProducerBatch] = {}
         topics: dict[str, TopicProduceData] = {}
         names: dict[bytes, str] = {}
-        highest: int | None = None
-        for batch in batches:
+        fitted = self.formats.fit(node_id, batches)
+        for batch, answer in fitted.refused:
+            self._complete(batch, answer, now_ms)
+        if not fitted.records:
+            return
+        highest = fitted.highest_version
+        for batch, records in fitted.records:
             topic, partition = key = batch.topic_partition
             by_partition[key] = batch
             data = topics.get(topic)
             if data is None:
                 topic_id = cluster.topic_id(topic)
                 if topic_id is None:
-                    highest = _HIGHEST_VERSION_WITH_NAMES
+                    highest = min(_HIGHEST_VERSION_WITH_NAMES, highest or _HIGHEST_VERSION_WITH_NAMES)
                 else:
                     names[topic_id] = topic
                 data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id or ZERO_UUID)
-            data.partition_data.append(PartitionProduceData(index=partition, records=batch.close()))
+            data.partition_data.append(PartitionProduceData(index=partition, records=records))
         transactional_id = None
         if isinstance(self.transactions, TransactionalManager):
             transactional_id = self.transactions.transactional_id

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_client.core.message_set_batch import MessageSetBatch
 from broker_client.core.producer_batch import ProducerBatch
 from broker_client.core.record_accumulator import RecordAccumulator
 from broker_client.core.trace import BatchEvent, BatchEventKind, ReadyReason, Trace
@@ -58,10 +59,17 @@ class TracedBatch(ProducerBatch):
         return future
 
 
+class TracedMessageSetBatch(TracedBatch, MessageSetBatch):
+    """The same in an older format."""
+
+    __slots__ = ()
+
+
 class TracedAccumulator(RecordAccumulator):
     """`trace` gets the events, stamped with `seconds`."""
 
     batch_type = TracedBatch
+    message_set_type = TracedMessageSetBatch
 
     def __init__(self, *, trace: Trace, client_id: str, seconds: Callable[[], float], **parts: Any) -> None:
         super().__init__(**parts)

@@ -74,12 +74,12 @@ def test_an_api_that_the_node_does_not_speak_is_refused_with_both_ranges(world: 
         world.run_until(client.request(DescribeClusterRequest, lambda _: DescribeClusterRequest()))
 
 
-def test_brokers_too_old_for_our_metadata_request_are_told_so(world: World, client_on: ClientOn) -> None:
-    client = client_on(ScriptedCluster(world, release="0.10.2.2"))
-    with pytest.raises(UnsupportedVersion, match="allow_auto_topic_creation"):
-        world.run_until(ask(client))
-    with pytest.raises(UnsupportedVersion, match="allow_auto_topic_creation"):
-        world.run_until(client.cluster_with(()))
+def test_brokers_that_would_create_what_is_named_are_asked_for_all_topics(world: World, client_on: ClientOn) -> None:
+    cluster = ScriptedCluster(world, release="0.10.2.2")
+    cluster.create("orders")
+    found = world.run_until(client_on(cluster).cluster_with(["orders", "nothing"]))
+    assert list(found.topics) == ["orders"]
+    assert {asked.request.topics for asked in cluster.requests(METADATA)} == {None}
 
 
 def test_an_overdue_request_closes_its_connection_and_ends_by_its_timeout(
