@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.log.append_results import RecordsRefused
-from broker_sim.log.batch_validation import validate_and_assign_offset
+from broker_sim.log.append_results import AppendOrigin, RecordsRefused
+from broker_sim.log.batch_validation import stored_as_it_is
+from broker_sim.log.record_assignment import assign_offset
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.errors import RecordBatchError
 from protocol_specs.records.batch_peek import BatchHeader
@@ -77,8 +78,14 @@ def test_both_store_the_same_bytes_or_refuse_with_the_same_code(
 
 def in_the_log(data: bytes, config: TopicConfig) -> object:
     try:
-        stored = validate_and_assign_offset(
-            data, topic_partition=TopicPartition("t", 0), config=config, offset=100, leader_epoch=7, now_ms=NOW_MS
+        stored = stored_as_it_is(data, config, 100, 7, NOW_MS, AppendOrigin.CLIENT) or assign_offset(
+            memoryview(data),
+            topic_partition=TopicPartition("t", 0),
+            config=config,
+            offset=100,
+            leader_epoch=7,
+            now_ms=NOW_MS,
+            origin=AppendOrigin.CLIENT,
         )
     except RecordsRefused as refused:
         return refused.error_code
