@@ -189,6 +189,8 @@ class Sender:
 
     def _can_ask_for_producer_id(self, now_ms: int) -> bool:
         """Whether the poll made the node ready that the id's request waits for (awaitNodeReady)."""
+        if self.transaction_requests is not None:
+            return self.transaction_requests.has_found_a_node(now_ms)
         node, transactions = self._awaited_node, self.transactions
         return (
             node is not None

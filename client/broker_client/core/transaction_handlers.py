@@ -260,6 +260,7 @@ class EndTxnHandler(TxnRequestHandler):
                 self.manager.epoch_bumped(producer)
             self.manager.complete_transaction(self.result)
         elif code is ErrorCode.TRANSACTION_ABORTABLE and not self.committed:
-            self.fatal_error(transaction_error_of(code, "the coordinator cannot abort the transaction"))
+            # Nothing that an application could heal by aborting: not the error of its code.
+            self.fatal_error(self.unexpected(code, "the coordinator cannot abort the transaction"))
         else:
             self.act(outcome_of(self.REQUEST, code), code)

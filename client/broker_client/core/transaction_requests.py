@@ -32,6 +32,7 @@ class TransactionRequests:
 
     __slots__ = (
         "_accumulator",
+        "_awaited_node",
         "_client",
         "_in_flight",
         "_manager",
@@ -58,6 +59,7 @@ class TransactionRequests:
         self._request_timeout_ms = request_timeout_ms
         self._in_flight: TxnRequestHandler | None = None
         self._next: TxnRequestHandler | None = None
+        self._awaited_node: Node | None = None
         self._not_before_ms: int | None = None
         self._patience_until_ms = NEVER_MS
 
@@ -87,7 +89,15 @@ class TransactionRequests:
             self._next = manager.take_request(has_incomplete_batches=self._accumulator.has_incomplete)
             self._patience_until_ms = now_ms + self._request_timeout_ms
             self._not_before_ms = None
+            self._awaited_node = None
         return None if self._next is None else self._send(self._next, now_ms)
+
+    def has_found_a_node(self, now_ms: int) -> bool:
+        """Whether the poll found a node for a request that any node may answer: a rebootstrap tells of some."""
+        handler = self._next
+        if handler is None or handler.coordinator is not None or self._awaited_node is not None:
+            return False
+        return self._client.least_loaded_node(now_ms)[0] is not None
 
     def close(self, error: ProducerError) -> None:
         """The producer is closed by force."""
@@ -109,13 +119,14 @@ class TransactionRequests:
         client = self._client
         node: Node | None
         if handler.coordinator is None:
-            node, _ = client.least_loaded_node(now_ms)
+            node = self._any_node(now_ms)
         else:
             node = self._manager.coordinator(handler.coordinator[0])
             if node is None:
                 self._find_coordinator_and_retry(handler)
                 return 0
         if node is None:
+            handler.is_retry = True
             return self._manager.retry_backoff_ms
         if not client.ready(node, now_ms):
             return self._await_node(handler, node, now_ms)
@@ -146,6 +157,14 @@ class TransactionRequests:
             highest_version=version,
         )
         return NEVER_MS
+
+    def _any_node(self, now_ms: int) -> Node | None:
+        """A node that was chosen is kept until it is ready or lost, though newer metadata may not know it."""
+        node = self._awaited_node
+        if node is None or self._client.connection_states.is_disconnected(node.id):
+            node, _ = self._client.least_loaded_node(now_ms)
+        self._awaited_node = node
+        return node
 
     def _await_node(self, handler: TxnRequestHandler, node: Node, now_ms: int) -> int:
         """A coordinator whose connection failed may be another broker by now."""
