@@ -20,14 +20,18 @@ __all__ = [
     "Close",
     "Disconnect",
     "Ended",
+    "Finalize",
     "Flush",
+    "MoveCoordinator",
     "MoveLeader",
     "Pause",
     "Script",
     "Send",
+    "SendOffsets",
     "Start",
     "Step",
     "StopListening",
+    "Transact",
 ]
 
 
@@ -38,7 +42,7 @@ class Answer:
     `error` is for `partitions` ("topic-0"), all when none is named; `appends`: whether the batches are written in spite
     of it. `after`: held until so many requests of an API have come, as ("Produce", 5). `lost`: neither this request nor
     any other on its connection is answered. `disconnects`: the connection is closed instead of an answer. `leader`:
-    the broker and the epoch that are told with the error (KIP-951).
+    the broker and the epoch that are told with the error (KIP-951). `producer`: the id and epoch that are given.
     """
 
     api: str = "Produce"
@@ -53,6 +57,7 @@ class Answer:
     lost: bool = False
     disconnects: bool = False
     leader: tuple[int, int] | None = None
+    producer: tuple[int, int] | None = None
     record_errors: Mapping[int, str] = field(default_factory=dict)
     log_start_offset: int = -1
 
@@ -139,15 +144,64 @@ class StopListening:
     ms: int
 
 
-Step: TypeAlias = Start | Send | Flush | Close | Await | Ended | Pause | MoveLeader | Disconnect | StopListening
+@dataclass(slots=True, frozen=True)
+class Transact:
+    """Call "init", "begin", "commit" or "abort"; how that ends is part of what came. `waits`: before the next step."""
+
+    call: str
+    waits: bool = True
+
+
+@dataclass(slots=True, frozen=True)
+class SendOffsets:
+    """Send offsets ("topic-0") to the transaction, as a member of a group or for the group alone."""
+
+    offsets: Mapping[str, int]
+    group: str = "g"
+    generation: int = -1
+    member: str = ""
+
+
+@dataclass(slots=True, frozen=True)
+class MoveCoordinator:
+    """Another broker coordinates transactions from now on, or the groups."""
+
+    broker: int
+    kind: str = "transaction"
+
+
+@dataclass(slots=True, frozen=True)
+class Finalize:
+    """A feature is finalized at a level, under the next epoch; who connects is told of it."""
+
+    feature: str
+    level: int
+
+
+Step: TypeAlias = (
+    Start
+    | Send
+    | Flush
+    | Close
+    | Await
+    | Ended
+    | Pause
+    | MoveLeader
+    | Disconnect
+    | StopListening
+    | Transact
+    | SendOffsets
+    | MoveCoordinator
+    | Finalize
+)
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class Script:
     """One claim: with these answers, this program asks the cluster for the same as Java's producer does.
 
-    `topics`: the leader of each partition. At the end of the program all records are waited for and the producer is
-    closed.
+    `topics`: the leader of each partition. `features`: what is finalized. Broker 1 coordinates everything. At the end
+    of the program all records are waited for and the producer is closed.
     """
 
     name: str
@@ -159,3 +213,4 @@ class Script:
     release: str = "4.3.1"
     max_batch_bytes: int | None = None
     leader_hints: bool = False
+    features: Mapping[str, int] = field(default_factory=dict)

@@ -27,4 +27,5 @@ def differences_from_java(name: str, came: Came) -> str:
 
 def _text(came: Came) -> str:
     outcomes = [f"{index}: {outcome}" for index, outcome in enumerate(came.outcomes)]
-    return json.dumps({"streams": came.streams, "outcomes": outcomes}, indent=1)
+    calls = {"calls": came.calls} if came.calls else {}
+    return json.dumps({"streams": came.streams, "outcomes": outcomes, **calls}, indent=1)

@@ -35,15 +35,21 @@ def streams_of(requests: Iterable[Request], brokers: int) -> dict[str, list[str]
         return {
             f"connection {number}": [line(each) for each in by_connection[1, number]] for _, number in by_connection
         }
-    streams = {"any broker": [line(each) for each in requests if each.api in {"Metadata", "InitProducerId"}]}
+    streams = {"any broker": [line(each) for each in requests if _is_for_any_broker(each)]}
     numbers: dict[int, int] = {}
     for (broker, _), seen in sorted(by_connection.items()):
-        if not any(each.api == "Produce" for each in seen):
+        lines = [line(each) for each in seen if not _is_for_any_broker(each)]
+        if all(each.api == "ApiVersions" or _is_for_any_broker(each) for each in seen):
             continue
         numbers[broker] = numbers.get(broker, 0) + 1
-        name = f"broker {broker} connection {numbers[broker]}"
-        streams[name] = [line(each) for each in seen if each.api in {"ApiVersions", "Produce"}]
+        streams[f"broker {broker} connection {numbers[broker]}"] = lines
     return streams
+
+
+def _is_for_any_broker(request: Request) -> bool:
+    if request.api == "InitProducerId":
+        return request.body.transactional_id is None
+    return request.api in {"Metadata", "FindCoordinator"}
 
 
 def line(request: Request) -> str:
@@ -59,6 +65,37 @@ def _metadata(body: Any) -> str:
 def _init_producer_id(body: Any) -> str:
     txn = f" {body.transactional_id}" if body.transactional_id is not None else ""
     return f"{txn} timeout={body.transaction_timeout_ms} producer={body.producer_id}/{body.producer_epoch}"
+
+
+def _find_coordinator(body: Any) -> str:
+    keys = ",".join(body.coordinator_keys) or body.key
+    return f" {'transaction' if body.key_type else 'group'} {keys}"
+
+
+def _add_partitions(body: Any) -> str:
+    topics = body.v3_and_below_topics
+    keys = sorted(f"{topic.name}-{partition}" for topic in topics for partition in topic.partitions)
+    producer = f"{body.v3_and_below_producer_id}/{body.v3_and_below_producer_epoch}"
+    return f" {body.v3_and_below_transactional_id} producer={producer} partitions=[{','.join(keys)}]"
+
+
+def _add_offsets(body: Any) -> str:
+    return f" {body.transactional_id} producer={body.producer_id}/{body.producer_epoch} group={body.group_id}"
+
+
+def _txn_offset_commit(body: Any) -> str:
+    keys = sorted(
+        f"{topic.name}-{partition.partition_index}@{partition.committed_offset}"
+        for topic in body.topics
+        for partition in topic.partitions
+    )
+    member = f"generation={body.generation_id} member={body.member_id!r} instance={body.group_instance_id}"
+    return f"{_add_offsets(body)} {member} offsets=[{','.join(keys)}]"
+
+
+def _end_txn(body: Any) -> str:
+    outcome = "commit" if body.committed else "abort"
+    return f" {body.transactional_id} producer={body.producer_id}/{body.producer_epoch} {outcome}"
 
 
 def _produce(body: Any) -> str:
@@ -108,4 +145,9 @@ _DETAILS = {
     "Metadata": _metadata,
     "InitProducerId": _init_producer_id,
     "Produce": _produce,
+    "FindCoordinator": _find_coordinator,
+    "AddPartitionsToTxn": _add_partitions,
+    "AddOffsetsToTxn": _add_offsets,
+    "TxnOffsetCommit": _txn_offset_commit,
+    "EndTxn": _end_txn,
 }

@@ -18,8 +18,7 @@ from twisted.internet.protocol import Protocol, ServerFactory
 from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import FrameReader, decode_request_header, encode_response
-from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse
-from protocol_specs.messages.init_producer_id import InitProducerIdResponse
+from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 from protocol_specs.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
@@ -37,6 +36,7 @@ from protocol_specs.messages.produce import (
 from protocol_specs.records.batch_peek import increment_sequence, iterate_batches
 from protocol_specs.registry import api_name, request_type
 from tests.client.producer_script import Answer
+from tests.client.script_coordinator import ScriptCoordinator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,7 +113,9 @@ class ScriptCluster:
         self.ids = {name: bytes([number]) * 16 for number, name in enumerate(script.topics, 1)}
         self.ends: dict[str, int] = {}
         self.producers: dict[tuple[str, int], list[tuple[int, int, int, int]]] = {}
-        self.next_producer_id = 1000
+        self.features = dict(script.features)
+        self.features_epoch = 0
+        self.coordinator = ScriptCoordinator(places)
         self.brokers = {number: ScriptBroker(self, number) for number in places}
 
     def close(self) -> None:
@@ -138,6 +140,10 @@ class ScriptCluster:
         topic, _, index = partition.rpartition("-")
         self.leaders[topic][int(index)] = broker
         self.epochs[topic][int(index)] += 1
+
+    def finalize(self, feature: str, level: int) -> None:
+        self.features[feature] = level
+        self.features_epoch += 1
 
     def topic_name(self, name: str, topic_id: bytes) -> str:
         return name or next(known for known, its_id in self.ids.items() if its_id == topic_id)
@@ -251,7 +257,10 @@ class Connection(Protocol):
         cluster.seen.append(request)
         if not self.hangs:
             answer = cluster.answer_to(api)
-            response = getattr(self, _HANDLERS[api])(request, answer)
+            if api in _HANDLERS:
+                response = getattr(self, _HANDLERS[api])(request, answer)
+            else:
+                response = cluster.coordinator.answer(request, answer)
             if answer.lost:
                 self.hangs = True
             elif response is not None or answer.disconnects:
@@ -300,6 +309,11 @@ class Connection(Protocol):
                 for key, versions in offered
                 if key not in TELEMETRY
             ],
+            finalized_features=[
+                FinalizedFeatureKey(name=name, min_version_level=0, max_version_level=level)
+                for name, level in self.cluster.features.items()
+            ],
+            finalized_features_epoch=self.cluster.features_epoch if self.cluster.features else -1,
         )
 
     def api_versions(self, request: Request, answer: Answer) -> ApiVersionsResponse:
@@ -337,12 +351,6 @@ class Connection(Protocol):
                 for index, leader in enumerate(cluster.leaders[name])
             ],
         )
-
-    def init_producer_id(self, request: Request, answer: Answer) -> InitProducerIdResponse:
-        if answer.error:
-            return InitProducerIdResponse(error_code=answer.error)
-        self.cluster.next_producer_id += 1
-        return InitProducerIdResponse(producer_id=self.cluster.next_producer_id - 1, producer_epoch=0)
 
     def produce(self, request: Request, answer: Answer) -> ProduceResponse | None:
         cluster = self.cluster
@@ -400,6 +408,5 @@ class Connection(Protocol):
 _HANDLERS = {
     "ApiVersions": "api_versions",
     "Metadata": "metadata",
-    "InitProducerId": "init_producer_id",
     "Produce": "produce",
 }

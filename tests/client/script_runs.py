@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from twisted.internet.defer import Deferred
 
+from broker_client.consumer_groups import ConsumerGroupMetadata
 from broker_client.core.producer_core import ProducerCore
+from broker_client.errors import BrokerError, IllegalState, ProducerError, ProducerTimeout, UnsupportedVersion
 from broker_client.producer_config import ProducerConfig
+from broker_client.records import TopicPartition
+from broker_client.transaction_errors import CommitFailed
+from protocol_specs.error_codes import ErrorCode
 from sim_runtime.deadlines import sleep
 from sim_runtime.world import World
 from tests.client.producer_script import (
@@ -17,14 +22,18 @@ from tests.client.producer_script import (
     Close,
     Disconnect,
     Ended,
+    Finalize,
     Flush,
+    MoveCoordinator,
     MoveLeader,
     Pause,
     Script,
     Send,
+    SendOffsets,
     Start,
     Step,
     StopListening,
+    Transact,
 )
 from tests.client.request_stream import streams_of
 from tests.client.script_cluster import Place, ScriptCluster, Waits
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
 
+    from broker_client.consumer_groups import OffsetAndMetadata
     from broker_client.core.future_record_metadata import FutureRecordMetadata
 
 PORT = 9092
@@ -41,14 +51,19 @@ DEADLINE_MS = 1_000_000
 
 
 Waiting: TypeAlias = Coroutine[Deferred[Any], Any, None]
+CallWaiting: TypeAlias = Coroutine[Deferred[Any], Any, str]
 
 
 @dataclass(slots=True)
 class Came:
-    """The streams of requests, and what became of each record: "ok t-0@3", or "failed"."""
+    """The streams of requests, and what became of each record: "ok t-0@3", or "failed".
+
+    `calls`: how each transactional call ended, an error by the name of Java's class.
+    """
 
     streams: dict[str, list[str]]
     outcomes: list[str]
+    calls: list[str]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,6 +86,10 @@ class ScriptedProducer(Protocol):
 
     def flush(self) -> Waiting: ...
 
+    def transact(self, call: str) -> CallWaiting: ...
+
+    def send_offsets(self, step: SendOffsets) -> CallWaiting: ...
+
     def close(self, timeout_ms: int | None) -> Waiting: ...
 
 
@@ -81,6 +100,7 @@ class Progress:
     waits: Waits
     sent: int = 0
     outcomes: dict[int, str] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
 
     def ended(self, index: int, outcome: str) -> None:
         self.outcomes[index] = outcome
@@ -113,9 +133,63 @@ class OurProducer:
         assert self.core is not None
         await self.core.flush()
 
+    async def transact(self, call: str) -> str:
+        assert self.core is not None
+        calls = self.core.transactional
+        try:
+            if call == "begin":
+                calls.begin_transaction()
+            else:
+                await {"init": calls.init_transactions, "commit": calls.commit_transaction}.get(
+                    call, calls.abort_transaction
+                )()
+        except ProducerError as error:
+            return f"failed {java_name(error)}"
+        return "ok"
+
+    async def send_offsets(self, step: SendOffsets) -> str:
+        assert self.core is not None
+        offsets: dict[TopicPartition, OffsetAndMetadata | int] = {
+            partition_of(key): offset for key, offset in step.offsets.items()
+        }
+        group = ConsumerGroupMetadata(group_id=step.group, generation_id=step.generation, member_id=step.member)
+        try:
+            await self.core.transactional.send_offsets_to_transaction(offsets, group)
+        except ProducerError as error:
+            return f"failed {java_name(error)}"
+        return "ok"
+
     async def close(self, timeout_ms: int | None) -> None:
         assert self.core is not None
         await self.core.close(timeout_ms)
+
+
+def partition_of(key: str) -> TopicPartition:
+    topic, _, partition = key.rpartition("-")
+    return TopicPartition(topic, int(partition))
+
+
+# Where the exception's name is not that of its code.
+_JAVA_NAMES: Final = {
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "TransactionalIdAuthorization",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "ClusterAuthorization",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "GroupAuthorization",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "TopicAuthorization",
+    ErrorCode.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMapping",
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequence",
+}
+
+
+def java_name(error: ProducerError) -> str:
+    """The exception that Java's producer throws in its place."""
+    named = {IllegalState: "IllegalState", ProducerTimeout: "Timeout", CommitFailed: "CommitFailed"}
+    for kind, name in named.items():
+        if isinstance(error, kind):
+            return f"{name}Exception"
+    if isinstance(error, BrokerError | UnsupportedVersion):
+        code = error.error_code
+        return f"{_JAVA_NAMES.get(code) or code.name.title().replace('_', '')}Exception"
+    return "KafkaException"
 
 
 def _outcome(future: FutureRecordMetadata) -> str:
@@ -150,18 +224,26 @@ class Run:
         never = self.cluster.never_fired()
         assert not never, f"{self.script.name}: never happened: {never}"
         outcomes = [self.progress.outcomes[index] for index in range(self.progress.sent)]
-        return Came(streams_of(self.cluster.seen, self.script.brokers), outcomes)
+        return Came(streams_of(self.cluster.seen, self.script.brokers), outcomes, self.progress.calls)
 
     async def take(self, step: Step) -> None:
         cluster = self.cluster
         match step:
             case Start():
                 await self.waits.until("the first Metadata", lambda: cluster.count("Metadata") > 0)
-                if self.idempotent:
+                if self.asks_for_id_at_once:
                     await self.waits.until("InitProducerId", lambda: cluster.count("InitProducerId") > 0)
                 await sleep(self.reactor, SETTLING_MS)
             case Send():
                 await self.begin(self.send(step), waits=step.waits)
+            case Transact():
+                await self.begin(self.call(step.call, self.producer.transact(step.call)), waits=step.waits)
+            case SendOffsets():
+                await self.call("send_offsets", self.producer.send_offsets(step))
+            case MoveCoordinator():
+                cluster.coordinator.brokers[step.kind] = step.broker
+            case Finalize():
+                cluster.finalize(step.feature, step.level)
             case Flush():
                 await self.begin(self.producer.flush(), waits=step.waits)
             case Close():
@@ -183,9 +265,15 @@ class Run:
                 self.reactor.callLater(step.ms / 1000, cluster.brokers[step.broker].listen)
 
     @property
-    def idempotent(self) -> bool:
+    def asks_for_id_at_once(self) -> bool:
         config = {"bootstrap.servers": "b:1", **self.script.config}
-        return ProducerConfig(config).idempotent
+        given = ProducerConfig(config)
+        return given.idempotent and given["transactional.id"] is None
+
+    async def call(self, name: str, doing: CallWaiting) -> None:
+        self.progress.calls.append(f"{name} ...")
+        index = len(self.progress.calls) - 1
+        self.progress.calls[index] = f"{name} {await doing}"
 
     async def begin(self, doing: Waiting, *, waits: bool) -> None:
         """Do it, and wait for its end, unless the program goes on meanwhile."""

@@ -11,27 +11,31 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
 from twisted.protocols.basic import LineReceiver
 
 from sim_runtime.reactor_thread import ReactorThread
 from tests.client.recorded_streams import keep
 from tests.client.script_cluster import Place, ScriptCluster, Waits
-from tests.client.script_runs import Came, OurProducer, Progress, Record, Run, Waiting
+from tests.client.script_runs import CallWaiting, Came, OurProducer, Progress, Record, Run
 from tests.client.scripts.every import SCRIPTS
 from tests.interop.kafka_release import classpath, java_tool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
-    from tests.client.producer_script import Script
+    from tests.client.producer_script import Script, SendOffsets
 
+Outcome: TypeAlias = "Came | Exception"
+"""What a script came to, or why it did not come to its end."""
+Runner: TypeAlias = "Callable[[Script], Coroutine[Deferred[Any], Any, Came]]"
 RELEASE = "4.3.1"
 PROGRAM = Path(__file__).parent / "java" / "ScriptedSends.java"
 SCRIPT_SECONDS_MAX = 60
+SCRIPTS_AT_ONCE = 4
 STOP_SECONDS_MAX = 10
 
 
@@ -43,32 +47,33 @@ class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is un
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._asked = 0
-        self._tokens: dict[str, Deferred[None]] = {}
+        self._tokens: dict[str, Deferred[str]] = {}
 
     def lineReceived(self, line: bytes) -> None:  # noqa: N802 - Twisted's name
         word, about, *rest = line.decode().split(" ")
         if word == "done":
-            self._tokens.pop(about).callback(None)
+            self._tokens.pop(about).callback(" ".join(rest) or "ok")
         else:
             self._progress.ended(int(about), " ".join(rest) if rest[0] == "ok" else "failed")
 
     def tell(self, *words: object) -> None:
         self.sendLine(" ".join(map(str, words)).encode())
 
-    async def ask(self, word: str, *rest: object) -> None:
+    async def ask(self, word: str, *rest: object) -> str:
         self._asked += 1
-        done = self._tokens[str(self._asked)] = Deferred()
+        done: Deferred[str] = Deferred()
+        self._tokens[str(self._asked)] = done
         self.tell(word, self._asked, *rest)
-        await done
+        return await done
 
     def start(self, servers: str, config: Mapping[str, object]) -> None:
         given = {"bootstrap.servers": servers, **config}
         texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
         self.tell("start", *(f"{name}={text}" for name, text in texts.items()))
 
-    def send(self, index: int, record: Record) -> Waiting:
+    async def send(self, index: int, record: Record) -> None:
         places = [record.partition, record.timestamp_ms]
-        return self.ask(
+        await self.ask(
             "send",
             index,
             record.topic,
@@ -76,11 +81,18 @@ class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is un
             *("-" if one is None else "=" + base64.b64encode(one).decode() for one in (record.key, record.value)),
         )
 
-    def flush(self) -> Waiting:
-        return self.ask("flush")
+    async def flush(self) -> None:
+        await self.ask("flush")
 
-    def close(self, timeout_ms: int | None) -> Waiting:
-        return self.ask("close", -1 if timeout_ms is None else timeout_ms)
+    def transact(self, call: str) -> CallWaiting:
+        return self.ask(call)
+
+    def send_offsets(self, step: SendOffsets) -> CallWaiting:
+        offsets = (f"{key}@{offset}" for key, offset in step.offsets.items())
+        return self.ask("offsets", step.group, step.generation, step.member or "-", *offsets)
+
+    async def close(self, timeout_ms: int | None) -> None:
+        await self.ask("close", -1 if timeout_ms is None else timeout_ms)
 
 
 @contextlib.contextmanager
@@ -127,24 +139,44 @@ async def _run_ours(reactor: Any, script: Script) -> Came:
         cluster.close()
 
 
-def run_with_java(thread: ReactorThread, script: Script, control_port: int) -> Came:
-    """The Java producer, on TCP."""
-    return thread.call(_run_java, thread.reactor, script, control_port, timeout_s=SCRIPT_SECONDS_MAX)
+def run_all_with_java(thread: ReactorThread, scripts: Sequence[Script], control_port: int) -> dict[str, Outcome]:
+    """The Java producer with all scripts, on TCP, several at once: most of their time is spent waiting."""
+    return _run_all(thread, scripts, lambda script: _run_java(thread.reactor, script, control_port))
 
 
-def run_ours_on_tcp(thread: ReactorThread, script: Script) -> Came:
-    """Our producer, on TCP."""
-    return thread.call(_run_ours, thread.reactor, script, timeout_s=SCRIPT_SECONDS_MAX)
+def run_all_of_ours_on_tcp(thread: ReactorThread, scripts: Sequence[Script]) -> dict[str, Outcome]:
+    """Our producer with all scripts, on TCP, several at once."""
+    return _run_all(thread, scripts, lambda script: _run_ours(thread.reactor, script))
+
+
+def _run_all(thread: ReactorThread, scripts: Sequence[Script], run: Runner) -> dict[str, Outcome]:
+    came: dict[str, Outcome] = {}
+    left = list(scripts)
+
+    async def one_after_another() -> None:
+        while left:
+            script = left.pop(0)
+            try:
+                came[script.name] = await run(script)
+            except (AssertionError, TimeoutError) as error:
+                came[script.name] = error
+
+    async def together() -> None:
+        await gatherResults([Deferred.fromCoroutine(one_after_another()) for _ in range(SCRIPTS_AT_ONCE)])
+
+    thread.call(together, timeout_s=SCRIPT_SECONDS_MAX * max(len(scripts), 1))
+    return came
 
 
 def main(names: list[str]) -> None:
     with ReactorThread("scripted cluster") as thread, java_producers() as port:
         for script in SCRIPTS:
             if not names or script.name in names:
-                try:
-                    keep(script.name, run_with_java(thread, script, port))
-                except (AssertionError, TimeoutError) as error:
-                    print(f"{script.name}: {error}")
+                (came,) = run_all_with_java(thread, [script], port).values()
+                if isinstance(came, Came):
+                    keep(script.name, came)
+                else:
+                    print(f"{script.name}: {came}")
 
 
 if __name__ == "__main__":

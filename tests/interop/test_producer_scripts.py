@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from sim_runtime.reactor_thread import ReactorThread
 from tests.client.recorded_streams import differences_from_java
+from tests.client.script_runs import Came
 from tests.client.scripts.every import SCRIPTS
-from tests.interop.java_scripts import java_producers, run_ours_on_tcp, run_with_java
+from tests.interop.java_scripts import Outcome, java_producers, run_all_of_ours_on_tcp, run_all_with_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.client.producer_script import Script
+
+Outcomes: TypeAlias = dict[str, Outcome]
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +27,34 @@ def thread() -> Iterator[ReactorThread]:
 
 
 @pytest.fixture(scope="module")
-def java_port() -> Iterator[int]:
+def of_java(thread: ReactorThread, request: pytest.FixtureRequest) -> Outcomes:
     with java_producers() as port:
-        yield port
+        return run_all_with_java(thread, asked_for(request, "test_java_asks_for_what_was_recorded"), port)
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=[script.name for script in SCRIPTS])
-def test_java_asks_for_what_was_recorded(thread: ReactorThread, java_port: int, script: Script) -> None:
-    differences = differences_from_java(script.name, run_with_java(thread, script, java_port))
+@pytest.fixture(scope="module")
+def ours(thread: ReactorThread, request: pytest.FixtureRequest) -> Outcomes:
+    return run_all_of_ours_on_tcp(thread, asked_for(request, "test_ours_asks_for_the_same_on_tcp"))
+
+
+def asked_for(request: pytest.FixtureRequest, test: str) -> list[Script]:
+    """The scripts that the session has a test of."""
+    chosen = {item.name for item in request.session.items}
+    return [script for script in SCRIPTS if f"{test}[{script.name}]" in chosen]
+
+
+def check(name: str, outcomes: Outcomes) -> None:
+    came = outcomes[name]
+    assert isinstance(came, Came), came
+    differences = differences_from_java(name, came)
     assert not differences, differences
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.name for script in SCRIPTS])
-def test_ours_asks_for_the_same_on_tcp(thread: ReactorThread, script: Script) -> None:
-    differences = differences_from_java(script.name, run_ours_on_tcp(thread, script))
-    assert not differences, differences
+def test_java_asks_for_what_was_recorded(of_java: Outcomes, script: Script) -> None:
+    check(script.name, of_java)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=[script.name for script in SCRIPTS])
+def test_ours_asks_for_the_same_on_tcp(ours: Outcomes, script: Script) -> None:
+    check(script.name, ours)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.client.scripts import batching, clusters, deadlines, failures, retries, sequences
+from tests.client.scripts import (
+    batching,
+    clusters,
+    deadlines,
+    failures,
+    retries,
+    sequences,
+    transaction_failures,
+    transactions,
+)
 
-FAMILIES: Final = (batching, retries, failures, sequences, deadlines, clusters)
+FAMILIES: Final = (batching, retries, failures, sequences, deadlines, clusters, transactions, transaction_failures)
 SCRIPTS: Final = [script for family in FAMILIES for script in family.SCRIPTS]

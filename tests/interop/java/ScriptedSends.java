@@ -10,9 +10,13 @@ import java.time.Duration;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -21,8 +25,11 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * start KEY=VALUE ...                            make the producer
  * send TOKEN INDEX TOPIC PARTITION TIMESTAMP KEY VALUE "-" for what is not given, key and value in base 64 after a "="
  * flush TOKEN, close TOKEN MS                    MS -1: no time-out
+ * init TOKEN, begin TOKEN, commit TOKEN, abort TOKEN
+ * offsets TOKEN GROUP GENERATION MEMBER TOPIC-PARTITION@OFFSET ...
  * </pre>
- * It says "ended INDEX ok TOPIC-PARTITION@OFFSET", "ended INDEX failed CLASS MESSAGE", and "done TOKEN" when a call returns.
+ * It says "ended INDEX ok TOPIC-PARTITION@OFFSET", "ended INDEX failed CLASS MESSAGE", "done TOKEN" when a call returns, and
+ * "done TOKEN failed CLASS" when it throws.
  */
 public class ScriptedSends {
     public static void main(String[] arguments) throws IOException {
@@ -61,6 +68,8 @@ public class ScriptedSends {
                         producer.close(ms < 0 ? Duration.ofMillis(Long.MAX_VALUE) : Duration.ofMillis(ms));
                         say(out, "done " + words[1]);
                     }
+                    case "init", "begin", "commit", "abort", "offsets" ->
+                        say(out, "done " + words[1] + transact(producer, words));
                     default -> throw new IllegalArgumentException(line);
                 }
             }
@@ -93,6 +102,35 @@ public class ScriptedSends {
         } catch (RuntimeException e) {
             say(out, "ended " + index + " " + outcome(null, e));
         }
+    }
+
+    static String transact(KafkaProducer<byte[], byte[]> producer, String[] words) {
+        try {
+            switch (words[0]) {
+                case "init" -> producer.initTransactions();
+                case "begin" -> producer.beginTransaction();
+                case "commit" -> producer.commitTransaction();
+                case "abort" -> producer.abortTransaction();
+                default -> sendOffsets(producer, words);
+            }
+            return "";
+        } catch (RuntimeException e) {
+            return " failed " + e.getClass().getSimpleName();
+        }
+    }
+
+    static void sendOffsets(KafkaProducer<byte[], byte[]> producer, String[] words) {
+        Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+        for (int i = 5; i < words.length; i++) {
+            int dash = words[i].lastIndexOf('-');
+            int at = words[i].lastIndexOf('@');
+            TopicPartition key = new TopicPartition(
+                words[i].substring(0, dash), Integer.parseInt(words[i].substring(dash + 1, at)));
+            offsets.put(key, new OffsetAndMetadata(Long.parseLong(words[i].substring(at + 1))));
+        }
+        String member = words[4].equals("-") ? "" : words[4];
+        producer.sendOffsetsToTransaction(
+            offsets, new ConsumerGroupMetadata(words[2], Integer.parseInt(words[3]), member, Optional.empty()));
     }
 
     static byte[] bytes(String word) {
