@@ -160,6 +160,10 @@ class ClientCore:
             await self._metadata_change(left_ms)
         return metadata.cluster
 
+    def wakeup(self) -> None:
+        """Take a turn soon; from any thread."""
+        self._loop.wakeup()
+
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""
         wait_ms = NEVER_MS

@@ -1,110 +1,45 @@
-"""Reading assigned partitions, on Deferreds. Mirrors KafkaConsumer's Fetcher without groups: assign, seek, poll.
+"""Reading assigned partitions, on Deferreds. Mirrors KafkaConsumer without groups: assign, seek, poll.
 
-A poll asks the leader of each partition for records from its position, without fetch sessions, and waits until some
-came or the time is over. Control records are never shown. What a broker refuses as stale is asked again after a
-metadata update.
+A poll begins what is due (positions to choose or to check, fetches) and waits until some records came or its time is
+over; what is under way then is left so, for the next poll to collect.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import DeferredList
+from twisted.internet.defer import Deferred
 
+from broker_client.consumer_errors import NoOffsetForPartition
+from broker_client.core.admin_records import ListedOffset, OffsetSpec
+from broker_client.core.fetched_batches import ConsumerRecord, FetchedBatch
+from broker_client.core.fetcher import Fetcher, FetchOptions, producer_error
+from broker_client.core.offset_lookups import OffsetLookups
 from broker_client.core.sender_loop import now_ms_of
+from broker_client.core.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState
 from broker_client.errors import (
-    BrokerError,
-    ConfigError,
-    ConnectionFailed,
+    InvalidTopic,
+    ProducerClosed,
     ProducerError,
     ProducerTimeout,
-    error_of,
+    TopicAuthorizationFailed,
 )
+from broker_client.isolation_levels import IsolationLevel
 from broker_client.records import TopicPartition
-from protocol_specs.error_codes import ErrorCode, ErrorFamily
-from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from protocol_specs.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopic,
-)
-from protocol_specs.records.record_set import iterate_any, read_any
-from protocol_specs.uuids import ZERO_UUID
-from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Coroutine, Iterable, Mapping
+
+    from twisted.python.failure import Failure
 
     from broker_client.core.client_core import ClientCore
     from broker_client.core.cluster import Cluster
-    from protocol_specs.message import RecordsBuffer
-    from protocol_specs.messages.fetch import PartitionData
-    from protocol_specs.messages.list_offsets import ListOffsetsPartitionResponse
 
 __all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions", "FetchedBatch"]
 
-EARLIEST: Final = -2
-LATEST: Final = -1
-RETRY_BACKOFF_MS: Final = 100
-CONSUMER_REPLICA_ID: Final = -1
-_RETRIED_IN_PLACE: Final = (ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.UNKNOWN_LEADER_EPOCH)
-
-
-@dataclass(slots=True, kw_only=True, frozen=True)
-class FetchOptions:
-    """What fetches ask for, under Kafka's names."""
-
-    fetch_min_bytes: int = 1
-    fetch_max_bytes: int = 52_428_800
-    fetch_max_wait_ms: int = 500
-    max_partition_fetch_bytes: int = 1_048_576
-    auto_offset_reset: str = "earliest"
-
-    def __post_init__(self) -> None:
-        if self.auto_offset_reset not in ("earliest", "latest", "none"):
-            raise ConfigError(f"auto.offset.reset={self.auto_offset_reset!r}: expected earliest, latest or none")
-
-
-@dataclass(slots=True, kw_only=True, frozen=True)
-class ConsumerRecord:
-    """A record as it stands in a log."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    key: bytes | None
-    value: bytes | None
-    headers: tuple[tuple[str, bytes | None], ...]
-    leader_epoch: int
-
-
-@dataclass(slots=True, kw_only=True, frozen=True)
-class FetchedBatch:
-    """A batch as it was fetched; those of its records count that are at `position` or after it."""
-
-    topic_partition: TopicPartition
-    position: int
-    leader_epoch: int
-    batch: bytes | memoryview
-
-    def records(self) -> Iterator[ConsumerRecord]:
-        """Its records, one by one."""
-        topic, partition = self.topic_partition
-        for record in read_any(self.batch):
-            if record.offset >= self.position:
-                yield ConsumerRecord(
-                    topic=topic,
-                    partition=partition,
-                    offset=record.offset,
-                    timestamp_ms=record.timestamp,
-                    key=record.key,
-                    value=record.value,
-                    headers=tuple(record.headers),
-                    leader_epoch=self.leader_epoch,
-                )
+EARLIEST: Final = OffsetSpec.EARLIEST
+LATEST: Final = OffsetSpec.LATEST
+_RESETS: Final = {"earliest": OffsetSpec.EARLIEST, "latest": OffsetSpec.LATEST, "none": None}
 
 
 class ConsumerCore:
@@ -112,57 +47,87 @@ class ConsumerCore:
 
     def __init__(self, core: ClientCore, options: FetchOptions) -> None:
         self._core = core
+        self._subscriptions = SubscriptionState()
+        self._isolation_level = IsolationLevel.of(options.isolation_level)
         self._options = options
-        self._positions: dict[TopicPartition, int | None] = {}
+        self._lookups = OffsetLookups(
+            core,
+            self._subscriptions,
+            isolation_level=self._isolation_level,
+            default_reset=_RESETS[options.auto_offset_reset],
+        )
+        self._fetcher = Fetcher(core, self._subscriptions, options, self._lookups, self._on_event)
+        self._failure: ProducerError | None = None
+        self._waiting: Deferred[None] | None = None
+        self._unanswered_since_ms: int | None = None
+
+    @property
+    def assignment(self) -> tuple[TopicPartition, ...]:
+        """The partitions that are read."""
+        return tuple(self._subscriptions.states)
+
+    @property
+    def paused(self) -> tuple[TopicPartition, ...]:
+        """Those of them that are not fetched."""
+        return tuple(key for key, state in self._subscriptions.states.items() if state.paused)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions, from where `seek` or auto.offset.reset says; replaces the assignment before."""
-        self._positions = {TopicPartition(*key): self._positions.get(TopicPartition(*key)) for key in partitions}
+        self._subscriptions.assign(partitions)
 
-    def seek(self, key: TopicPartition, offset: int) -> None:
-        """Read on from `offset`; raises ProducerError for a partition that is not assigned."""
-        if key not in self._positions:
-            raise ProducerError(f"{TopicPartition(*key)} is not assigned: assign it before seeking")
-        self._positions[TopicPartition(*key)] = offset
+    def seek(self, key: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
+        """Read on from `offset`; raises ProducerError for a partition that is not assigned, or a negative offset.
+
+        `leader_epoch` is that of the record before: with it the leader is asked whether the log still holds that one.
+        """
+        if offset < 0:
+            raise ProducerError(f"cannot seek {TopicPartition(*key)} to offset {offset}: offsets begin at 0")
+        epoch = NO_EPOCH if leader_epoch is None else leader_epoch
+        self._subscriptions.seek(key, FetchPosition(offset=offset, offset_epoch=epoch))
+
+    def seek_to(self, key: TopicPartition, spec: OffsetSpec | int) -> None:
+        """Read on from the beginning, the end, or the first record at a time in ms; looked up at the next poll.
+
+        Where no record is as young as the time, from the end.
+        """
+        self._subscriptions.reset(key, int(spec))
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch these no more until they are resumed."""
+        self._subscriptions.pause(partitions, paused=True)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Fetch these again."""
+        self._subscriptions.pause(partitions, paused=False)
 
     def position(self, key: TopicPartition) -> int | None:
         """The next offset to be read, None before it is known."""
-        return self._positions.get(key)
+        state = self._subscriptions.states.get(TopicPartition(*key))
+        return None if state is None or state.position is None else state.position.offset
 
-    async def offsets(
-        self, partitions: Iterable[TopicPartition], timestamp: int, *, timeout_ms: int = 30_000
-    ) -> dict[TopicPartition, int]:
+    async def known_position(self, key: TopicPartition) -> int:
+        """The next offset to be read, looked up if need be; raises ProducerTimeout."""
+        limit_ms = self._core.options.default_api_timeout_ms
+        deadline_ms = now_ms_of(self._core.reactor) + limit_ms
+        while True:
+            state = self._subscriptions.of(key)
+            if state.position is not None:
+                return state.position.offset
+            self._raise_failure()
+            left_ms = deadline_ms - now_ms_of(self._core.reactor)
+            if left_ms <= 0:
+                raise ProducerTimeout(f"no position of {key} after {limit_ms} ms", "default.api.timeout.ms")
+            self._begin_resets()
+            await self._event(left_ms)
+
+    async def offsets(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
         """ListOffsets for EARLIEST, LATEST or a time in milliseconds; -1 where no record is that young."""
-        found: dict[TopicPartition, int] = {}
-        missing = [TopicPartition(*key) for key in partitions]
-        deadline_ms = now_ms_of(self._core.reactor) + timeout_ms
-        refresh = False
-        while missing:
-            if now_ms_of(self._core.reactor) >= deadline_ms:
-                names = ", ".join(map(str, missing))
-                raise ProducerTimeout(f"no offsets of {names} after {timeout_ms} ms", "default.api.timeout.ms")
-            cluster = await self._core.cluster_with({key.topic: None for key in missing}, refresh=refresh)
-            for node_id, keys in _by_leader(cluster, missing).items():
-                try:
-                    response: ListOffsetsResponse = await self._core.request(
-                        ListOffsetsRequest,
-                        lambda _, keys=keys: _list_offsets(keys, timestamp),  # type: ignore[misc]
-                        node_id=node_id,
-                    )
-                except (ConnectionFailed, ProducerTimeout):
-                    continue
-                for topic in response.topics:
-                    for answer in topic.partitions:
-                        code = ErrorCode(answer.error_code)
-                        if code is ErrorCode.NONE:
-                            found[TopicPartition(topic.name, answer.partition_index)] = _offset_of(answer)
-                        elif not code.retriable:
-                            raise error_of(code, f"ListOffsets of {topic.name}-{answer.partition_index}")
-            missing = [key for key in missing if key not in found]
-            if missing:
-                refresh = True
-                await sleep(self._core.reactor, RETRY_BACKOFF_MS)
-        return found
+        found = await self.offsets_for_times(dict.fromkeys((TopicPartition(*key) for key in partitions), timestamp))
+        return {key: one.offset for key, one in found.items()}
+
+    async def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset]:
+        """The first record at or after a time in ms of each partition, as the isolation level sees them."""
+        return await self._lookups.list_offsets(times, isolation_level=self._isolation_level)
 
     async def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
         """Records of the assigned partitions, in offset order within each; empty when none came in time."""
@@ -177,147 +142,107 @@ class ConsumerCore:
     # Details
 
     async def _poll_batches(self, timeout_ms: int) -> list[FetchedBatch]:
-        deadline_ms = now_ms_of(self._core.reactor) + timeout_ms
+        if not self._subscriptions.states:
+            raise ProducerError("nothing is assigned: assign partitions before polling")
+        reactor = self._core.reactor
+        deadline_ms = now_ms_of(reactor) + timeout_ms
         while True:
-            await self._reset_positions()
-            left_ms = max(deadline_ms - now_ms_of(self._core.reactor), 0)
-            batches = await self._fetch_once(min(left_ms, self._options.fetch_max_wait_ms))
-            if batches or now_ms_of(self._core.reactor) >= deadline_ms:
+            self._raise_failure()
+            batches = self._fetcher.collect()
+            left_ms = deadline_ms - now_ms_of(reactor)
+            if batches:
                 return batches
+            again_ms = self._begin(max(left_ms, 0))
+            if left_ms <= 0:
+                return []
+            await self._event(min(left_ms, again_ms))
 
-    async def _reset_positions(self) -> None:
-        unknown = [key for key, position in self._positions.items() if position is None]
-        if not unknown:
-            return
-        reset = self._options.auto_offset_reset
-        if reset == "none":
-            raise ProducerError(f"{unknown[0]} has no position: seek, or set auto.offset.reset to earliest or latest")
-        offsets = await self.offsets(unknown, EARLIEST if reset == "earliest" else LATEST)
-        self._positions.update(offsets)
+    def _begin(self, left_ms: int) -> int:
+        """Begin what is due; answers how long until there may be more."""
+        metadata = self._core.metadata
+        now_ms = now_ms_of(self._core.reactor)
+        for key in self._subscriptions.states:
+            metadata.add(key.topic, now_ms)
+        cluster = metadata.cluster
+        if cluster.is_bootstrap:
+            self._expect_metadata(now_ms)
+            metadata.request_update()
+            return left_ms
+        self._unanswered_since_ms = None
+        self._refuse_topics(cluster)
+        self._begin_resets()
+        outdated = self._lookups.to_validate(cluster)
+        if outdated:
+            self._run(self._lookups.validate(outdated))
+        if self._fetcher.send_fetches(cluster, min(left_ms, self._options.fetch_max_wait_ms)):
+            metadata.request_update()
+        again = [state.not_before_ms - now_ms for state in self._subscriptions.states.values()]
+        return min((wait_ms for wait_ms in again if wait_ms > 0), default=left_ms)
 
-    async def _fetch_once(self, max_wait_ms: int) -> list[FetchedBatch]:
-        cluster = await self._core.cluster_with({key.topic: None for key in self._positions})
-        by_leader = _by_leader(cluster, list(self._positions))
-        if not by_leader:
-            self._core.metadata.request_update()
-            await sleep(self._core.reactor, min(RETRY_BACKOFF_MS, max(max_wait_ms, 1)))
-            return []
-        answers = await DeferredList(
-            [
-                self._core.request(
-                    FetchRequest,
-                    lambda _, keys=keys: self._fetch_request(cluster, keys, max_wait_ms),  # type: ignore[misc]
-                    node_id=node_id,
-                )
-                for node_id, keys in by_leader.items()
-            ],
-            consumeErrors=True,
-        )
-        batches: list[FetchedBatch] = []
-        stale = False
-        for succeeded, answer in answers:
-            if not succeeded:
-                answer.trap(ConnectionFailed, ProducerTimeout)
-                stale = True
-                continue
-            stale |= self._take(cluster, answer, batches)
-        if stale:
-            self._core.metadata.request_update()
-            await sleep(self._core.reactor, RETRY_BACKOFF_MS)
-        return batches
+    def _begin_resets(self) -> None:
+        for key, state in self._subscriptions.states.items():
+            if state.position is None and state.reset is None:
+                if self._lookups.default_reset is None:
+                    raise NoOffsetForPartition(key)
+                state.reset = self._lookups.default_reset
+        unknown = self._lookups.to_reset()
+        if unknown:
+            self._run(self._lookups.reset(unknown))
 
-    def _fetch_request(self, cluster: Cluster, keys: Sequence[TopicPartition], max_wait_ms: int) -> FetchRequest:
-        topics: dict[str, FetchTopic] = {}
-        for key in keys:
-            topic = topics.get(key.topic)
-            if topic is None:
-                topic_id = cluster.topic_id(key.topic) or ZERO_UUID
-                topic = topics[key.topic] = FetchTopic(topic=key.topic, topic_id=topic_id)
-            position = self._positions[key]
-            assert position is not None, "positions were reset before"
-            topic.partitions.append(
-                FetchPartition(
-                    partition=key.partition,
-                    current_leader_epoch=cluster.leader_epoch_for(key),
-                    fetch_offset=position,
-                    partition_max_bytes=self._options.max_partition_fetch_bytes,
-                )
-            )
-        return FetchRequest(
-            replica_id=CONSUMER_REPLICA_ID,
-            max_wait_ms=max_wait_ms,
-            min_bytes=self._options.fetch_min_bytes,
-            max_bytes=self._options.fetch_max_bytes,
-            topics=list(topics.values()),
-        )
+    def _run(self, task: Coroutine[Any, Any, None]) -> None:
+        """Let a look-up run on; what it raises is raised by the next call that waits for it."""
 
-    def _take(self, cluster: Cluster, response: FetchResponse, batches: list[FetchedBatch]) -> bool:
-        """Collect the batches of a response; answers whether the metadata is stale."""
-        if response.error_code:
-            raise BrokerError(ErrorCode(response.error_code), "Fetch")
-        names = {topic.topic_id: name for name, topic in cluster.topics.items() if topic.topic_id is not None}
-        stale = False
-        for topic in response.responses:
-            name = topic.topic or names.get(topic.topic_id, "")
-            for partition in topic.partitions:
-                key = TopicPartition(name, partition.partition_index)
-                if key in self._positions:
-                    stale |= self._take_partition(key, partition, batches)
-        return stale
+        def failed(failure: Failure) -> None:
+            self._failure = producer_error(failure)
 
-    def _take_partition(self, key: TopicPartition, partition: PartitionData, batches: list[FetchedBatch]) -> bool:
-        code = ErrorCode(partition.error_code)
-        if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-            if self._options.auto_offset_reset == "none":
-                raise BrokerError(code, f"{key} at {self._positions[key]}; auto.offset.reset would choose another")
-            self._positions[key] = None
-            return False
-        if code is not ErrorCode.NONE:
-            if code.family is ErrorFamily.INVALID_METADATA or code in _RETRIED_IN_PLACE or code.retriable:
-                return True
-            raise error_of(code, f"Fetch of {key}", topic=key.topic)
-        position = self._positions[key]
-        assert position is not None, "it was asked for"
-        for header, batch in iterate_any(_joined(partition.records)):
-            if header.last_offset < position:
-                continue
-            if not header.is_control:
-                batches.append(
-                    FetchedBatch(
-                        topic_partition=key,
-                        position=position,
-                        leader_epoch=header.partition_leader_epoch,
-                        batch=batch,
-                    )
-                )
-            position = header.next_offset
-        self._positions[key] = position
-        return False
+        running = Deferred.fromCoroutine(task)
+        running.addErrback(failed)
+        running.addCallback(lambda _: self._on_event())
 
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is None:
+            failure = self._core.metadata.take_fatal_error()
+        if failure is not None:
+            raise failure
+        if self._core.metadata.closed:
+            raise ProducerClosed("the consumer is closed")
 
-def _by_leader(cluster: Cluster, keys: Sequence[TopicPartition]) -> Mapping[int, list[TopicPartition]]:
-    by_leader: dict[int, list[TopicPartition]] = {}
-    for key in keys:
-        leader = cluster.leader_for(key)
-        if leader is not None:
-            by_leader.setdefault(leader.id, []).append(key)
-    return by_leader
+    def _expect_metadata(self, now_ms: int) -> None:
+        """As long as no broker has answered, nothing comes; that is told once default.api.timeout.ms is over."""
+        if self._unanswered_since_ms is None:
+            self._unanswered_since_ms = now_ms
+        limit_ms = self._core.options.default_api_timeout_ms
+        if now_ms - self._unanswered_since_ms >= limit_ms:
+            self._unanswered_since_ms = None
+            problems = "; ".join(self._core.client.connection_problems())
+            text = f"no metadata from bootstrap.servers after {limit_ms} ms"
+            raise ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
 
+    def _refuse_topics(self, cluster: Cluster) -> None:
+        for key in self._subscriptions.states:
+            if key.topic in cluster.unauthorized_topics:
+                raise TopicAuthorizationFailed(key.topic)
+            if key.topic in cluster.invalid_topics:
+                raise InvalidTopic(key.topic)
 
-def _list_offsets(keys: Sequence[TopicPartition], timestamp: int) -> ListOffsetsRequest:
-    topics: dict[str, ListOffsetsTopic] = {}
-    for key in keys:
-        topic = topics.setdefault(key.topic, ListOffsetsTopic(name=key.topic))
-        topic.partitions.append(ListOffsetsPartition(partition_index=key.partition, timestamp=timestamp))
-    return ListOffsetsRequest(replica_id=CONSUMER_REPLICA_ID, topics=list(topics.values()))
+    def _on_event(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.callback(None)
 
+    def _event(self, limit_ms: int) -> Deferred[None]:
+        """Fire at the next answer or metadata update, at the latest after `limit_ms`."""
+        waiting: Deferred[None] = Deferred()
+        self._waiting = waiting
+        timer = self._core.reactor.callLater(max(limit_ms, 1) / 1000, self._on_event)
 
-def _offset_of(answer: ListOffsetsPartitionResponse) -> int:
-    """The offset; version 0 answers a list, here of one or none."""
-    return answer.old_style_offsets[0] if answer.old_style_offsets else answer.offset
+        def end(_: None) -> None:
+            if timer.active():
+                timer.cancel()
+            self._core.metadata.forget(self._on_event)
 
-
-def _joined(records: RecordsBuffer | None) -> bytes | memoryview:
-    if records is None:
-        return b""
-    return b"".join(records) if isinstance(records, list) else records
+        waiting.addCallback(end)
+        self._core.metadata.on_change(self._on_event)
+        self._core.wakeup()
+        return waiting

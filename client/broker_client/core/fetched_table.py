@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2
 from protocol_specs.records.columnar_arrays import ColumnarUnavailable, np
 from protocol_specs.records.columnar_arrow import SCHEMA as RECORD_SCHEMA
 from protocol_specs.records.columnar_columns import COLUMNS, RecordColumns, join_columns
 from protocol_specs.records.columnar_reader import read_batch_columns
+from protocol_specs.records.record_set import read_any
 
 try:
     import pyarrow as pa
@@ -17,7 +19,7 @@ except ImportError:
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_client.core.consumer_core import FetchedBatch
+    from broker_client.core.fetched_batches import FetchedBatch
     from broker_client.records import TopicPartition
 
 __all__ = ["SCHEMA", "table_of"]
@@ -35,9 +37,15 @@ def table_of(batches: Sequence[FetchedBatch]) -> Any:
         by_partition.setdefault(batch.topic_partition, []).append(batch)
     tables = []
     for key, of_partition in by_partition.items():
-        columns = join_columns([read_batch_columns(batch.batch, columns=COLUMNS) for batch in of_partition])
+        columns = join_columns([_columns(batch.batch) for batch in of_partition])
         tables.append(_table(key, columns, of_partition[0].position))
     return pa.concat_tables(tables, promote_options="permissive") if tables else SCHEMA.empty_table()
+
+
+def _columns(batch: bytes | memoryview) -> RecordColumns:
+    if batch[MAGIC_OFFSET] == MAGIC_V2:
+        return read_batch_columns(batch, columns=COLUMNS)
+    return RecordColumns.of_records(read_any(batch))
 
 
 def _table(key: TopicPartition, columns: RecordColumns, position: int) -> Any:

@@ -1,0 +1,136 @@
+"""Batches as they were fetched, and the records in them. Mirrors CompletedFetch and ConsumerRecord.
+
+Control records are left out; so are, with read_committed, those of transactions that were aborted: the broker names
+their producers with the offset from which on they count, and the producer's abort marker ends it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from broker_client.errors import RecordTooLarge
+from protocol_specs.records.batch_peek import LOG_OVERHEAD
+from protocol_specs.records.control_records import ControlRecordType, control_record_type
+from protocol_specs.records.record_reader import read_records
+from protocol_specs.records.record_set import check_any, iterate_any, read_any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from broker_client.records import TopicPartition
+    from protocol_specs.messages.fetch import AbortedTransaction
+    from protocol_specs.records.record_set import AnyHeader
+
+__all__ = ["ConsumerRecord", "FetchedBatch", "FetchedPartition"]
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class ConsumerRecord:
+    """A record as it stands in a log; `leader_epoch` is -1 in the formats before 0.11. Mirrors ConsumerRecord."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+    leader_epoch: int
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class FetchedBatch:
+    """A batch as it was fetched; those of its records count that are at `position` or after it."""
+
+    topic_partition: TopicPartition
+    position: int
+    leader_epoch: int
+    batch: bytes | memoryview
+
+    def records(self) -> Iterator[ConsumerRecord]:
+        """Its records, one by one."""
+        topic, partition = self.topic_partition
+        for record in read_any(self.batch):
+            if record.offset >= self.position:
+                yield ConsumerRecord(
+                    topic=topic,
+                    partition=partition,
+                    offset=record.offset,
+                    timestamp_ms=record.timestamp,
+                    key=record.key,
+                    value=record.value,
+                    headers=tuple(record.headers),
+                    leader_epoch=self.leader_epoch,
+                )
+
+
+class FetchedPartition:
+    """One partition of an answer, from the position that was asked for; read once."""
+
+    def __init__(
+        self,
+        key: TopicPartition,
+        records: bytes | memoryview,
+        position: int,
+        *,
+        aborted: Sequence[AbortedTransaction] | None = None,
+        check_crcs: bool = True,
+        partition_max_bytes: int = 0,
+    ) -> None:
+        self._key = key
+        self._records = records
+        self._check_crcs = check_crcs
+        self._partition_max_bytes = partition_max_bytes
+        # None: read_uncommitted, or nothing was aborted. The newest first, so that the oldest is popped.
+        self._aborted = sorted(aborted, key=lambda one: -one.first_offset) if aborted else None
+        self._aborted_producers: dict[int, None] = {}
+        self.next_offset = position
+        self.last_epoch = -1
+
+    def batches(self) -> list[FetchedBatch]:
+        """What a consumer sees of it; afterwards `next_offset` is the position to read on from.
+
+        Raises RecordTooLarge when not even one batch fitted, and ChecksumMismatch.
+        """
+        position = self.next_offset
+        found: list[FetchedBatch] = []
+        whole = False
+        for header, batch in iterate_any(self._records):
+            whole = True
+            if header.last_offset < position:
+                continue
+            if self._check_crcs:
+                check_any(batch)
+            if self._is_seen(header, batch):
+                found.append(
+                    FetchedBatch(
+                        topic_partition=self._key,
+                        position=position,
+                        leader_epoch=header.partition_leader_epoch,
+                        batch=batch,
+                    )
+                )
+            self.next_offset = header.next_offset
+            self.last_epoch = header.partition_leader_epoch
+        if len(self._records) and not whole:
+            # Brokers before 0.10.1 cut even the first message off.
+            size = int.from_bytes(self._records[8:LOG_OVERHEAD], "big") + LOG_OVERHEAD
+            raise RecordTooLarge(size, self._partition_max_bytes, "max.partition.fetch.bytes")
+        return found
+
+    def _is_seen(self, header: AnyHeader, batch: memoryview) -> bool:
+        if self._aborted is None or not header.has_producer_id:
+            return not header.is_control
+        while self._aborted and self._aborted[-1].first_offset <= header.last_offset:
+            self._aborted_producers[self._aborted.pop().producer_id] = None
+        if header.is_control:
+            if _is_abort_marker(batch):
+                self._aborted_producers.pop(header.producer_id, None)
+            return False
+        return not (header.is_transactional and header.producer_id in self._aborted_producers)
+
+
+def _is_abort_marker(batch: memoryview) -> bool:
+    records = read_records(batch)
+    return bool(records) and control_record_type(records[0]) is ControlRecordType.ABORT
