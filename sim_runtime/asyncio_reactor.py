@@ -2,13 +2,15 @@
 
 Twisted's AsyncioSelectorReactor is a whole reactor: it has a thread pool for names, is the process's only one and stops
 the loop when it stops. This one is a guest: what it began, `close` ends, and nothing else. The transports are Twisted's
-own, on the loop's add_reader and add_writer, which every selector loop has, and uvloop.
+own, on a selector of their own, which the loop watches as one descriptor: a loop on libuv (uvloop) tells nobody that a
+watched socket was reset.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from twisted.internet import tcp
@@ -52,7 +54,7 @@ _log = Logger()
 
 
 class LoopCannotWatch(SimRuntimeError):
-    """The event loop has no add_reader: Windows' ProactorEventLoop."""
+    """The event loop has no add_reader, or the system no selector that is a descriptor itself: Windows."""
 
 
 @implementer(IReactorTime, IReactorTCP, IReactorFDSet)
@@ -60,14 +62,17 @@ class AsyncioReactor:
     """Use it on the loop's thread alone, but for `callFromThread`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        if type(loop).add_reader is asyncio.AbstractEventLoop.add_reader:
+        if type(loop).add_reader is asyncio.AbstractEventLoop.add_reader or not hasattr(DefaultSelector, "fileno"):
             name = type(loop).__name__
-            raise LoopCannotWatch(f"{name} cannot watch sockets: run on a SelectorEventLoop or on uvloop")
+            raise LoopCannotWatch(
+                f"{name} cannot watch sockets here: run on a SelectorEventLoop or uvloop, not on Windows"
+            )
         self.loop = loop
         self.nameResolver: IHostnameResolver = _LoopResolver(loop)
         self._readers: dict[IReadDescriptor, int] = {}
         self._writers: dict[IWriteDescriptor, int] = {}
         self._calls: dict[AsyncioDelayedCall, None] = {}
+        self._selector: Any = None  # epoll's or kqueue's: those have a descriptor
         self._nothing_left: asyncio.Future[None] | None = None
 
     # IReactorTime
@@ -118,30 +123,26 @@ class AsyncioReactor:
     def addReader(self, reader: IReadDescriptor) -> None:  # noqa: N802
         """Call its doRead when there is something to read."""
         if reader not in self._readers:
-            number = reader.fileno()
-            self.loop.add_reader(number, self._ready, reader, "read")
-            self._readers[reader] = number
+            self._readers[reader] = number = reader.fileno()
+            self._watch(reader, number)
 
     def addWriter(self, writer: IWriteDescriptor) -> None:  # noqa: N802
         """Call its doWrite when it can be written to."""
         if writer not in self._writers:
-            number = writer.fileno()
-            self.loop.add_writer(number, self._ready, writer, "write")
-            self._writers[writer] = number
+            self._writers[writer] = number = writer.fileno()
+            self._watch(writer, number)
 
     def removeReader(self, reader: IReadDescriptor) -> None:  # noqa: N802
         """Watch it no more."""
         number = self._readers.pop(reader, None)
         if number is not None:
-            self.loop.remove_reader(number)
-            self._tell_when_nothing_is_left()
+            self._watch(reader, number)
 
     def removeWriter(self, writer: IWriteDescriptor) -> None:  # noqa: N802
         """Watch it no more."""
         number = self._writers.pop(writer, None)
         if number is not None:
-            self.loop.remove_writer(number)
-            self._tell_when_nothing_is_left()
+            self._watch(writer, number)
 
     def removeAll(self) -> list[Any]:  # noqa: N802
         """Watch nothing any more; answers what was watched."""
@@ -176,8 +177,42 @@ class AsyncioReactor:
             call.cancel()
         for selectable in self.removeAll():
             selectable.connectionLost(Failure(ConnectionLost()))
+        selector, self._selector = self._selector, None
+        if selector is not None:
+            self.loop.remove_reader(selector.fileno())
+            selector.close()
 
     # Details
+
+    def _watch(self, selectable: Any, number: int) -> None:
+        """Have the descriptor watched for what it is a reader and a writer of, if anything."""
+        events = EVENT_READ if selectable in self._readers else 0
+        if selectable in self._writers:
+            events |= EVENT_WRITE
+        selector = self._selector
+        if selector is None:
+            selector = self._selector = DefaultSelector()
+            self.loop.add_reader(selector.fileno(), self._poll)
+        watched = number in selector.get_map()
+        if not events:
+            if watched:
+                selector.unregister(number)
+            if not selector.get_map():
+                self._tell_that_nothing_is_left()
+        elif watched:
+            selector.modify(number, events, selectable)
+        else:
+            selector.register(number, events, selectable)
+
+    def _poll(self) -> None:
+        if self._selector is None:
+            return
+        for key, events in self._selector.select(0):
+            # What came before it may have ended it.
+            if events & EVENT_READ and key.data in self._readers:
+                self._ready(key.data, "read")
+            if events & EVENT_WRITE and key.data in self._writers:
+                self._ready(key.data, "write")
 
     def _ready(self, selectable: Any, what: str) -> None:
         """Mirrors what Twisted's own reactors do with a descriptor that is ready."""
@@ -198,9 +233,9 @@ class AsyncioReactor:
         self.removeWriter(selectable)
         selectable.connectionLost(Failure(why))
 
-    def _tell_when_nothing_is_left(self) -> None:
+    def _tell_that_nothing_is_left(self) -> None:
         waiting = self._nothing_left
-        if waiting is not None and not waiting.done() and not self._readers and not self._writers:
+        if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
 

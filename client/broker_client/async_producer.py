@@ -274,7 +274,20 @@ class AsyncProducer:
         if error_type is None or issubclass(error_type, Exception):
             await self.close()
             return
-        await self.close(CANCELLED_CLOSE_S if issubclass(error_type, asyncio.CancelledError) else 0)
+        if not issubclass(error_type, asyncio.CancelledError) or self._closed or self._loop is None:
+            await self.close(0)
+            return
+        left = self._core.accumulator.incomplete_batches()
+        await self.close(CANCELLED_CLOSE_S)
+        given_up = sum(batch.record_count for batch in left if batch.result.error_of_record is not None)
+        if given_up:
+            _log.critical(
+                "{given_up} records of {client_id} were given up {seconds} s after their block was cancelled: "
+                "close(timeout) before its end gives them longer",
+                given_up=given_up,
+                client_id=self.config.client_id,
+                seconds=CANCELLED_CLOSE_S,
+            )
 
     # Details
 
