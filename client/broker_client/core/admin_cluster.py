@@ -13,7 +13,7 @@ from broker_client.core.admin_calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin_routes import ANY, CONTROLLER
 from broker_client.core.cluster import Node
 from broker_client.core.metadata_request import request_for
-from broker_client.core.network_client import CLIENT_SOFTWARE_NAME
+from broker_client.core.version_negotiation import CLIENT_SOFTWARE_NAME
 from broker_client.errors import BrokerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest

@@ -9,13 +9,11 @@ KIP-35 and KIP-511 (API versions), KIP-219 (throttling), KIP-601 (set-up time-ou
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_client.core.api_versions import ApiVersions, NodeApiVersions
+from broker_client.core.api_versions import ApiVersions
 from broker_client.core.channel_builder import PLAINTEXT_CHANNELS
 from broker_client.core.cluster_connection_states import NEVER_MS, ClusterConnectionStates
 from broker_client.core.in_flight_requests import ClientResponse, Delivery, InFlightRequest, InFlightRequests
@@ -23,18 +21,13 @@ from broker_client.core.kafka_channel import ChannelState
 from broker_client.core.metadata_updater import MetadataUpdater
 from broker_client.core.old_requests import metadata_request_for
 from broker_client.core.selector import NetworkReceive, Selector
-from broker_client.core.version_checks import (
-    PROBE,
-    PROBE_VERSION,
-    VersionCheck,
-    VersionChecks,
-    versions_before_api_versions,
-)
+from broker_client.core.version_checks import PROBE
+from broker_client.core.version_negotiation import VersionNegotiation
 from broker_client.errors import IllegalState, ProducerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import MessageDecodeError, MessageEncodeError
 from protocol_specs.framing import decode_response, encode_request
-from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol_specs.messages.api_versions import ApiVersionsResponse
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
 from protocol_specs.registry import response_type
 
@@ -52,7 +45,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkClient", "NetworkClientConfig"]
 
-CLIENT_SOFTWARE_NAME: Final = "broker-sim-python"
 _CORRELATION_ID_MAX: Final = 2**31 - 1
 # The first version of each response after which a client waits out a throttle itself (KIP-219).
 _CLIENT_THROTTLES_FROM: Final[Mapping[int, int]] = {
@@ -133,8 +125,13 @@ class NetworkClient:
             reconnect_backoff_ms=config.reconnect_backoff_ms,
             rebootstrap=config.rebootstrap,
         )
-        self._versions_to_ask: dict[int, int | None] = {}
-        self._version_checks = VersionChecks()
+        self._versions = VersionNegotiation(
+            api_versions=self.api_versions,
+            connection_states=self.connection_states,
+            selector=self.selector,
+            in_flight=self._in_flight,
+            send=self._ask,
+        )
         self._aborted_sends: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
         self._ended: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
         self._correlation_id = 0
@@ -240,7 +237,7 @@ class NetworkClient:
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []
-        self._answered_internally = self._gave_up = False
+        self._answered_internally = self._gave_up = self._versions.has_news = False
         broken: ProducerError | None = None
         for node_id in selector.completed_sends:
             self._handle_completed_send(node_id, now_ms)
@@ -259,9 +256,8 @@ class NetworkClient:
                 refused=disconnection.failure,
             )
         for node_id in selector.connected:
-            self._versions_to_ask.setdefault(node_id, None)
-        self._ask_versions(now_ms)
-        self._probe_silent_nodes(now_ms)
+            self._versions.connected(node_id)
+        self._versions.run(now_ms)
         self._handle_timed_out_connections(now_ms)
         self._handle_timed_out_requests(now_ms)
         self._handle_rebootstrap(now_ms)
@@ -269,6 +265,7 @@ class NetworkClient:
             more
             or self._answered_internally
             or self._gave_up
+            or self._versions.has_news
             or selector.disconnected
             or selector.connected
             or selector.awaited_write_completed
@@ -280,7 +277,7 @@ class NetworkClient:
             metadata_wait_ms,
             self._in_flight.next_overdue_ms(now_ms, NEVER_MS),
             self.connection_states.next_setup_timeout_ms(now_ms),
-            self._version_checks.next_silence_ms(now_ms),
+            self._versions.next_run_ms(now_ms),
             selector.next_idle_close_ms(now_ms),
         )
         if broken is not None:
@@ -316,7 +313,7 @@ class NetworkClient:
     def initiate_connect(self, node: Node, now_ms: int) -> None:
         """Begin a connection."""
         self.connection_states.connecting(node.id, node.host, now_ms)
-        self._version_checks.connecting(node.id, (node.host, node.port))
+        self._versions.connecting(node)
         self.selector.connect(
             node.id,
             node.host,
@@ -426,14 +423,7 @@ class NetworkClient:
 
     def _handle_completed_receive(self, receive: NetworkReceive, now_ms: int) -> None:
         node_id = receive.node_id
-        request = self._in_flight.complete_next(node_id)
-        checks = self._version_checks
-        if checks.unproven:
-            checks.unproven.pop(node_id, None)
-        if checks.pending and checks.skips(
-            node_id, request.correlation_id, int.from_bytes(receive.payload[:4], "big", signed=True)
-        ):
-            request = self._in_flight.complete_next(node_id)
+        request = self._versions.request_of(node_id, receive.payload)
         kind = response_type(request.request.API_KEY)
         api_version = request.api_version
         if kind is ApiVersionsResponse and _is_unsupported_version(receive.payload):
@@ -452,7 +442,7 @@ class NetworkClient:
         if not request.is_internal:
             self._end(request, Delivery.ANSWERED, now_ms, response)
         elif request.request is PROBE:
-            self._handle_probe(node_id, now_ms)
+            self._versions.handle_probe(node_id, now_ms)
         elif isinstance(response, MetadataResponse):
             self._updater.handle_response(response, request.api_version, now_ms)
         elif isinstance(response, ApiVersionsResponse):
@@ -468,62 +458,14 @@ class NetworkClient:
         self.connection_states.throttle(request.node_id, now_ms + throttle_ms)
 
     def _handle_api_versions(self, request: InFlightRequest, response: ApiVersionsResponse, now_ms: int) -> None:
-        node_id = request.node_id
-        code = ErrorCode(response.error_code)
-        if code is ErrorCode.NONE:
-            self._version_checks.told(node_id)
-            self.api_versions.update(node_id, NodeApiVersions.of(response))
-            self.connection_states.ready(node_id)
-        elif code is ErrorCode.UNSUPPORTED_VERSION and request.api_version > 0:
-            told = NodeApiVersions.of(response).ranges.get(ApiVersionsRequest.API_KEY)
-            self._versions_to_ask[node_id] = told.highest if told is not None else 0
-        else:
+        code = self._versions.handle_api_versions(request, response)
+        if code is not ErrorCode.NONE:
             reason = f"error {code.name} in the answer to ApiVersions"
-            self.selector.close(node_id)
-            self._process_disconnection(node_id, ChannelState.LOCAL_CLOSE, reason, now_ms)
+            self.selector.close(request.node_id)
+            self._process_disconnection(request.node_id, ChannelState.LOCAL_CLOSE, reason, now_ms)
 
-    def _ask_versions(self, now_ms: int) -> None:
-        for node_id, highest in list(self._versions_to_ask.items()):
-            if not self.selector.is_channel_ready(node_id) or not self._in_flight.can_send_more(node_id):
-                self.selector.await_write(node_id)
-                continue
-            del self._versions_to_ask[node_id]
-            if highest is None:
-                first = self._version_checks.begin(node_id, now_ms)
-                if first is VersionCheck.ASSUME:
-                    self._assume_versions(node_id)
-                    continue
-                if first is VersionCheck.PROBE:
-                    self.connection_states.checking_api_versions(node_id)
-                    self._send(node_id, PROBE, now_ms, None, True, None, PROBE_VERSION)
-                    continue
-            self._version_checks.asked(node_id, now_ms)
-            self.connection_states.checking_api_versions(node_id)
-            request = ApiVersionsRequest(
-                client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=_software_version()
-            )
-            self._send(node_id, request, now_ms, None, True, None, highest)
-
-    def _probe_silent_nodes(self, now_ms: int) -> None:
-        """Ask what any broker answers behind the ApiVersions that a node keeps silent about, whatever is in flight."""
-        for node_id in self._version_checks.silent_nodes(now_ms):
-            if not self._in_flight.count(node_id) or not self._in_flight.last_sent(node_id).written:
-                self._version_checks.asked(node_id, now_ms)  # nothing can be said of it yet
-                continue
-            self._version_checks.probed_behind(node_id)
-            self._send(node_id, PROBE, now_ms, None, True, None, PROBE_VERSION)
-
-    def _handle_probe(self, node_id: int, now_ms: int) -> None:
-        then = self._version_checks.probe_answered(node_id, now_ms)
-        if then is VersionCheck.ASK:
-            self._versions_to_ask[node_id] = 0
-        elif then is VersionCheck.ASSUME:
-            self._assume_versions(node_id)
-
-    def _assume_versions(self, node_id: int) -> None:
-        self.api_versions.update(node_id, versions_before_api_versions())
-        self.connection_states.ready(node_id)
-        self._answered_internally = True
+    def _ask(self, node_id: int, request: Message, now_ms: int, highest_version: int | None) -> None:
+        self._send(node_id, request, now_ms, None, True, None, highest_version)
 
     def _process_disconnection(
         self,
@@ -536,7 +478,7 @@ class NetworkClient:
         refused: AuthenticationFailed | None = None,
     ) -> None:
         asked = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
-        self._version_checks.closed(node_id, now_ms, unanswered=asked)
+        self._versions.disconnected(node_id, now_ms, unanswered=asked)
         if asked:
             reason += " (closed before it told its API versions: security.protocol may not be the listener's)"
         if refused is None:
@@ -544,8 +486,6 @@ class NetworkClient:
         else:
             self.connection_states.authentication_failed(node_id, now_ms, reason)
             _log.error("connection to node {node} failed authentication: {reason}", node=node_id, reason=reason)
-        self.api_versions.remove(node_id)
-        self._versions_to_ask.pop(node_id, None)
         if state is ChannelState.NOT_CONNECTED:
             _log.warn("connection to node {node} could not be established: {reason}", node=node_id, reason=reason)
         delivery = Delivery.TIMED_OUT if timed_out else Delivery.DISCONNECTED
@@ -586,11 +526,3 @@ class NetworkClient:
 
 def _is_unsupported_version(payload: bytes) -> bool:
     return payload[4:6] == ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
-
-
-@cache
-def _software_version() -> str:
-    try:
-        return version("broker-sim")
-    except PackageNotFoundError:
-        return "unknown"

@@ -9,8 +9,8 @@ from broker_client.core.metrics.registry import Metrics, RecordingLevel
 from broker_client.core.metrics.selector_metrics import MeasuredTurns, SelectorMetrics
 from broker_client.core.metrics.sender_metrics import SenderMetrics
 from broker_client.core.metrics.stats import MetricConfig
-from broker_client.core.network_client import _software_version
 from broker_client.core.sender_loop import now_ms_of
+from broker_client.core.version_negotiation import software_version
 
 if TYPE_CHECKING:
     from broker_client.core.metadata import Metadata
@@ -45,7 +45,7 @@ class ProducerMetrics:
             in_flight=client.in_flight_count,
             last_metadata_ms=lambda: metadata.last_successful_update_ms,
         )
-        register_app_info(self.registry, _software_version())
+        register_app_info(self.registry, software_version())
         client.selector.sensors = self.selector
         client.throttle_time = self.sender.throttle_time
 
