@@ -18,10 +18,10 @@ from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
 
-__all__ = ["LIMIT_EVENTS", "TraceFile", "TraceFileError", "event_of_line"]
+__all__ = ["LIMIT_EVENTS", "TraceFile", "TraceFileError", "read_trace"]
 
 LIMIT_EVENTS: Final = 5_000_000
 """So many events a file takes, about a gigabyte: what comes later is counted and left out."""
@@ -72,9 +72,29 @@ class TraceFile:
         self.close()
 
 
-def event_of_line(values: Mapping[str, Any], where: str) -> BatchEvent:
-    """The event of a line's object; TraceFileError names what is wrong with it, and where it stands."""
-    given = dict(values)
+def read_trace(path: Path) -> Iterator[BatchEvent]:
+    """The events of a file. A last line without an end is left out: it is being written, or its program was killed.
+
+    TraceFileError names the line and what is wrong with it.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith("\n"):
+                    yield _event(line, f"{path}, line {number}")
+    except OSError as error:
+        raise TraceFileError(f"cannot read the trace {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TraceFileError(f"{path} is no trace: {error}") from error
+
+
+def _event(line: str, where: str) -> BatchEvent:
+    try:
+        given = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise TraceFileError(f"{where}: {error}") from error
+    if not isinstance(given, dict):
+        raise TraceFileError(f"{where}: an event is an object, not {line.strip()[:40]}")
     name = given.pop("kind", None)
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from random import Random
 
+    from broker_client.core.trace import Trace
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from sim_runtime.virtual_host import HostReactor
@@ -45,9 +46,11 @@ def run_virtually(scenario: Scenario, seed: int, progress: LoadProgress | None =
 
 
 class VirtualRun:
-    """The world of one run."""
+    """The world of one run; `trace` hears of each step of each batch, which changes nothing in the run."""
 
-    def __init__(self, scenario: Scenario, seed: int, *, link_delay_ms: float = LINK_DELAY_MS) -> None:
+    def __init__(
+        self, scenario: Scenario, seed: int, *, link_delay_ms: float = LINK_DELAY_MS, trace: Trace | None = None
+    ) -> None:
         self.scenario = scenario
         self.seed = seed
         self.world = World(seed)
@@ -81,6 +84,7 @@ class VirtualRun:
                 reactor=self.world.network.host(f"producer-{producer_id}"),
                 random=self.world.streams.stream(f"producer {producer_id}"),
                 recorder=self.recorder,
+                trace=trace,
             )
             for producer_id in range(scenario.load.producers)
         ]
@@ -154,6 +158,7 @@ class _VirtualProducer:
         reactor: HostReactor,
         random: Random,
         recorder: HistoryRecorder,
+        trace: Trace | None,
     ) -> None:
         self.producer_id = producer_id
         self.reactor = reactor
@@ -164,7 +169,7 @@ class _VirtualProducer:
         self._left = mine.num_rows
         self.sends = Sends(recorder, process=producer_id, producer_id=producer_id, now_us=self._now_us)
         settings = {"client.id": f"producer-{producer_id}", **config, "bootstrap.servers": bootstrap}
-        self.core = ProducerCore(ProducerConfig(settings), reactor, random)
+        self.core = ProducerCore(ProducerConfig(settings), reactor, random, trace=trace)
         self._start_us = 0
 
     @property

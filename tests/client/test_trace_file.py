@@ -7,7 +7,7 @@ import pytest
 
 from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.records import TopicPartition
-from broker_client.trace_file import TraceFile, TraceFileError, event_of_line
+from broker_client.trace_file import TraceFile, TraceFileError, read_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,15 @@ def test_an_event_comes_back_as_it_was_and_unset_fields_are_left_out(tmp_path: P
         trace(EVENT)
         (line,) = lines(path)
         assert "correlation_id" not in line
-        assert event_of_line(json.loads(line), "here") == EVENT
+        assert list(read_trace(path)) == [EVENT]
+
+
+def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    with TraceFile(path) as trace:
+        trace(EVENT)
+    path.write_text(path.read_text() + '{"kind":"sent"')
+    assert list(read_trace(path)) == [EVENT]
 
 
 def test_what_is_beyond_the_limit_or_comes_after_the_end_is_counted(tmp_path: Path) -> None:
@@ -56,19 +64,34 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"kind": "drowned"}, "here: unknown kind of event 'drowned' (there are created, ready"),
-        ({"partition": None}, "here: topic is 't', partition is None"),
-        ({"batch": "1"}, "here: batch is '1'"),
-        ({"appends": [3]}, "here: cannot unpack"),
+        ({"kind": "drowned"}, "line 1: unknown kind of event 'drowned' (there are created, ready"),
+        ({"topic": None}, "line 1: topic is None, partition is 0"),
+        ({"batch": "1"}, "line 1: batch is '1'"),
+        ({"appends": [3]}, "line 1: cannot unpack"),
         ({"colour": 3}, "unexpected keyword argument 'colour'"),
     ],
 )
-def test_a_line_that_is_no_event_is_refused(changes: dict[str, object], problem: str) -> None:
+def test_a_line_that_is_no_event_is_refused(tmp_path: Path, changes: dict[str, object], problem: str) -> None:
     values = {"kind": "sent", "time_us": 1, "client_id": "c", "topic": "t", "partition": 0, "batch": 1}
     values |= {"records": 1, "size_bytes": 1}
-    with pytest.raises(TraceFileError) as caught:
-        event_of_line(values | changes, "here")
-    assert problem in str(caught.value)
+    assert problem in refusal(tmp_path / "trace.jsonl", json.dumps(values | changes))
     del values["topic"]
-    with pytest.raises(TraceFileError, match="here: an event of a batch has a 'topic'"):
-        event_of_line(values, "here")
+    assert "line 1: an event of a batch has a 'topic'" in refusal(tmp_path / "trace.jsonl", json.dumps(values))
+
+
+def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    assert "line 1: Expecting value" in refusal(path, "hello")
+    assert "line 1: an event is an object, not [1]" in refusal(path, "[1]")
+    path.write_bytes(b"\xff\n")
+    with pytest.raises(TraceFileError, match="is no trace"):
+        list(read_trace(path))
+    with pytest.raises(TraceFileError, match="cannot read the trace"):
+        list(read_trace(tmp_path / "none.jsonl"))
+
+
+def refusal(path: Path, line: str) -> str:
+    path.write_text(f"{line}\n")
+    with pytest.raises(TraceFileError) as caught:
+        list(read_trace(path))
+    return str(caught.value)

@@ -1,4 +1,4 @@
-"""`broker-sim trace`: follow one request through the house, as a timeline in text and HTML, from the journal."""
+"""`broker-sim trace`: follow a request, a batch, a record or a partition, as a timeline in text and HTML."""
 
 from __future__ import annotations
 
@@ -9,35 +9,65 @@ from broker_scenarios.commands.argument_types import positive, seed, whole
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from broker_scenarios.request_trace import TracedRequest
-    from broker_sim.control.events import Event
+    from broker_scenarios.tracing.batch_lives import BatchLife
+    from broker_scenarios.tracing.request_trace import TracedRequest
+    from broker_scenarios.tracing.sources import TraceSource
+    from broker_scenarios.tracing.timeline import Timeline
 
-JOURNAL_SUFFIX: Final = ".jsonl"
 LISTED: Final = 20
+PARTITION_BATCHES: Final = 40
+SLOWEST: Final = ""
+"""--batch without a value."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "trace",
-        help="follow one request through a broker",
-        description="Follow one request through a broker: Acceptor, Processor, queue, handler, append, purgatory, "
-        "answer. Without --request it is the one that took longest.",
+        help="follow a request, a batch or a record",
+        description="Follow one request through a broker (Acceptor, Processor, queue, handler, append, purgatory, "
+        "answer), or one batch or record through the producer as well (RecordAccumulator, BufferPool, Sender, "
+        "Selector, in flight, acknowledged). Without a choice it is the request that took longest.",
     )
     parser.add_argument(
         "source",
         type=Path,
+        nargs="+",
         metavar="FILE",
-        help="a scenario (YAML), which is run on virtual time, or a journal (.jsonl), as `serve --journal` writes it",
+        help="a scenario (YAML), which is run on virtual time; or a journal, as `serve --journal` writes it, and a "
+        "producer's trace, as TraceFile writes it (.jsonl)",
     )
-    parser.add_argument("--request", type=positive, metavar="N", help="the request, by its number in --list")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--request", type=positive, metavar="N", help="the request, by its number in --list")
+    what.add_argument(
+        "--batch",
+        nargs="?",
+        const=SLOWEST,
+        metavar="N",
+        help="the producer's batch, by its number or as --list names it (without a number the slowest)",
+    )
+    what.add_argument("--record", metavar="T-P@OFFSET", help="the record at that offset, as orders-2@61")
+    what.add_argument("--partition", metavar="T-P", help="the batches of a partition, as orders-2")
     parser.add_argument("--api", help="only requests of this API")
     parser.add_argument("--broker", type=whole, metavar="ID", help="only requests to this broker")
     parser.add_argument("--between-brokers", action="store_true", help="requests of brokers, not of clients")
+    parser.add_argument("--producer", metavar="CLIENT_ID", help="only batches of this producer")
     parser.add_argument(
-        "--list", type=positive, nargs="?", const=LISTED, metavar="N", help=f"list the N slowest requests ({LISTED})"
+        "--list",
+        type=positive,
+        nargs="?",
+        const=LISTED,
+        metavar="N",
+        help=f"list the N slowest requests ({LISTED}); with --batch or --partition, batches",
+    )
+    parser.add_argument(
+        "--limit",
+        type=positive,
+        default=PARTITION_BATCHES,
+        metavar="N",
+        help=f"show at most N batches of a partition ({PARTITION_BATCHES})",
     )
     parser.add_argument("--seed", type=seed, help="of a scenario's run (the file's when not given)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the scenario's")
@@ -46,42 +76,111 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a trace, or the list of requests; raises ScenarioError where there is none such."""
+    """Print a trace, or a list; raises ScenarioError where there is nothing such."""
     from broker_scenarios.commands.result_lines import print_lines
-    from broker_scenarios.request_trace import requests_of, trace_request
-    from broker_scenarios.request_trace_text import request_list, trace_lines
+    from broker_scenarios.tracing.timeline_text import timeline_lines
 
-    events = _events(options)
-    if options.list is not None:
-        slowest = sorted(_chosen(requests_of(events), options), key=_slowness)
-        print_lines(request_list(slowest[: options.list], events[0][1].time_us))
+    wants_batches = _wants_batches(options)
+    source = _source(options, with_batches=wants_batches)
+    about_batches = wants_batches or (options.request is None and not source.journal and bool(source.batches))
+    chosen = _of_batches(source, options) if about_batches else _of_requests(source, options)
+    if isinstance(chosen, list):
+        print_lines(chosen)
         return 0
-    number = options.request
-    if number is None:
-        number = min(_chosen(requests_of(events), options), key=_slowness).number
-    trace = trace_request(events, number)
-    print_lines(trace_lines(trace))
+    print_lines(timeline_lines(chosen))
     if options.html is not None:
-        from broker_scenarios.request_trace_html import write_trace
+        from broker_scenarios.tracing.timeline_html import write_timeline
 
-        print_lines(["", f"page: {write_trace(options.html, trace)}"])
+        print_lines(["", f"page: {write_timeline(options.html, chosen)}"])
     return 0
 
 
-def _events(options: argparse.Namespace) -> Sequence[tuple[int, Event]]:
-    if options.source.suffix == JOURNAL_SUFFIX:
-        from broker_sim.control.journal_file import read_journal
+def _wants_batches(options: argparse.Namespace) -> bool:
+    from broker_scenarios.errors import ScenarioError
 
-        return list(read_journal(options.source))
+    asked = {
+        "--batch": options.batch is not None,
+        "--record": options.record is not None,
+        "--partition": options.partition is not None,
+        "--producer": options.producer is not None,
+    }
+    batches = [name for name, given in asked.items() if given]
+    of_requests = {
+        "--request": options.request is not None,
+        "--api": options.api is not None,
+        "--broker": options.broker is not None,
+        "--between-brokers": options.between_brokers,
+    }
+    requests = [name for name, given in of_requests.items() if given]
+    if batches and requests:
+        raise ScenarioError(f"{requests[0]} chooses among requests, {batches[0]} among batches: give one of them")
+    return bool(batches)
+
+
+def _source(options: argparse.Namespace, *, with_batches: bool) -> TraceSource:
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.tracing.sources import FILE_SUFFIX, read_files, run_scenario
+
+    scenarios = [path for path in options.source if path.suffix != FILE_SUFFIX]
+    if not scenarios:
+        return read_files(options.source)
+    if len(options.source) > 1:
+        raise ScenarioError(
+            f"{scenarios[0]} is a scenario, which is traced alone: journals and traces end in {FILE_SUFFIX}"
+        )
     from broker_scenarios.scenario import load_scenario
-    from broker_scenarios.virtual_run import VirtualRun
 
-    scenario = load_scenario(options.source)
+    scenario = load_scenario(scenarios[0])
     if options.records is not None:
         scenario = scenario.with_records(options.records)
-    run = VirtualRun(scenario, scenario.seed if options.seed is None else options.seed)
-    run.run(None)
-    return list(run.cluster.journal.numbered())
+    run_seed = scenario.seed if options.seed is None else options.seed
+    return run_scenario(scenario, run_seed, with_batches=with_batches)
+
+
+def _of_requests(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:
+    from broker_scenarios.tracing.lists import request_list
+    from broker_scenarios.tracing.request_trace import requests_of, trace_request
+
+    if options.list is not None:
+        slowest = sorted(_chosen(requests_of(source.journal), options), key=_slowness)
+        return request_list(slowest[: options.list], source.journal[0][1].time_us)
+    number = options.request
+    if number is None:
+        number = min(_chosen(requests_of(source.journal), options), key=_slowness).number
+    return trace_request(source.journal, number)
+
+
+def _of_batches(source: TraceSource, options: argparse.Namespace) -> Timeline | list[str]:
+    from broker_scenarios.errors import ScenarioError
+    from broker_scenarios.tracing import batch_lives
+    from broker_scenarios.tracing.batch_trace import trace_batch
+    from broker_scenarios.tracing.broker_side import BrokerSide
+    from broker_scenarios.tracing.lists import batch_list
+    from broker_scenarios.tracing.partition_trace import trace_partition
+
+    brokers = BrokerSide(source.journal)
+    lives = batch_lives.lives_of(source.batches, brokers)
+    if not lives:
+        raise ScenarioError(
+            f"{_names(options.source)}: no batches of a producer; Producer(trace=TraceFile(...)) writes them"
+        )
+    lives = batch_lives.batches_of(lives, options.producer)
+    if options.partition is not None:
+        lives = batch_lives.partition_named(lives, options.partition)
+    if options.list is not None:
+        return batch_list(sorted(lives, key=_batch_slowness)[: options.list], source.start_us)
+    if options.partition is not None:
+        return trace_partition(lives, brokers, options.limit)
+    if options.record is not None:
+        life, index = batch_lives.record_named(lives, options.record)
+        return trace_batch(life, brokers, index)
+    return trace_batch(_batch(lives, options.batch), brokers)
+
+
+def _batch(lives: Sequence[BatchLife], text: str | None) -> BatchLife:
+    from broker_scenarios.tracing.batch_lives import batch_named
+
+    return batch_named(lives, text) if text else min(lives, key=_batch_slowness)
 
 
 def _chosen(requests: Sequence[TracedRequest], options: argparse.Namespace) -> list[TracedRequest]:
@@ -101,9 +200,17 @@ def _chosen(requests: Sequence[TracedRequest], options: argparse.Namespace) -> l
     if not found:
         whose = "between brokers" if options.between_brokers else "of clients"
         where = f" to broker {options.broker} (--broker)" if options.broker is not None else ""
-        raise ScenarioError(f"{options.source} has no requests {whose}{where}")
+        raise ScenarioError(f"{_names(options.source)} has no requests {whose}{where}")
     return found
+
+
+def _names(paths: Iterable[Path]) -> str:
+    return " and ".join(map(str, paths))
 
 
 def _slowness(traced: TracedRequest) -> tuple[int, int]:
     return -traced.total_us, traced.number
+
+
+def _batch_slowness(life: BatchLife) -> tuple[int, int]:
+    return -life.took_us, life.start_us

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from broker_client.trace_file import TraceFile
 from broker_scenarios.cli import main
 from broker_scenarios.scenario import load_scenario
 from broker_scenarios.virtual_run import VirtualRun
@@ -15,11 +16,17 @@ SCENARIO = Path(__file__).parents[3] / "scenarios" / "catalog" / "leader-crash-a
 @pytest.fixture(scope="module")
 def journal(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("trace") / "journal.jsonl"
-    run = VirtualRun(load_scenario(SCENARIO).with_records(200), 3)
-    writer = JournalWriter(path, run.cluster.journal)
-    run.run(None)
-    writer.close()
+    with TraceFile(path.with_name("trace.jsonl")) as trace:
+        run = VirtualRun(load_scenario(SCENARIO).with_records(200), 3, trace=trace)
+        writer = JournalWriter(path, run.cluster.journal)
+        run.run(None)
+        writer.close()
     return str(path)
+
+
+@pytest.fixture(scope="module")
+def trace(journal: str) -> str:
+    return str(Path(journal).with_name("trace.jsonl"))
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -70,3 +77,79 @@ def test_an_empty_journal_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     for arguments in ([], ["--list"], ["--request", "1"]):
         assert main(["trace", str(empty), *arguments]) == 2
     assert f"{empty} has no requests of clients" in capsys.readouterr().err
+
+
+THE_RUN = (str(SCENARIO), "--records", "200", "--seed", "3")
+
+
+@pytest.mark.parametrize("what", [["--batch"], ["--record", "orders-2@5"], ["--partition", "orders-2"]])
+def test_a_scenario_and_the_files_of_the_same_run_tell_the_same_of_batches(
+    journal: str, trace: str, what: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert printed(capsys, *THE_RUN, *what) == printed(capsys, trace, journal, *what)
+
+
+def test_a_trace_alone_tells_what_the_producer_did(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, trace)
+    assert lines[0].startswith("batch ")
+    assert "NetworkClient" in "".join(lines)
+    assert "broker 2:" not in "".join(lines)
+
+
+def test_the_list_names_batches_as_the_command_takes_them(
+    trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, *rows = printed(capsys, trace, "--batch", "--list", "3", "--producer", "producer-1")
+    assert head.split() == ["batch", "at", "partition", "records", "sent", "offset", "took", "outcome"]
+    assert len(rows) == 3
+    name = rows[0].split()[0]
+    page = tmp_path / "batch.html"
+    lines = printed(capsys, trace, "--batch", name, "--html", str(page))
+    assert lines[0].startswith(f"batch {name.split(':')[1]} of producer-1 for ")
+    assert "RecordAccumulator" in page.read_text()
+    of_partition = printed(capsys, trace, "--partition", "orders-2", "--list")[1:]
+    assert {row.split()[3] for row in of_partition} == {"orders-2"}
+
+
+def test_a_partition_shows_so_many_batches(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = printed(capsys, trace, "--partition", "orders-2", "--limit", "2")
+    assert "2 batches of " in lines[0]
+    assert sum(line.startswith("  batch ") for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--batch", "producer-0:999"], "no batch has the number 999 (--batch): producer-0 has 0 to "),
+        (["--record", "orders-2@99999"], "no batch of orders-2 has offset 99999 (--record); nearest are "),
+        (["--partition", "order-2"], "no batch is for 'order-2' (--partition); did you mean 'orders-2'?"),
+        (["--producer", "producer-9"], "no producer is 'producer-9' (--producer); did you mean 'producer-"),
+        (["--batch", "--api", "Produce"], "--api chooses among requests, --batch among batches: give one of them"),
+        ([str(SCENARIO)], "is a scenario, which is traced alone: journals and traces end in .jsonl"),
+    ],
+)
+def test_a_batch_that_is_not_there_is_refused(
+    trace: str, arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", trace, *arguments]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_a_journal_has_no_batches_of_producers(
+    journal: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["trace", journal, "--batch"]) == 2
+    assert (
+        "journal.jsonl: no batches of a producer; Producer(trace=TraceFile(...)) writes them" in capsys.readouterr().err
+    )
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"kind":"drowned","client_id":"p"}\n')
+    assert main(["trace", str(broken)]) == 2
+    assert "broken.jsonl, line 1: unknown kind of event 'drowned'" in capsys.readouterr().err
+
+
+def test_a_trace_changes_nothing_in_a_run() -> None:
+    events: list[object] = []
+    traced, plain = (VirtualRun(load_scenario(SCENARIO).with_records(100), 3, trace=t) for t in (events.append, None))
+    assert traced.run(None).facts["digest"] == plain.run(None).facts["digest"]
+    assert events

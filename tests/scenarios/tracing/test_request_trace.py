@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.request_trace import requests_of, trace_request
-from broker_scenarios.request_trace_html import render_trace
-from broker_scenarios.request_trace_text import request_list, trace_lines
 from broker_scenarios.scenario import load_scenario
+from broker_scenarios.tracing.lists import request_list
+from broker_scenarios.tracing.request_trace import requests_of, trace_request
+from broker_scenarios.tracing.timeline_html import render_timeline
+from broker_scenarios.tracing.timeline_text import timeline_lines
 from broker_scenarios.virtual_run import VirtualRun
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_scenarios.request_trace import TracedRequest
+    from broker_scenarios.tracing.request_trace import TracedRequest
     from broker_sim.control.events import Event
 
-CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
+CATALOG = Path(__file__).parents[3] / "scenarios" / "catalog"
 CONNECTION = "b:1-c:2-3-0"
 
 
@@ -91,7 +92,7 @@ def test_a_request_whose_connection_ends_says_so() -> None:
     closed = ConnectionClosed(time_us=350, broker_id=1, connection_id=CONNECTION, reason="the peer closed it")
     later = ResponseSent(time_us=900, broker_id=1, api="Produce", request_id=6, connection_id=CONNECTION)
     trace = trace_request([(1, opened), request(2), (3, closed), (4, later)], 2)
-    assert trace.connection == f"{CONNECTION}: the Acceptor of PLAINTEXT took it at 0.000000 s"
+    assert trace.source == f"{CONNECTION}: the Acceptor of PLAINTEXT took it at 0.000000 s"
     assert [(moment.at_us, moment.text) for moment in trace.moments] == [
         (0, "Processor 3 has read it"),
         (250, "the connection ends without an answer: the peer closed it"),
@@ -99,7 +100,7 @@ def test_a_request_whose_connection_ends_says_so() -> None:
 
 
 def test_a_request_that_nobody_answers_says_so_as_well() -> None:
-    lines = list(trace_lines(trace_request([request(2)], 2)))
+    lines = list(timeline_lines(trace_request([request(2)], 2)))
     assert lines[0] == "Produce v9 from <b> on broker 1, at 0.000000 s"
     assert lines[-1] == "  +0.000 ms  no answer is written before the journal ends"
     assert request_list(requests_of([request(2)]), 100)[-1].split() == [
@@ -108,7 +109,7 @@ def test_a_request_that_nobody_answers_says_so_as_well() -> None:
 
 
 def test_names_are_text_on_the_page() -> None:
-    page = render_trace(trace_request([request(2)], 2))
+    page = render_timeline(trace_request([request(2)], 2))
     assert "&lt;b&gt;" in page
     assert "<b>" not in page
 

@@ -7,10 +7,10 @@ followers' fetches from this broker, high watermarks, what the broker asked othe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.errors import ScenarioError
+from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
 from broker_sim.control.events import (
     BatchAppended,
     BatchDeduplicated,
@@ -22,6 +22,7 @@ from broker_sim.control.events import (
     HighWatermarkAdvanced,
     IsrChanged,
     LeaderElected,
+    LogTruncated,
     ProduceAnswered,
     RequestReceived,
     ResponseSent,
@@ -30,14 +31,15 @@ from broker_sim.control.events import (
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from broker_sim.control.events import Event
 
 _ENDS: Final = {BrokerKilled: "dies", BrokerStopped: "has shut down", BrokerFenced: "is fenced"}
+_ABOUT_A_PARTITION: Final = HighWatermarkAdvanced | IsrChanged | LeaderElected | LogTruncated
 _ALWAYS_UNDER_WAY: Final = ("Fetch", "FetchSnapshot", "BrokerHeartbeat")
 
-__all__ = ["Moment", "RequestTrace", "Stage", "TracedRequest", "requests_of", "trace_request"]
+__all__ = ["TracedRequest", "cluster_change", "requests_of", "trace_request"]
 
 LINK_PREFIX: Final = "link:"
 MEANWHILE_MAX: Final = 24
@@ -62,43 +64,6 @@ class TracedRequest(NamedTuple):
         return self.request.connection_id.startswith(LINK_PREFIX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """A stretch of the request's time; `start_us` counts from its arrival."""
-
-    name: str
-    start_us: int
-    duration_us: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
-    """Something that happened, `at_us` after the request's arrival; `own` when the request itself did it."""
-
-    at_us: int
-    text: str
-    own: bool = True
-
-
-@dataclass(slots=True, kw_only=True)
-class RequestTrace:
-    """One request, its stages in order, its moments in order."""
-
-    traced: TracedRequest
-    title: str
-    connection: str
-    stages: list[Stage] = field(default_factory=list)
-    moments: list[Moment] = field(default_factory=list)
-    left_out: int = 0
-    """How many of the things that it waited for are not among the moments."""
-
-    @property
-    def end_us(self) -> int:
-        """When the last of it happened."""
-        ends = [stage.start_us + stage.duration_us for stage in self.stages]
-        return max([*ends, *(moment.at_us for moment in self.moments)], default=0)
-
-
 def requests_of(events: Iterable[tuple[int, Event]]) -> list[TracedRequest]:
     """All requests, those between brokers too, in the order of their arrival, each with its answer."""
     found: list[TracedRequest] = []
@@ -114,7 +79,21 @@ def requests_of(events: Iterable[tuple[int, Event]]) -> list[TracedRequest]:
     return found
 
 
-def trace_request(events: Sequence[tuple[int, Event]], number: int) -> RequestTrace:
+def cluster_change(event: Event, partitions: Container[tuple[str, int]]) -> str | None:
+    """What an event says of the brokers, or of who leads and follows these partitions, in words; None for others."""
+    if isinstance(event, BrokerKilled | BrokerStopped | BrokerFenced):
+        return f"broker {event.broker_id} {_ENDS[type(event)]}"
+    if isinstance(event, IsrChanged | LeaderElected | LogTruncated) and (event.topic, event.partition) in partitions:
+        name = f"{event.topic}-{event.partition}"
+        if isinstance(event, LeaderElected):
+            return f"broker {event.broker_id} is elected leader of {name}"
+        if isinstance(event, LogTruncated):
+            return f"broker {event.broker_id} truncates {name} from offset {event.from_offset:,} on"
+        return f"the ISR of {name} is {_ids(event.isr)}"
+    return None
+
+
+def trace_request(events: Sequence[tuple[int, Event]], number: int) -> Timeline:
     """Put together what the journal tells of the request whose arrival is event `number`; ScenarioError for no such."""
     traced = next((each for each in requests_of(events) if each.number == number), None)
     if traced is None:
@@ -135,16 +114,22 @@ class _Trace:
         self.meanwhile = 0
         self.ended = False
         """Whether its connection has ended without an answer."""
-        self.trace = RequestTrace(traced=traced, title=self._title(), connection=traced.request.connection_id)
+        self.trace = Timeline(
+            name=traced.request.api,
+            title=self._title(),
+            source=traced.request.connection_id,
+            took_us=None if traced.response is None else traced.total_us,
+            unended="no answer",
+        )
 
-    def put_together(self) -> RequestTrace:
+    def put_together(self) -> Timeline:
         trace = self.trace
         self._add_stages()
         self._own(0, "it arrives" if self.traced.between_brokers else f"Processor {self._processor()} has read it")
         for number, event in self.events:
             if isinstance(event, ConnectionOpened) and event.connection_id == self.request.connection_id:
                 opened = f"the Acceptor of {event.listener} took it at {self._seconds(event.time_us)}"
-                trace.connection = f"{event.connection_id}: {opened}"
+                trace.source = f"{event.connection_id}: {opened}"
             if event is self.response or self.ended:
                 break
             if number > self.traced.number:
@@ -203,14 +188,15 @@ class _Trace:
         elif event.broker_id == request.broker_id and getattr(event, "request_id", -1) == request.request_id:
             if isinstance(event, BatchAppended | BatchDeduplicated | ProduceAnswered) and request.api == "Produce":
                 self.partitions[event.topic, event.partition] = None
-                self._own(at_us, _did(event))
+                self._own(at_us, _did(event), (event.topic, event.partition))
         else:
             text = self._waited_for(event)
             if text is None:
                 return
             self.meanwhile += 1
             if self.meanwhile <= MEANWHILE_MAX:
-                self.trace.moments.append(Moment(at_us=at_us, text=text, own=False))
+                partition = (event.topic, event.partition) if isinstance(event, _ABOUT_A_PARTITION) else None
+                self.trace.moments.append(Moment(at_us=at_us, text=text, own=False, partition=partition))
             else:
                 self.trace.left_out += 1
 
@@ -218,17 +204,11 @@ class _Trace:
         here = event.broker_id == self.request.broker_id
         if isinstance(event, HighWatermarkAdvanced) and here and (event.topic, event.partition) in self.partitions:
             return f"the high watermark of {event.topic}-{event.partition} is {event.high_watermark:,}"
-        if isinstance(event, IsrChanged) and (event.topic, event.partition) in self.partitions:
-            return f"the ISR of {event.topic}-{event.partition} is {_ids(event.isr)}"
-        if isinstance(event, LeaderElected) and (event.topic, event.partition) in self.partitions:
-            return f"broker {event.broker_id} is elected leader of {event.topic}-{event.partition}"
         if isinstance(event, RequestReceived | ResponseSent) and event.connection_id.startswith(LINK_PREFIX):
             return self._on_a_link(event, here=here)
-        if isinstance(event, BrokerKilled | BrokerStopped | BrokerFenced):
-            return f"broker {event.broker_id} {_ENDS[type(event)]}"
         if isinstance(event, RuleFired):
             return f"a fault strikes: {_rule(event)}"
-        return None
+        return cluster_change(event, self.partitions)
 
     def _on_a_link(self, event: RequestReceived | ResponseSent, *, here: bool) -> str | None:
         """What brokers say to each other meanwhile, as far as it has to do with the request."""
@@ -240,8 +220,8 @@ class _Trace:
             return f"node {target} is asked: {event.api}" if arrives else f"node {target} answers: {event.api}"
         return None
 
-    def _own(self, at_us: int, text: str) -> None:
-        self.trace.moments.append(Moment(at_us=at_us, text=text))
+    def _own(self, at_us: int, text: str, partition: tuple[str, int] | None = None) -> None:
+        self.trace.moments.append(Moment(at_us=at_us, text=text, partition=partition))
 
 
 def _did(event: BatchAppended | BatchDeduplicated | ProduceAnswered) -> str:

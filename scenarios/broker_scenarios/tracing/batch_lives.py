@@ -1,0 +1,195 @@
+"""The batches of a producer's trace, each with its events; and those that a number, a record or a partition names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_scenarios.errors import ScenarioError
+from broker_sim.errors import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from broker_scenarios.tracing.broker_side import BrokerSide
+
+__all__ = ["BatchLife", "batch_named", "batches_of", "lives_of", "partition_named", "record_named"]
+
+_ENDS: Final = (BatchEventKind.ACKNOWLEDGED, BatchEventKind.FAILED, BatchEventKind.EXPIRED, BatchEventKind.SPLIT)
+_NAMED_MAX: Final = 8
+"""So many partitions or producers an error names."""
+_EITHER_SIDE: Final = 2
+"""So many batches an error names before and after an offset that none has."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BatchLife:
+    """One batch; `producer` is the client id, with `#2` and so on when a trace has several producers of that name."""
+
+    producer: str
+    number: int
+    topic: str
+    partition: int
+    events: list[BatchEvent] = field(default_factory=list)
+    stored_offset: int = -1
+    """Where a leader has appended it, whatever the producer was told; -1 when no journal says so."""
+    parent: BatchLife | None = None
+    """The batch that it was cut from."""
+
+    @property
+    def name(self) -> str:
+        """As --batch takes it."""
+        return f"{self.producer}:{self.number}"
+
+    @property
+    def key(self) -> str:
+        """Its partition's name."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def start_us(self) -> int:
+        """When it was created."""
+        return self.events[0].time_us
+
+    @property
+    def end(self) -> BatchEvent | None:
+        """What ended it, if it has ended."""
+        return next((event for event in self.events if event.kind in _ENDS), None)
+
+    @property
+    def took_us(self) -> int:
+        """From its creation to its end, -1 while it has none."""
+        return -1 if self.end is None else self.end.time_us - self.start_us
+
+    @property
+    def last(self) -> BatchEvent:
+        """Its last event, which knows most."""
+        return self.events[-1]
+
+    @property
+    def records(self) -> int:
+        """How many records were in it."""
+        return self.last.records
+
+    @property
+    def attempts(self) -> int:
+        """How often it was sent."""
+        return sum(event.kind is BatchEventKind.SENT for event in self.events)
+
+    @property
+    def base_offset(self) -> int:
+        """Where the producer was told, or a leader says, that it begins; -1 when nobody does."""
+        end = self.end
+        return end.base_offset if end is not None and end.base_offset >= 0 else self.stored_offset
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in a word or two."""
+        end = self.end
+        if end is None:
+            return "open"
+        return f"{end.kind.value}: {end.error}" if end.error else end.kind.value
+
+    def holds(self, offset: int) -> bool:
+        """Whether one of its records has that offset."""
+        return 0 <= self.base_offset <= offset < self.base_offset + self.records
+
+
+def lives_of(events: Iterable[BatchEvent], brokers: BrokerSide | None = None) -> list[BatchLife]:
+    """All batches in the order of their creation; what began before the trace did has no life."""
+    lives: dict[tuple[str, int], BatchLife] = {}
+    names: dict[str, str] = {}
+    again: dict[str, int] = {}
+    for event in sorted(events, key=lambda event: event.time_us):
+        client_id = event.client_id
+        name = names.setdefault(client_id, client_id)
+        if event.kind is BatchEventKind.CREATED:
+            if (name, event.batch) in lives:
+                again[client_id] = again.get(client_id, 1) + 1
+                name = names[client_id] = f"{client_id}#{again[client_id]}"
+            topic, partition = event.topic_partition
+            life = BatchLife(producer=name, number=event.batch, topic=topic, partition=partition)
+            life.parent = lives.get((name, event.part_of))
+            lives[name, event.batch] = life
+        life_of_event = lives.get((name, event.batch))
+        if life_of_event is not None:
+            life_of_event.events.append(event)
+    if brokers is not None:
+        for life in lives.values():
+            life.stored_offset = brokers.stored_offset(life)
+    return list(lives.values())
+
+
+def batches_of(lives: Sequence[BatchLife], producer: str | None) -> list[BatchLife]:
+    """Those of one producer; ScenarioError for one that is not there."""
+    if producer is None:
+        return list(lives)
+    found = [life for life in lives if life.producer == producer]
+    if not found:
+        there = dict.fromkeys(life.producer for life in lives)
+        raise ScenarioError(f"no producer is {producer!r} (--producer){nearest(producer, there)}{_there(there)}")
+    return found
+
+
+def batch_named(lives: Sequence[BatchLife], text: str) -> BatchLife:
+    """The batch `12` or `producer-0:12`; ScenarioError for none, or for several."""
+    producer, _, digits = text.rpartition(":")
+    if not digits.isdecimal():
+        raise ScenarioError(f"{text!r} is no batch (--batch): expected its number, or PRODUCER:NUMBER as in --list")
+    number = int(digits)
+    candidates = batches_of(lives, producer or None)
+    found = [life for life in candidates if life.number == number]
+    if len(found) > 1:
+        names = ", ".join(life.name for life in found[:_NAMED_MAX])
+        raise ScenarioError(f"batch {number} is of {len(found)} producers (--batch): say which, {names}")
+    if not found:
+        numbers: dict[str, list[int]] = {}
+        for life in candidates:
+            numbers.setdefault(life.producer, []).append(life.number)
+        there = ", ".join(f"{name} has {min(own)} to {max(own)}" for name, own in list(numbers.items())[:_NAMED_MAX])
+        raise ScenarioError(f"no batch has the number {number} (--batch): {there}")
+    return found[0]
+
+
+def partition_named(lives: Sequence[BatchLife], text: str, option: str = "--partition") -> list[BatchLife]:
+    """The batches of `orders-2`; ScenarioError when there are none."""
+    found = [life for life in lives if life.key == text]
+    if not found:
+        there = dict.fromkeys(sorted(life.key for life in lives))
+        raise ScenarioError(f"no batch is for {text!r} ({option}){nearest(text, there)}{_there(there)}")
+    return found
+
+
+def record_named(lives: Sequence[BatchLife], text: str) -> tuple[BatchLife, int]:
+    """The batch of the record `orders-2@61`, and the record's index there; ScenarioError names the nearest ones."""
+    key, _, digits = text.rpartition("@")
+    if not key or not digits.isdecimal():
+        raise ScenarioError(f"{text!r} is no record (--record): expected TOPIC-PARTITION@OFFSET, as in orders-2@61")
+    offset = int(digits)
+    batches = partition_named(lives, key, "--record")
+    found = [life for life in batches if life.holds(offset) and life.outcome != "split"]
+    if len(found) > 1:
+        names = ", ".join(life.name for life in found[:_NAMED_MAX])
+        raise ScenarioError(
+            f"offset {offset} of {key} was given more than once (--record); --batch shows each: {names}"
+        )
+    if found:
+        return found[0], offset - found[0].base_offset
+    known = sorted((life for life in batches if life.base_offset >= 0), key=lambda life: life.base_offset)
+    if not known:
+        raise ScenarioError(f"nobody says which offsets {key} has (--record), as with acks=0; --batch takes a number")
+    before = [life for life in known if life.base_offset < offset][-_EITHER_SIDE:]
+    after = [life for life in known if life.base_offset > offset][:_EITHER_SIDE]
+    nearby = ", ".join(f"{_offsets(life)} in batch {life.name}" for life in [*before, *after])
+    raise ScenarioError(f"no batch of {key} has offset {offset} (--record); nearest are {nearby}")
+
+
+def _offsets(life: BatchLife) -> str:
+    return f"{life.base_offset} to {life.base_offset + life.records - 1}"
+
+
+def _there(names: Iterable[str]) -> str:
+    told = list(names)
+    more = f" and {len(told) - _NAMED_MAX} more" if len(told) > _NAMED_MAX else ""
+    return f" (there are {', '.join(told[:_NAMED_MAX])}{more})" if told else ""

@@ -1,0 +1,79 @@
+"""What a trace is made of: a scenario that is run, or files: brokers' journals and producers' traces."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from broker_client.trace_file import TraceFileError, read_trace
+from broker_scenarios.errors import ScenarioError
+from broker_sim.control.journal_file import read_journal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from broker_client.core.trace import BatchEvent
+    from broker_scenarios.scenario import Scenario
+    from broker_sim.control.events import Event
+
+__all__ = ["TraceSource", "read_files", "run_scenario"]
+
+FILE_SUFFIX: Final = ".jsonl"
+
+
+@dataclass(slots=True, kw_only=True)
+class TraceSource:
+    """`journal` is the brokers', with numbers and in order; `batches` are the producers' events."""
+
+    name: str
+    journal: Sequence[tuple[int, Event]] = ()
+    batches: list[BatchEvent] = field(default_factory=list)
+
+    @property
+    def start_us(self) -> int:
+        """When the first of it happened."""
+        starts = [event.time_us for event in self.batches[:1]]
+        return min([*starts, *(event.time_us for _, event in self.journal[:1])], default=0)
+
+
+def run_scenario(scenario: Scenario, seed: int, *, with_batches: bool) -> TraceSource:
+    """Run it on virtual time; what producers tell costs memory, and is kept when it is asked for."""
+    from broker_scenarios.virtual_run import VirtualRun
+
+    source = TraceSource(name=scenario.name)
+    run = VirtualRun(scenario, seed, trace=source.batches.append if with_batches else None)
+    run.run(None)
+    source.journal = list(run.cluster.journal.numbered())
+    return source
+
+
+def read_files(paths: Sequence[Path]) -> TraceSource:
+    """Read them all; the error of a file that cannot be read names the line and what is wrong with it."""
+    source = TraceSource(name=" and ".join(map(str, paths)))
+    journals = []
+    for path in paths:
+        if _is_trace(path):
+            try:
+                source.batches += read_trace(path)
+            except TraceFileError as error:
+                raise ScenarioError(str(error)) from error
+        else:
+            journals.append(list(read_journal(path)))
+    if len(journals) == 1:
+        source.journal = journals[0]
+    else:
+        events = sorted((event for journal in journals for _, event in journal), key=lambda event: event.time_us)
+        source.journal = list(enumerate(events, 1))
+    return source
+
+
+def _is_trace(path: Path) -> bool:
+    """Whether the first line is an event of a producer: those of a journal are numbered."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            values = json.loads(file.readline())
+    except (OSError, ValueError):
+        return False  # the journal's reader says what is wrong
+    return isinstance(values, dict) and "client_id" in values and "sequence" not in values

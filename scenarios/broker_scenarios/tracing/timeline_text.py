@@ -1,0 +1,93 @@
+"""A timeline for a terminal: a bar a stage, or a row a lane, then what happened, line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from broker_scenarios.tracing.timeline import Stage, Timeline
+
+__all__ = ["milliseconds", "numbers", "timeline_lines"]
+
+BAR_WIDTH: Final = 48
+_NAME_WIDTH_MIN: Final = 16
+_SHADES: Final = {"filling": "░", "ready": "▒", "in flight": "█", "back-off": "┄"}
+
+
+def timeline_lines(timeline: Timeline) -> Iterator[str]:
+    """The whole timeline."""
+    yield timeline.title
+    yield timeline.source
+    yield ""
+    yield from _lanes(timeline) if timeline.rows_are_lanes else _stages(timeline)
+    yield ""
+    for moment in timeline.moments:
+        yield f"  +{milliseconds(moment.at_us)}  {moment.text if moment.own else f'(meanwhile) {moment.text}'}"
+    if timeline.left_out:
+        yield f"  {timeline.left_out:,} more things happened meanwhile"
+
+
+def milliseconds(duration_us: int) -> str:
+    """A time as text."""
+    return f"{duration_us / 1000:,.3f} ms"
+
+
+def numbers(what: str, first: int, count: int) -> str:
+    """`offset 7`, or `offsets 7 to 9`."""
+    return f"{what} {first:,}" if count == 1 else f"{what}s {first:,} to {first + count - 1:,}"
+
+
+def _stages(timeline: Timeline) -> Iterator[str]:
+    """A line a stage: its lane, where it is another one than in the line before, its name, its time, its bar."""
+    whole_us = max(1, timeline.end_us)
+    rows = [
+        (stage.lane, stage.name, milliseconds(stage.duration_us), _bar(stage, whole_us)) for stage in timeline.stages
+    ]
+    if timeline.took_us is not None:
+        rows.append(("", "total", milliseconds(timeline.took_us), ""))
+    lane_width = max((len(lane) + 2 for lane, *_ in rows if lane), default=0)
+    name_width = max([_NAME_WIDTH_MIN, *(len(name) + 2 for _, name, *_ in rows)])
+    time_width = max((len(time) for _, _, time, _ in rows), default=0)
+    before = ""
+    for lane, name, time, bar in rows:
+        told = "" if lane == before else lane
+        before = lane
+        yield f"  {told:<{lane_width}}{name:<{name_width}}{time:>{time_width}}  {bar}".rstrip()
+
+
+def _lanes(timeline: Timeline) -> Iterator[str]:
+    """A line a lane, its stages by their shades."""
+    whole_us = max(1, timeline.end_us)
+    lanes = timeline.lanes
+    width = max(map(len, lanes), default=0)
+    for lane, stages in lanes.items():
+        bar = _shaded(stages, whole_us)
+        yield f"  {lane:<{width}}  {bar:<{BAR_WIDTH}}  {timeline.lane_notes.get(lane, '')}".rstrip()
+    legend = [f"{_shade(name)} {name}" for name in dict.fromkeys(stage.name for stage in timeline.stages)]
+    yield f"  {'':<{width}}  {'   '.join(legend)}"
+
+
+def _shaded(stages: Iterable[Stage], whole_us: int) -> str:
+    cells = [" "] * BAR_WIDTH
+    for stage in stages:
+        start, length = _place(stage, whole_us)
+        cells[start : start + max(1, length)] = _shade(stage.name) * max(1, length)
+    return "".join(cells)
+
+
+def _shade(name: str) -> str:
+    return _SHADES.get(name, "█")
+
+
+def _bar(stage: Stage, whole_us: int) -> str:
+    start, length = _place(stage, whole_us)
+    return f"{' ' * start}{'█' * length or '▏'}"
+
+
+def _place(stage: Stage, whole_us: int) -> tuple[int, int]:
+    """Where a stage begins, and how many cells it takes: none when it takes no time."""
+    start = min(BAR_WIDTH - 1, stage.start_us * BAR_WIDTH // whole_us)
+    length = max(1, round(stage.duration_us * BAR_WIDTH / whole_us)) if stage.duration_us else 0
+    return start, min(length, BAR_WIDTH - start)
