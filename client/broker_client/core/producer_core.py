@@ -192,6 +192,7 @@ class ProducerCore:
                 if partition < 0:
                     raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
                 if partition >= known.partition_count:
+                    self._check_open()
                     self.metadata.request_update_for_topic(topic)
                     self.wakeup()
                     return WaitFor.METADATA
@@ -408,10 +409,13 @@ class ProducerCore:
     def _call_later(self, function: Callable[[], None]) -> object:
         return self.reactor.callLater(0, function)
 
-    def _look_up(self, topic: str, now_ms: int) -> _KnownTopic | None:
-        """The topic in the newest snapshot, or None after an update was asked for."""
+    def _check_open(self) -> None:
         if self.accumulator.closed:
             raise ProducerClosed("cannot send: the producer is closed")
+
+    def _look_up(self, topic: str, now_ms: int) -> _KnownTopic | None:
+        """The topic in the newest snapshot, or None after an update was asked for."""
+        self._check_open()
         metadata = self.metadata
         cluster = metadata.cluster
         checked_topic(topic)
