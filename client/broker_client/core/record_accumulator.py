@@ -473,7 +473,8 @@ class RecordAccumulator:
         for queue in queues:
             leader = cluster.leader_for(queue.topic_partition)
             size = len(queue.batches)
-            if leader is not None and adaptive and not self._is_slow(leader.id):
+            # With nothing queued a slow node may be chosen again: else nobody would see that it has recovered.
+            if leader is not None and adaptive and not (size and self._is_slow(leader.id)):
                 sizes.append(size)
                 partitions.append(queue.topic_partition.partition)
             if not size:

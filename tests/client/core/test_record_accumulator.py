@@ -240,3 +240,20 @@ def test_a_node_that_does_not_take_what_is_ready_is_left_out_of_the_choice() -> 
         parts.append(UNKNOWN_PARTITION, now_ms=101)
     created = [event.topic_partition.partition for event in parts.events if event.kind is BatchEventKind.CREATED]
     assert set(created[6:]) <= {0, 2}
+
+
+def test_a_slow_node_is_chosen_again_once_what_waited_for_it_has_expired() -> None:
+    parts = Parts(availability_timeout_ms=100)
+    for partition in range(4):
+        parts.append(partition)
+    parts.accumulator.update_node_latency(2, 0, can_drain=True)
+    parts.accumulator.update_node_latency(2, 101, can_drain=False)
+    parts.ready(101)
+    for batch in parts.accumulator.expired_batches(1_000):
+        batch.fail(lambda _: ProducerError("expired"))
+        parts.accumulator.deallocate(batch)
+    parts.ready(1_000)
+    for _ in range(60):
+        parts.append(UNKNOWN_PARTITION, now_ms=1_000)
+    created = [event.topic_partition.partition for event in parts.events if event.kind is BatchEventKind.CREATED]
+    assert set(created[5:]) == {0, 1, 2, 3}
