@@ -110,6 +110,9 @@ class ScriptedCluster:
         self.producers: dict[tuple[TopicPartition, int], list[tuple[int, int, int, int]]] = {}
         self.metadata_errors: dict[str, ErrorCode] = {}
         self.next_producer_id = 1000
+        self.next_producer_epoch = 0
+        self.log_start_offset = -1
+        self.errors_of_produce: dict[ErrorCode, None] = {}
         self.init_errors: deque[ErrorCode] = deque()
         self.max_batch_bytes: int | None = None
         # Kafka takes any sequence from a producer that it does not know: an order is kept from the first success on.
@@ -323,7 +326,8 @@ class Connection(Protocol):
         if cluster.init_errors:
             return InitProducerIdResponse(error_code=cluster.init_errors.popleft())
         cluster.next_producer_id += 1
-        return InitProducerIdResponse(producer_id=cluster.next_producer_id - 1, producer_epoch=0)
+        epoch, cluster.next_producer_epoch = cluster.next_producer_epoch, 0
+        return InitProducerIdResponse(producer_id=cluster.next_producer_id - 1, producer_epoch=epoch)
 
     def produce(self, correlation_id: int, request: Any, version: int) -> None:
         cluster = self.cluster
@@ -348,6 +352,10 @@ class Connection(Protocol):
                 number = act.leader[0]
                 response.node_endpoints.append(NodeEndpoint(node_id=number, host=f"broker-{number}", port=PORT))
             self.answer(correlation_id, response, version, act.delay_ms)
+        elif any(partition.error_code for topic in topics for partition in topic.partition_responses):
+            # Without answers the end of the connection tells that something was wrong, as with Kafka.
+            self.hangs = True
+            self.transport.loseConnection()
 
     def produce_partition(self, topic: str, partition: Any, act: Act) -> PartitionProduceResponse:
         cluster = self.cluster
@@ -361,10 +369,12 @@ class Connection(Protocol):
             # A batch that was valid once is valid when it comes again.
             appended, offset = cluster.append(key, bytes(partition.records))
             code = code if act.appends and code else appended
+        cluster.errors_of_produce[code] = None
         response = PartitionProduceResponse(
             index=partition.index,
             error_code=code,
             base_offset=offset,
+            log_start_offset=cluster.log_start_offset,
             record_errors=[
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
                 for index, text in act.record_errors.items()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+from hypothesis import given
+from hypothesis import strategies as st
 from kafka.partitioner.default import murmur2 as reference_murmur2
 
 from broker_client.core.cluster import Cluster, Node, TopicMetadata
@@ -100,3 +102,75 @@ def test_round_robin_takes_turns_among_partitions_with_a_leader() -> None:
     partitioner = RoundRobinPartitioner()
     cluster = cluster_of([1, None, 1])
     assert [partitioner.partition("t", b"k", None, cluster) for _ in range(4)] == [0, 2, 0, 2]
+
+
+class EachNumberOnce(random.Random):
+    """Draws 0, 1, 2 and so on: what is uniform comes out exactly."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.drawn = 0
+
+    def getrandbits(self, k: int, /) -> int:  # noqa: ARG002
+        self.drawn += 1
+        return self.drawn - 1
+
+
+@given(
+    batch_size=st.integers(0, 300),
+    appends=st.lists(st.tuples(st.integers(1, 400), st.booleans()), max_size=60),
+    leaders=st.lists(st.sampled_from([1, None]), min_size=1, max_size=5),
+)
+def test_a_partition_is_left_at_its_size_when_full_and_at_twice_its_size_in_any_case(
+    batch_size: int, appends: list[tuple[int, bool]], leaders: list[int | None]
+) -> None:
+    partitioner = BuiltInPartitioner("t", batch_size, random.Random(1))
+    cluster = cluster_of(leaders)
+    limit = max(batch_size, 1)
+    produced = 0
+    for size, full in appends:
+        sticky = partitioner.current(cluster)
+        assert leaders[sticky.partition] == 1 or not any(leaders)
+        produced += size
+        sticky.produced_bytes += size
+        partitioner.maybe_switch(sticky, cluster, enable_switch=full)
+        left = partitioner.sticky is not sticky
+        assert left == (produced >= 2 * limit or (full and produced >= limit))
+        assert produced < 2 * limit or left
+        produced = 0 if left else produced
+
+
+@given(
+    sizes=st.lists(st.integers(0, 9), min_size=1, max_size=8),
+    excluded=st.integers(0, 3),
+    numbering=st.randoms(use_true_random=False),
+)
+def test_each_queue_is_weighted_by_what_it_is_shorter_than_the_longest(
+    sizes: list[int], excluded: int, numbering: random.Random
+) -> None:
+    everyone = len(sizes) + excluded
+    partitions = sorted(numbering.sample(range(everyone), len(sizes)))
+    partitioner = BuiltInPartitioner("t", 1, EachNumberOnce())
+    partitioner.update_load_stats(sizes, partitions, everyone)
+    weights = {partition: max(sizes) + 1 - size for partition, size in zip(partitions, sizes, strict=True)}
+    if everyone < 2 or (not excluded and len(dict.fromkeys(sizes)) == 1):
+        weights = dict.fromkeys(range(everyone), 1)  # nothing to choose by: all alike
+    counts = Counter(choose(partitioner, cluster_of([1] * everyone), sum(weights.values()), 1))
+    assert counts == weights
+
+
+@given(leaders=st.lists(st.sampled_from([1, None]), min_size=1, max_size=8))
+def test_without_weights_each_partition_with_a_leader_is_as_likely(leaders: list[int | None]) -> None:
+    available = [index for index, leader in enumerate(leaders) if leader] or list(range(len(leaders)))
+    partitioner = BuiltInPartitioner("t", 1, EachNumberOnce())
+    assert Counter(choose(partitioner, cluster_of(leaders), len(available), 1)) == dict.fromkeys(available, 1)
+
+
+@given(leaders=st.lists(st.sampled_from([1, None]), min_size=1, max_size=6), turns=st.integers(1, 20))
+def test_round_robin_is_even_whatever_the_keys(leaders: list[int | None], turns: int) -> None:
+    partitioner = RoundRobinPartitioner()
+    cluster = cluster_of(leaders)
+    counts = Counter(partitioner.partition("t", b"%d" % turn, None, cluster) for turn in range(turns))
+    available = [index for index, leader in enumerate(leaders) if leader] or list(range(len(leaders)))
+    assert set(counts) <= set(available)
+    assert max(counts.values()) - min(counts[partition] for partition in available) <= 1
