@@ -144,7 +144,11 @@ class SchedulingMachine(RuleBasedStateMachine):
         if self.waiters:
             self.waiters.pop().abandon()
         elif self.pool.available_bytes < MEMORY:
-            self.waiters.append(self.pool.wait(MEMORY, lambda: None))
+            self.waiters.append(self.pool.wait(MEMORY, self.memory_is_there))
+
+    def memory_is_there(self) -> None:
+        if self.waiters and not self.accumulator.closed:
+            self.pool.deallocate(self.waiters.pop().size_bytes)
 
     @precondition(lambda self: len(self.accumulator.incomplete_batches()) > 2)
     @rule()
