@@ -125,8 +125,10 @@ class AsyncProducer:
         on_delivery: DeliveryCallback | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """Append a record; answers its future."""
+        if self._closed or forks.count != self._forks:
+            self._refuse("send")
         loop = get_running_loop()
-        if self._loop is not loop or self._closed or forks.count != self._forks:
+        if self._loop is not loop:
             await self._ready("send")
         if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
             value = serialized("value", value, self._value_serializer, topic)

@@ -216,8 +216,17 @@ class NetworkClient:
 
     def connection_problems(self) -> list[str]:
         """Why the known nodes cannot be reached, in words; empty when none has a problem."""
-        problems = [self.connection_states.last_error(node.id) for node in self._updater.nodes()]
-        return [problem for problem in problems if problem is not None]
+        problems = []
+        for node in self._updater.nodes():
+            address = f"{node.host}:{node.port}"
+            problem = self.connection_states.last_error(node.id)
+            if problem is None and self.connection_states.is_connecting(node.id):
+                problem = f"{address} has not answered the attempt to connect"
+            elif problem is None and self.connection_states.is_preparing(node.id):
+                problem = f"{address} has taken the connection and says nothing: it may be no Kafka listener"
+            if problem is not None:
+                problems.append(problem if address in problem else f"{address}: {problem}")
+        return problems
 
     # One turn
 
