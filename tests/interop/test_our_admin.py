@@ -1,0 +1,359 @@
+"""Our Admin and Consumer on real Kafka and on our cluster of its release: equal calls, equal answers."""
+
+from __future__ import annotations
+
+import functools
+import re
+import time
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import pytest
+
+from broker_client import Producer, TopicPartition
+from broker_client.admin import (
+    HIGH_WATERMARK,
+    Admin,
+    AlterConfigOp,
+    ClusterDescription,
+    ConfigEntry,
+    ConfigOperation,
+    ConfigResource,
+    ElectionType,
+    FeatureUpdate,
+    ItemsFailed,
+    LogDirDescription,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    QuorumInfo,
+    QuotaEntity,
+    QuotaFilter,
+    TopicPartitionReplica,
+)
+from broker_client.client_options import client_options
+from broker_client.consumer import Consumer
+from broker_client.core.admin_core import AdminCore
+from broker_client.core.client_core import ANY_NODE, ClientCore
+from broker_client.core.cluster import Node
+from broker_client.errors import ProducerError
+from broker_sim.threaded_cluster import ThreadedCluster
+from protocol_specs.message import Message
+from sim_runtime.reactor_thread import ReactorThread
+from tests.interop.kafka_release import RELEASES
+from tests.interop.real_kafka import real_kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from twisted.internet.defer import Deferred
+
+    from broker_client.admin import TopicDescription
+
+BROKERS: Final = 2
+SETTLE_SECONDS_MAX: Final = 30.0
+SETTINGS: Final = {
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "auto.leader.rebalance.enable": "false",
+}
+T = TypeVar("T")
+M = TypeVar("M", bound=Message)
+
+
+class PinnedCore(ClientCore):
+    """Whatever may go to any node goes to one broker."""
+
+    broker_id: int
+
+    def request(
+        self,
+        kind: type[M],
+        build: Callable[[int], M],
+        *,
+        node_id: int | None = ANY_NODE,
+        timeout_ms: int | None = None,
+    ) -> Deferred[Any]:
+        pinned = self.broker_id if node_id is ANY_NODE else node_id
+        return super().request(kind, build, node_id=pinned, timeout_ms=timeout_ms)
+
+
+class OneBroker:
+    """What one broker tells, however far it is behind."""
+
+    def __init__(self, servers: str, broker_id: int) -> None:
+        self.thread = ReactorThread(f"admin of broker {broker_id}")
+        self.core = self.thread.call(self._start, servers, broker_id)
+        self.admin = AdminCore(self.core)
+
+    def _start(self, servers: str, broker_id: int) -> PinnedCore:
+        reactor = self.thread.reactor
+        options = client_options({"bootstrap_servers": servers}, client_id="pinned")
+        core = PinnedCore(options, reactor, Random(broker_id), call_from_thread=reactor.callFromThread)
+        core.broker_id = broker_id
+        return core
+
+    def tells(self, call: Callable[[AdminCore], Coroutine[Any, Any, T]], settled: Callable[[T], bool]) -> bool:
+        try:
+            return settled(self.thread.call(lambda: call(self.admin)))
+        except ItemsFailed:
+            return False
+
+    def close(self) -> None:
+        self.thread.call(self.core.close)
+        self.thread.stop()
+
+
+class Both:
+    """Kafka and our cluster of its release, an admin on each."""
+
+    def __init__(self, kafka: str, ours: str) -> None:
+        self.servers = (kafka, ours)
+        self.admins = [Admin(bootstrap_servers=servers) for servers in self.servers]
+        self.brokers = [OneBroker(servers, number + 1) for servers in self.servers for number in range(BROKERS)]
+
+    def ask(self, call: Callable[[Admin], Any]) -> Any:
+        """The answer that both give; errors are answers too."""
+        kafka, ours = (normalised(_outcome(call, admin)) for admin in self.admins)
+        assert ours == kafka
+        return kafka
+
+    def settle(self, call: Callable[[AdminCore], Coroutine[Any, Any, T]], settled: Callable[[T], bool]) -> None:
+        """Wait until what was changed has come to every broker, so that whichever is asked then tells it."""
+        for broker in self.brokers:
+            until(functools.partial(broker.tells, call, settled), bool)
+
+    def create(self, *topics: NewTopic) -> None:
+        """Create topics and wait until they can be used."""
+        answer = self.ask(lambda admin: admin.create_topics(topics))
+        assert "errors" not in answer, answer
+        names = [topic.name for topic in topics]
+        self.settle(lambda admin: admin.describe_topics(names), _are_led)
+
+    def close(self) -> None:
+        for client in (*self.admins, *self.brokers):
+            client.close()
+
+
+def _outcome(call: Callable[[Admin], Any], admin: Admin) -> Any:
+    try:
+        return call(admin)
+    except ProducerError as error:
+        return error
+
+
+def _are_led(described: dict[str, TopicDescription]) -> bool:
+    return all(one.leader is not None for topic in described.values() for one in topic.partitions)
+
+
+def until(call: Callable[[], T], settled: Callable[[T], bool]) -> T:
+    """Ask again until an answer fits."""
+    deadline = time.monotonic() + SETTLE_SECONDS_MAX
+    while True:
+        answer = call()
+        if settled(answer):
+            return answer
+        assert time.monotonic() < deadline, answer
+        time.sleep(0.02)
+
+
+def normalised(answer: Any) -> Any:
+    """Without what differs by nature: ids, addresses, paths, times and the words of documentation."""
+    if isinstance(answer, ItemsFailed):
+        return {"errors": normalised(answer.errors), "done": normalised(answer.done)}
+    if isinstance(answer, ProducerError):
+        # Whichever node leads the quorum names itself.
+        return (type(answer).__name__, answer.error_code.name, re.sub(r"Local controller \d", "", str(answer)))
+    if isinstance(answer, Node):
+        return (answer.id, answer.rack)
+    if isinstance(answer, ClusterDescription):
+        return (normalised(answer.nodes), answer.fenced, answer.controller in answer.nodes, bool(answer.cluster_id))
+    if isinstance(answer, QuorumInfo):
+        voters = sorted((voter.replica_id, voter.directory_id is None) for voter in answer.voters)
+        return (answer.leader_id in (1, 2), voters, answer.observers, sorted(answer.nodes))
+    if isinstance(answer, LogDirDescription):
+        return (answer.error, normalised(answer.replicas), answer.total_bytes > 0, answer.is_cordoned)
+    if isinstance(answer, ConfigEntry):
+        told = {one.name: normalised(getattr(answer, one.name)) for one in fields(answer)}
+        return told | {"documentation": bool(answer.documentation)}
+    if isinstance(answer, Enum):
+        return answer.name
+    if is_dataclass(answer):
+        return {
+            one.name: bool(value) if one.name == "topic_id" else normalised(value)
+            for one in fields(answer)
+            if (value := getattr(answer, one.name)) is not NotImplemented
+        }
+    if isinstance(answer, dict):
+        return {str(key): normalised(value) for key, value in answer.items()}
+    if isinstance(answer, (list, tuple)):
+        return [normalised(one) for one in answer]
+    return answer
+
+
+@pytest.fixture(scope="module", params=RELEASES)
+def both(request: pytest.FixtureRequest) -> Iterator[Both]:
+    with (
+        real_kafka(request.param, brokers=BROKERS, settings=SETTINGS) as kafka,
+        ThreadedCluster(release=request.param, brokers=BROKERS, config=SETTINGS) as ours,
+    ):
+        clients = Both(kafka.bootstrap_servers, ours.bootstrap_servers)
+        yield clients
+        clients.close()
+
+
+def test_topics_are_made_and_told_alike(both: Both) -> None:
+    topics = [
+        NewTopic(name="counted", partitions=3, replication_factor=2, configs={"retention.ms": "1000"}),
+        NewTopic(name="assigned", assignments={0: [2, 1], 1: [1, 2]}),
+    ]
+    both.ask(lambda admin: admin.create_topics(topics, validate_only=True))
+    both.create(*topics)
+    refused = [
+        NewTopic(name="counted"),
+        NewTopic(name="no way"),
+        NewTopic(name="too-many", partitions=1, replication_factor=3),
+        NewTopic(name="odd", configs={"no.such.config": "1"}),
+        NewTopic(name="none", partitions=0),
+        NewTopic(name="gap", assignments={0: [1], 2: [2]}),
+    ]
+    failed = both.ask(lambda admin: admin.create_topics(refused))
+    assert failed["done"] == {}
+    told = both.ask(lambda admin: admin.describe_topics(["assigned"]))
+    assert [one["replicas"] for one in told["assigned"]["partitions"]] == [[2, 1], [1, 2]]
+    both.ask(lambda admin: sorted(name for name in admin.list_topics() if name in ("counted", "assigned")))
+    both.ask(lambda admin: admin.describe_topics(["assigned", "nowhere"]))
+    both.ask(lambda admin: list(admin.describe_topics_by_id([_id_of(admin, "assigned")]).values()))
+    both.ask(lambda admin: admin.describe_topics_by_id(["AAAAAAAAAAAAAAAAAAAAAQ"]))
+    grow = {"assigned": NewPartitions(total_count=3, assignments=[[1, 2]]), "nowhere": NewPartitions(total_count=2)}
+    both.ask(lambda admin: admin.create_partitions(grow, validate_only=True))
+    both.ask(lambda admin: admin.create_partitions(grow))
+    both.settle(lambda admin: admin.describe_topics(["assigned"]), lambda told: len(told["assigned"].partitions) == 3)
+    both.ask(lambda admin: admin.create_partitions({"assigned": NewPartitions(total_count=1)}))
+    both.ask(lambda admin: admin.delete_topics(["assigned", "nowhere"]))
+    both.ask(lambda admin: admin.delete_topics_by_id([_id_of(admin, "counted")]))
+
+
+def _id_of(admin: Admin, name: str) -> str:
+    topic_id = until(lambda: admin.list_topics().get(name), lambda listing: listing is not None).topic_id  # type: ignore[union-attr]
+    assert topic_id is not None
+    return topic_id
+
+
+def test_configurations_are_told_and_changed_alike(both: Both) -> None:
+    both.create(NewTopic(name="configured", partitions=1, replication_factor=1, configs={"retention.ms": "1000"}))
+    topic, broker = ConfigResource.topic("configured"), ConfigResource.broker(1)
+    both.ask(lambda admin: admin.describe_configs([topic], include_synonyms=True, include_documentation=True))
+    names = ["num.io.threads", "log.retention.ms", "log.cleaner.threads", "no.such.config"]
+    both.ask(lambda admin: admin.describe_configs([broker], names=names, include_synonyms=True))
+    changes = {
+        topic: [
+            AlterConfigOp(name="cleanup.policy", value="compact", operation=ConfigOperation.APPEND),
+            AlterConfigOp(name="retention.ms", operation=ConfigOperation.DELETE),
+        ],
+        broker: [AlterConfigOp(name="log.cleaner.threads", value="2")],
+    }
+    both.ask(lambda admin: admin.incremental_alter_configs(changes, validate_only=True))
+    both.ask(lambda admin: admin.incremental_alter_configs(changes))
+    both.settle(lambda admin: admin.describe_topic_configs("configured"), lambda told: told["retention.ms"].is_default)
+    both.settle(lambda admin: admin.describe_broker_configs(1), lambda told: told["log.cleaner.threads"].value == "2")
+    both.ask(lambda admin: admin.describe_configs([topic, broker], names=["cleanup.policy", "log.cleaner.threads"]))
+    refused = {
+        topic: [AlterConfigOp(name="retention.ms", value="soon")],
+        broker: [AlterConfigOp(name="node.id", value="7")],
+        ConfigResource.topic("nowhere"): [AlterConfigOp(name="retention.ms", value="1")],
+    }
+    both.ask(lambda admin: admin.incremental_alter_configs(refused))
+
+
+def test_offsets_and_records_are_told_and_deleted_alike(both: Both) -> None:
+    both.create(NewTopic(name="timed", assignments={0: [1], 1: [2]}))
+    key, empty = TopicPartition("timed", 0), TopicPartition("timed", 1)
+    for servers in both.servers:
+        with Producer(bootstrap_servers=servers) as producer:
+            for timestamp_ms in (1_000, 3_000, 2_000):
+                producer.send("timed", b"x", partition=0, timestamp_ms=timestamp_ms).result(30)
+    specs = [OffsetSpec.EARLIEST, OffsetSpec.LATEST, OffsetSpec.MAX_TIMESTAMP, OffsetSpec.EARLIEST_LOCAL, 1_500, 9_000]
+    for spec in specs:
+        both.ask(lambda admin, spec=spec: admin.list_offsets({key: spec, empty: spec}))  # type: ignore[misc]
+    both.ask(lambda admin: admin.list_offsets({key: OffsetSpec.LATEST_TIERED}))
+    both.ask(lambda admin: admin.list_offsets({key: OffsetSpec.LATEST}, isolation_level="read_committed"))
+    both.ask(lambda admin: admin.delete_records({key: 2, empty: 5}))
+    both.ask(lambda admin: admin.list_offsets({key: OffsetSpec.EARLIEST}))
+    both.ask(lambda admin: admin.delete_records({key: HIGH_WATERMARK}))
+
+
+def test_leaders_replicas_and_log_directories_are_told_alike(both: Both) -> None:
+    both.create(NewTopic(name="moved", assignments={0: [1, 2]}))
+    key = TopicPartition("moved", 0)
+    both.ask(lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [key, TopicPartition("nowhere", 0)]))
+    both.ask(lambda admin: admin.alter_partition_reassignments({key: [2, 1], TopicPartition("nowhere", 0): [1]}))
+    both.settle(AdminCore.list_partition_reassignments, lambda moving: moving == {})
+    both.ask(lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [key]))
+    both.settle(lambda admin: admin.describe_topics(["moved"]), lambda told: told["moved"].partitions[0].leader == 2)
+    both.ask(lambda admin: admin.elect_leaders(ElectionType.UNCLEAN, [key]))
+    both.ask(lambda admin: admin.alter_partition_reassignments({key: None}))
+    both.ask(lambda admin: admin.alter_partition_reassignments({key: [7]}))
+    both.settle(
+        lambda admin: admin.describe_log_dirs([2]),
+        lambda told: any(key in one.replicas for one in told[2].values()),
+    )
+    both.ask(lambda admin: [one.replicas.get(key) for one in admin.describe_log_dirs([2])[2].values()])
+    both.ask(lambda admin: admin.alter_replica_log_dirs({TopicPartitionReplica("moved", 0, 2): "/nowhere"}))
+
+
+def test_the_cluster_its_features_and_its_quotas_are_told_alike(both: Both) -> None:
+    both.ask(Admin.describe_cluster)
+    both.ask(Admin.describe_metadata_quorum)
+    both.ask(lambda admin: [sorted(level.items()) for level in _levels(admin)])
+    both.ask(lambda admin: admin.describe_cluster(include_fenced_brokers=True))
+    both.ask(lambda admin: admin.update_features({"no.such.feature": FeatureUpdate(max_version_level=1)}))
+    mine, default = QuotaEntity.of({"client-id": "me"}), QuotaEntity.of({"user": "anna", "client-id": None})
+    quotas = {mine: {"producer_byte_rate": 1_000.0}, default: {"request_percentage": 50.0}}
+    both.ask(lambda admin: admin.alter_client_quotas(quotas))
+    both.settle(AdminCore.describe_client_quotas, lambda told: len(told) == 2)
+    both.ask(lambda admin: sorted(map(str, admin.describe_client_quotas())))
+    both.ask(lambda admin: admin.describe_client_quotas(QuotaFilter(exactly={"client-id": "me"})))
+    both.ask(lambda admin: admin.alter_client_quotas({mine: {"no_such_rate": 1.0}}))
+    both.ask(lambda admin: admin.alter_client_quotas({mine: {"producer_byte_rate": None}}))
+
+
+def _levels(admin: Admin) -> list[dict[str, Any]]:
+    features = admin.describe_features()
+    return [
+        {name: (one.lowest, one.highest) for name, one in told.items()}
+        for told in (features.finalized, features.supported)
+    ]
+
+
+def test_a_consumer_leaves_out_what_was_aborted(both: Both) -> None:
+    servers = both.servers[0]
+    both.admins[0].create_topic("ended", partitions=1, replication_factor=2)
+    key = TopicPartition("ended", 0)
+    with Producer(bootstrap_servers=servers, transactional_id="writer") as producer:
+        producer.init_transactions()
+        for number, commits in ((1, True), (2, False), (3, True), (4, False)):
+            producer.begin_transaction()
+            producer.send("ended", b"%d" % number, partition=0)
+            producer.flush()
+            (producer.commit_transaction if commits else producer.abort_transaction)()
+        producer.begin_transaction()
+        producer.send("ended", b"5", partition=0).result(30)
+        assert read(servers, key, "read_uncommitted") == [b"1", b"2", b"3", b"4", b"5"]
+        assert read(servers, key, "read_committed") == [b"1", b"3"]
+        producer.commit_transaction()
+    # The commit is told before its marker is written.
+    until(lambda: read(servers, key, "read_committed"), lambda values: values == [b"1", b"3", b"5"])
+
+
+def read(servers: str, key: TopicPartition, isolation_level: str) -> list[bytes | None]:
+    """Everything up to the end that the level sees."""
+    with Consumer(bootstrap_servers=servers, isolation_level=isolation_level) as consumer:
+        consumer.assign([key])
+        end = consumer.end_offsets([key])[key]
+        values: list[bytes | None] = []
+        while consumer.position(key) < end:
+            values += [record.value for record in consumer.poll(1.0)]
+        return values
