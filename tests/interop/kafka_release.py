@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -91,8 +92,16 @@ def _copy_dependencies(folders: dict[Path, list[str]]) -> None:
     if maven is None:
         raise ToolMissingError(f"no mvn in PATH to fetch {', '.join(names)} from Maven Central: install maven")
     cache_folder().mkdir(parents=True, exist_ok=True)
-    # A run that is interrupted, or two at once, leave no half-filled folder: the last step is one rename.
-    with tempfile.TemporaryDirectory(dir=cache_folder()) as scratch:
+    # A run that is interrupted leaves no half-filled folder: the last step is one rename. One at a time, because two
+    # Mavens get in each other's way in the repository of their own that they fill.
+    with (
+        (cache_folder() / "maven.lock").open("w") as lock,
+        tempfile.TemporaryDirectory(dir=cache_folder()) as scratch,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folders = {folder: each for folder, each in folders.items() if not folder.exists()}
+        if not folders:
+            return
         modules = "".join(f"<module>{name}</module>" for name in names)
         (Path(scratch) / "pom.xml").write_text(PARENT_POM.format(modules=modules))
         for folder, dependencies in folders.items():
@@ -106,8 +115,10 @@ def _copy_dependencies(folders: dict[Path, list[str]]) -> None:
             timeout=RESOLVE_SECONDS_MAX,
         )
         for folder in folders:
-            try:
-                (Path(scratch) / folder.name / "lib").rename(folder)
-            except OSError:
-                if not folder.exists():
-                    raise
+            (Path(scratch) / folder.name / "lib").rename(folder)
+
+
+if __name__ == "__main__":
+    # Before the tests, which have less time than the first fetch may take.
+    for wanted in RELEASES:
+        classpath(wanted)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 START_SECONDS_MAX = 90
 STOP_SECONDS_MAX = 20
 SHUT_DOWN_SECONDS_MAX = 60
+LOWEST_PORT = 10_000
+PORTS_TRIED_MAX = 1_000
 LOG4J = """log4j.rootLogger=WARN, stderr
 log4j.appender.stderr=org.apache.log4j.ConsoleAppender
 log4j.appender.stderr.Target=System.err
@@ -207,12 +209,20 @@ def accepts(port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that are free now; all are held until the last is known, so that they differ."""
+    """Ports of 127.0.0.1 that are free now; all are held until the last is known, so that they differ.
+
+    Brokers take them only later: those that the system gives to outgoing connections would be gone by then at times.
+    """
+    given_out = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in sockets]
+        ports: list[int] = []
+        for port in random.Random().sample(range(LOWEST_PORT, given_out), PORTS_TRIED_MAX):
+            with contextlib.suppress(OSError):
+                held.enter_context(socket.socket()).bind(("127.0.0.1", port))
+                ports.append(port)
+            if len(ports) == count:
+                return ports
+        raise AssertionError(f"{count} free ports among {PORTS_TRIED_MAX} between {LOWEST_PORT} and {given_out}")
 
 
 @contextlib.contextmanager
