@@ -195,6 +195,9 @@ class _Trace:
             for stage in there.stages
             if stage.duration_us or stage.name == "handler"
         ]
+        if not there.stages:
+            ended_us = max(moment.at_us for moment in there.moments if moment.own)
+            self.timeline.stages.append(Stage(lane=lane, name="no answer", start_us=shift_us, duration_us=ended_us))
         mine = life.topic, life.partition
         self.timeline.moments += [
             Moment(

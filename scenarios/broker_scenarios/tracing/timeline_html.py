@@ -22,7 +22,8 @@ svg .soft { fill: var(--soft); } svg .axis { stroke: var(--line); } svg .inside 
 svg .on-dark { fill: #fff; } svg .on-light { fill: #17202b; } svg.close text { font-size: 11.5px; }
 .stage { rx: 4px; } .s0 { fill: var(--isr); } .s1 { fill: var(--b0); } .s2 { fill: var(--b2); }
 .s3 { fill: var(--unsure); } .s4 { fill: var(--acked); } .s5 { fill: var(--b1); } .s6 { fill: var(--b3); }
-.s7 { fill: var(--b5); } .own { fill: var(--watermark); } .other { fill: var(--b3); }
+.s7 { fill: var(--b5); } .s8 { fill: var(--none); }
+.own { fill: var(--watermark); } .other { fill: var(--b3); }
 .key { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 8px 0 10px; font-size: 13px; color: var(--soft); }
 .key span { display: inline-flex; align-items: center; gap: 6px; }
 .key svg { width: 12px; height: 12px; min-width: 0; flex: none; }
@@ -43,9 +44,10 @@ _COLOURS: Final = {
     "drained": 7,
     "writing": 7,
     "in flight": 5,
+    "no answer": 8,
 }
 _OTHER_COLOUR: Final = 1
-_TEXT_ON: Final = {1: "on-dark", 2: "on-dark", 3: "on-light", 5: "on-dark", 6: "on-dark", 7: "on-dark"}
+_TEXT_ON: Final = {1: "on-dark", 2: "on-dark", 3: "on-light", 5: "on-dark", 6: "on-dark", 7: "on-dark", 8: "on-dark"}
 """What can be read on a colour in light and dark surroundings; on the others that is the page's own ink."""
 _CHARACTER: Final = 7
 _LEFT_MIN: Final = 130
