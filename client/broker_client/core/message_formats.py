@@ -156,7 +156,7 @@ def _releases_with(produce_version: int) -> str:
     if produce_version == 0:
         return "0.8 or 0.9"  # neither tells its versions, so that the oldest are used
     found = [
-        name
+        name.rpartition(".")[0]
         for name in releases.names()
         if releases.get(name).api_versions[ProduceRequest.API_KEY].highest == produce_version
     ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from broker_client.core.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.producer_batch import NO_PRODUCER_ID_AND_EPOCH, ProducerIdAndEpoch
 from broker_client.core.transaction_outcomes import Outcome, outcome_of
-from broker_client.errors import IllegalState, ProducerError
+from broker_client.errors import IllegalState, ProducerError, UnsupportedVersion
 from broker_client.transaction_errors import ProducerFenced, transaction_error_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -92,7 +92,7 @@ class TxnRequestHandler(ABC):
         """The request has ended, one way or another. Under the manager's lock."""
         if response.delivery is Delivery.VERSION_MISMATCH:
             assert response.mismatch is not None
-            self.fatal_error(response.mismatch)
+            self.version_mismatch(response.mismatch)
         elif response.body is None:
             self.look_up_coordinator()
             self.retry()
@@ -117,6 +117,12 @@ class TxnRequestHandler(ABC):
         """Nothing will be sent any more."""
         self.result.fail(error)
         self.manager.transition_to_fatal_error(error)
+
+    def version_mismatch(self, error: UnsupportedVersion) -> None:
+        """The broker does not speak it: without a producer id yet, it is too old for transactions."""
+        if not self.manager.producer_id_and_epoch.is_valid:
+            error = UnsupportedVersion(f"transactional.id needs brokers of 0.11 or later: {error}")
+        self.fatal_error(error)
 
     def abortable_error(self, error: ProducerError) -> None:
         """The transaction can only be aborted."""

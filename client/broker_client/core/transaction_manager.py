@@ -108,7 +108,8 @@ class TransactionManager:
 
     def version_mismatch(self, error: UnsupportedVersion) -> None:
         """The brokers are too old for idempotence."""
-        self._fatal(error)
+        text = f"enable.idempotence needs brokers of 0.11 or later ({error}): set enable.idempotence=False"
+        self._fatal(UnsupportedVersion(text))
 
     def handle_init_producer_id(self, response: InitProducerIdResponse) -> bool:
         """Take the answer in; False when the request has to be sent again after the back-off."""

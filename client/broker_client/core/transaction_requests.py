@@ -144,7 +144,7 @@ class TransactionRequests:
             if known is not None:
                 version = known.latest_usable(handler.REQUEST, handler.highest_version)
         except UnsupportedVersion as error:
-            handler.fatal_error(error)
+            handler.version_mismatch(error)
             return 0
         request = handler.request(handler.REQUEST.VERSIONS.highest if version is None else version)
         self._in_flight = handler

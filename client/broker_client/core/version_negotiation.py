@@ -114,7 +114,7 @@ class VersionNegotiation:
         """The node answers what every broker does."""
         then = self._checks.probe_answered(node_id, now_ms)
         if then is VersionCheck.ASK:
-            self._to_ask[node_id] = 0
+            self._to_ask[node_id] = ApiVersionsRequest.VERSIONS.highest
         elif then is VersionCheck.ASSUME:
             self._assume(node_id)
 
