@@ -1,6 +1,7 @@
-"""GetTelemetrySubscriptions (api key 71): which metrics a client shall push (KIP-714). Served, but never listed.
+"""GetTelemetrySubscriptions (api key 71): which metrics a client shall push (KIP-714).
 
-Version 0. Mirrors KafkaApis.handleGetTelemetrySubscriptionsRequest.
+Version 0. Mirrors KafkaApis.handleGetTelemetrySubscriptionsRequest. Served, but only listed with
+client.telemetry.receiver=true.
 """
 
 from __future__ import annotations

@@ -18,10 +18,12 @@ from broker_sim.apis import handler_faults
 from broker_sim.apis.client_metrics import ClientMetricsManager
 from broker_sim.apis.fetch_sessions import FetchSessionCache
 from broker_sim.apis.request_context import ANSWERS
+from broker_sim.config.own_definitions import TELEMETRY_RECEIVER
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from protocol_specs import registry
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.version_range import VersionRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
     from broker_sim.broker import Broker
     from protocol_specs.message import Message
-    from protocol_specs.version_range import VersionRange
 
 __all__ = ["API_FILES", "HANDLERS", "ApiHandler", "KafkaApis", "handler_of", "register"]
 
@@ -136,6 +137,9 @@ class KafkaApis:
         versions = broker.release.api_versions
         self.advertised: Mapping[int, VersionRange] = {key: versions[key] for key in API_FILES if key in versions}
         """What ApiVersions lists, by ascending API key."""
+        if broker.config[TELEMETRY_RECEIVER] and broker.config.behaviour.telemetry_served_unlisted:
+            telemetry = {key: VersionRange(served[0], served[-1]) for key, served in UNLISTED.items()}
+            self.advertised = dict(sorted({**self.advertised, **telemetry}.items()))
         self.features = broker.release.listeners["broker"].features
         behaviour = broker.config.behaviour
         lowest_produce = behaviour.produce_lowest_served

@@ -12,11 +12,20 @@ if TYPE_CHECKING:
 
     from broker_sim.config.definitions import ConfigValue
 
-__all__ = ["CLASSIC", "OWN_DEFINITIONS", "PERSIST_TIME_MS", "PIPELINED", "QUEUED_BYTES", "THREAD_MODEL"]
+__all__ = [
+    "CLASSIC",
+    "OWN_DEFINITIONS",
+    "PERSIST_TIME_MS",
+    "PIPELINED",
+    "QUEUED_BYTES",
+    "TELEMETRY_RECEIVER",
+    "THREAD_MODEL",
+]
 
 THREAD_MODEL: Final = "thread.model"
 QUEUED_BYTES: Final = "queued.max.requests.size.bytes"
 PERSIST_TIME_MS: Final = "persist.time.ms"
+TELEMETRY_RECEIVER: Final = "client.telemetry.receiver"
 CLASSIC: Final = "classic"
 PIPELINED: Final = "pipelined"
 QUEUED_BYTES_DEFAULT: Final = 100 * 1024 * 1024
@@ -60,6 +69,7 @@ OWN_DEFINITIONS: Final[Mapping[str, ConfigDefinition]] = MappingProxyType(
         for each in (
             _own(PERSIST_TIME_MS, ConfigType.DOUBLE, 0.0, minimum=0, maximum=PERSIST_TIME_MS_MAX),
             _own(QUEUED_BYTES, ConfigType.INT, QUEUED_BYTES_DEFAULT, minimum=QUEUED_BYTES_MIN),
+            _own(TELEMETRY_RECEIVER, ConfigType.BOOLEAN, False),
             _own(THREAD_MODEL, ConfigType.STRING, CLASSIC, one_of=(CLASSIC, PIPELINED)),
         )
     }

@@ -153,6 +153,18 @@ class HighWatermarkAdvanced(TrafficEvent):
 
 
 @dataclass(slots=True, kw_only=True)
+class TelemetryReceived(TrafficEvent):
+    """A client has pushed its metrics to a broker with a receiver; `metrics` as they came (KIP-714)."""
+
+    client_id: str | None
+    client_instance_id: str
+    subscription_id: int
+    terminating: bool
+    compression_type: int
+    metrics: bytes
+
+
+@dataclass(slots=True, kw_only=True)
 class TopicCreated(Event):
     """A topic is committed in the metadata."""
 
