@@ -190,6 +190,13 @@ class Producer:
         """What the producer measures, under Java's names: `metrics()["record-send-rate"]`."""
         return self._core.metrics.read()
 
+    def client_instance_id(self, timeout: float) -> str | None:
+        """What brokers call this client by, for its metrics (KIP-714); None when `timeout` seconds do not do."""
+        self._check("client_instance_id")
+        timeout_ms = int(timeout * 1000)
+        limit_s = (timeout_ms + GRACE_MS) / 1000
+        return self._thread.call(self._core.client_instance_id, timeout_ms, timeout_s=limit_s)
+
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
         return unacknowledged_records(self._core.accumulator)

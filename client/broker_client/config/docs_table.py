@@ -31,7 +31,6 @@ It differs from Java on purpose in this:
 - Serializers may be left out: keys and values are bytes then. `acks` may be a number.
 - An address without a host, and port 0, are refused. Names are resolved when they are connected to, so that one that
   stands for nothing is told by the first `send` and not by the constructor.
-- `enable.metrics.push` is false.
 
 `print(broker_client.ProducerConfig.docs())` prints the same table.
 """

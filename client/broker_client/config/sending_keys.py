@@ -208,9 +208,7 @@ SENDING_KEYS: Final = (
         name="enable.metrics.push",
         type=_T.BOOLEAN,
         importance=_I.LOW,
-        default=False,
-        status=_S.REFUSED,
-        note="metrics are not pushed to brokers; false, which is the default here and not in Java, says so",
+        default=True,
         doc="Push client metrics to brokers that ask for them (KIP-714).",
     ),
     ConfigKey(

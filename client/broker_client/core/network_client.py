@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from broker_client.core.cluster import Node
     from broker_client.core.metadata import Metadata
     from broker_client.core.metrics.registry import Sensor
+    from broker_client.core.telemetry.telemetry_sender import TelemetrySender
     from broker_client.errors import AuthenticationFailed
     from protocol_specs.message import Message
     from sim_runtime.interfaces import IReactor
@@ -114,6 +115,7 @@ class NetworkClient:
         self.next_poll_ms = NEVER_MS
         self.answered = 0
         self.throttle_time: Sensor | None = None
+        self.telemetry: TelemetrySender | None = None
         self._answered_internally = False
         self._gave_up = False
         self._random = random
@@ -243,6 +245,8 @@ class NetworkClient:
             self.answered = len(ended)
             return True
         metadata_wait_ms = self._updater.maybe_update(now_ms)
+        if self.telemetry is not None:
+            self.telemetry.maybe_update(now_ms)
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []
@@ -288,6 +292,7 @@ class NetworkClient:
             self.connection_states.next_setup_timeout_ms(now_ms),
             self._versions.next_run_ms(now_ms),
             selector.next_idle_close_ms(now_ms),
+            NEVER_MS if self.telemetry is None else self.telemetry.wait_ms(now_ms),
         )
         if broken is not None:
             raise broken
@@ -299,6 +304,8 @@ class NetworkClient:
             self._closed = True
             self.selector.close_all()
             self.metadata.close()
+            if self.telemetry is not None:
+                self.telemetry.close()
 
     # What the metadata updater asks: see MetadataTransport.
 

@@ -25,6 +25,7 @@ from broker_client.core.pending_sends import PendingSend, PendingSends
 from broker_client.core.record_accumulator import RecordAccumulator
 from broker_client.core.sender import Sender
 from broker_client.core.sender_loop import SenderLoop, now_ms_of
+from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
 from broker_client.core.traced_accumulator import TracedAccumulator
 from broker_client.core.transaction_manager import TransactionManager
 from broker_client.core.transactional_calls import TransactionalCalls
@@ -131,6 +132,7 @@ class ProducerCore:
             api_versions=self.api_versions,
         )
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
+        self.client.telemetry = telemetry_of(config, self.client, self.metrics.registry, random)
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
         self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
         if isinstance(self.accumulator, TracedAccumulator):
@@ -312,6 +314,10 @@ class ProducerCore:
             began_s = self._seconds() if began_s is None else began_s
             await self._metadata_change(left_ms)
 
+    async def client_instance_id(self, timeout_ms: int) -> str | None:
+        """What brokers call this client's metrics by, None when no broker has said so within the time."""
+        return await client_instance_id(self.client.telemetry, self.reactor, timeout_ms)
+
     @property
     def transactional(self) -> TransactionalCalls:
         """The calls of transactions; raises for a producer without a transactional.id."""
@@ -359,6 +365,8 @@ class ProducerCore:
             self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
             self.accumulator.close()
             self._loop.after_turn = self._finish_if_done
+            if self.client.telemetry is not None and (timeout_ms is None or timeout_ms > 0):
+                self.client.telemetry.reporter.initiate_close()
         if timeout_ms is not None and not self._ended.called:
             if timeout_ms <= 0:
                 self._loop.stop()  # Sender.forceClose: nothing is sent any more

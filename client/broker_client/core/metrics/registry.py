@@ -133,6 +133,11 @@ class Metrics:
         with self._lock:
             return list(self._metrics.values())
 
+    def measure(self, metric: RegisteredMetric, now_ms: int) -> MetricValue:
+        """What one of them is now."""
+        with self._lock:
+            return metric.measure(now_ms)
+
     def read(self) -> MetricsSnapshot:
         """What all of them are now; from any thread."""
         now_ms = self.now_ms()

@@ -1,0 +1,1 @@
+"""Client metrics for the brokers that ask for them: KIP-714."""

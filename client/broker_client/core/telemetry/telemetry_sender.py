@@ -1,0 +1,88 @@
+"""Telemetry requests on a client's own connections. Mirrors NetworkClient.TelemetrySender (KIP-714).
+
+One broker gets them as long as it can be asked; it knows the client by then.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.in_flight_requests import Delivery
+from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
+from protocol_specs.messages.push_telemetry import PushTelemetryResponse
+
+if TYPE_CHECKING:
+    from broker_client.core.cluster import Node
+    from broker_client.core.in_flight_requests import ClientResponse
+    from broker_client.core.network_client import NetworkClient
+    from broker_client.core.telemetry.telemetry_reporter import ClientTelemetryReporter
+
+__all__ = ["TelemetrySender"]
+
+NEVER_MS: Final = 1 << 62
+
+
+class TelemetrySender:
+    """`maybe_update` is part of every poll."""
+
+    __slots__ = ("_blocked_ms", "_client", "_reconnect_backoff_ms", "_sticky", "reporter")
+
+    def __init__(self, reporter: ClientTelemetryReporter, client: NetworkClient) -> None:
+        self.reporter = reporter
+        self._client = client
+        self._reconnect_backoff_ms = max(client.config.reconnect_backoff_ms, 1)
+        self._sticky: Node | None = None
+        self._blocked_ms = 0
+
+    def maybe_update(self, now_ms: int) -> None:
+        """Send what is due, or begin what it takes."""
+        self._blocked_ms = 0
+        if self.reporter.time_to_next_update_ms(now_ms) > 0:
+            return
+        client = self._client
+        node = self._sticky = self._sticky or self._choose(now_ms)
+        if node is None:
+            # Until the first answer whoever connects makes the next poll.
+            self._blocked_ms = NEVER_MS if self.reporter.client_instance_id is None else self._reconnect_backoff_ms
+        elif client.can_send_request(node.id, now_ms):
+            client.send(node.id, self.reporter.next_request(), now_ms, callback=self._answered)
+        else:
+            self._sticky = None
+            self._blocked_ms = self._connect(node, now_ms)
+
+    def wait_ms(self, now_ms: int) -> int:
+        """How long until there is something to do; after `maybe_update` and after all answers."""
+        wait_ms = self.reporter.time_to_next_update_ms(now_ms)
+        return wait_ms if wait_ms > 0 else self._blocked_ms
+
+    def close(self) -> None:
+        """Send nothing more."""
+        self.reporter.close()
+
+    def _choose(self, now_ms: int) -> Node | None:
+        """The first question goes to whom there is a connection: for it alone none is made, nor chance asked."""
+        client = self._client
+        for node in client.metadata.cluster.nodes.values():
+            if client.can_send_request(node.id, now_ms):
+                return node
+        return None if self.reporter.client_instance_id is None else client.least_loaded_node(now_ms)[0]
+
+    def _connect(self, node: Node, now_ms: int) -> int:
+        client = self._client
+        if client.is_any_node_connecting():
+            return self._reconnect_backoff_ms
+        if client.can_connect(node.id, now_ms):
+            client.initiate_connect(node, now_ms)
+            return self._reconnect_backoff_ms
+        return NEVER_MS  # connected, but no request can go: the network will tell
+
+    def _answered(self, response: ClientResponse) -> None:
+        body = response.body
+        if isinstance(body, GetTelemetrySubscriptionsResponse):
+            self.reporter.handle_subscription(body)
+        elif isinstance(body, PushTelemetryResponse):
+            self.reporter.handle_push(body)
+        elif response.delivery is Delivery.VERSION_MISMATCH:
+            self.reporter.handle_unsupported_version()
+        else:
+            self.reporter.handle_disconnect()

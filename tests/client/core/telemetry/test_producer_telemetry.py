@@ -1,0 +1,191 @@
+"""A producer that pushes its metrics to a simulated cluster, on virtual time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_client.core.admin_configs import AlterConfigOp, ConfigResource, ConfigResourceType
+from broker_client.core.admin_core import AdminCore
+from broker_client.core.client_core import ClientCore, ClientOptions
+from broker_client.core.network_client import NetworkClientConfig
+from broker_client.core.producer_core import ProducerCore
+from broker_client.errors import IllegalState
+from broker_client.producer_config import ProducerConfig
+from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.control.events import RequestReceived, TelemetryReceived
+from protocol_specs.records.compression import CompressionCodec, decompress
+from tests.client.core.telemetry.read_metrics_data import read_metrics_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from broker_client.core.telemetry.otlp import Point
+    from sim_runtime.world import World
+
+INTERVAL_MS = 10_000
+TELEMETRY = ("GetTelemetrySubscriptions", "PushTelemetry")
+
+
+class Room:
+    """A broker that wants metrics, or not, and producers on a host of their own."""
+
+    def __init__(self, world: World, **config: str) -> None:
+        self.world = world
+        self.cluster = Cluster(
+            reactor=world.reactor,
+            streams=world.streams,
+            brokers=1,
+            topics=[TopicSpec.parse("orders:1:1")],
+            config={name.replace("_", "."): value for name, value in config.items()},
+            host=lambda broker: f"b{broker}",
+            broker_reactor=lambda broker: world.network.host(f"b{broker}"),
+        )
+        self.cluster.start()
+        self.producers: list[ProducerCore] = []
+
+    def subscribe(self, metrics: str) -> None:
+        """Want these metrics every INTERVAL_MS."""
+        host, port = self.cluster.bootstrap_servers.split(":")
+        options = ClientOptions(bootstrap_servers=((host, int(port)),), network=NetworkClientConfig(client_id="admin"))
+        client = ClientCore(options, self.world.network.host("admin"), self.world.streams.stream("admin"))
+        wanted = {"metrics": metrics, "interval.ms": str(INTERVAL_MS)}
+        changes = [AlterConfigOp(name=name, value=value) for name, value in wanted.items()]
+        resource = ConfigResource(type=ConfigResourceType.CLIENT_METRICS, name="all")
+        self.world.run_until(AdminCore(client).incremental_alter_configs({resource: changes}))
+        client.close()
+
+    def producer(self, **config: Any) -> ProducerCore:
+        made = ProducerCore(
+            ProducerConfig(bootstrap_servers=self.cluster.bootstrap_servers, **config),
+            self.world.network.host("producer"),
+            self.world.streams.stream(f"producer {len(self.producers)}"),
+        )
+        self.producers.append(made)
+        return made
+
+    def asked(self) -> list[str]:
+        """The telemetry requests that were received."""
+        events = self.cluster.journal.events
+        return [one.api for one in events if isinstance(one, RequestReceived) and one.api in TELEMETRY]
+
+    def pushed(self) -> list[tuple[TelemetryReceived, dict[str, Point]]]:
+        """What was pushed, and the points by name and topic."""
+        found = []
+        for event in self.cluster.journal.events:
+            if isinstance(event, TelemetryReceived):
+                codec = CompressionCodec(event.compression_type)
+                points, _ = read_metrics_data(bytes(decompress(codec, event.metrics, limit_bytes=1_000_000)))
+                found.append((event, {point.name: point for point in points}))
+        return found
+
+    def close(self) -> None:
+        for producer in self.producers:
+            assert producer.loop_errors == 0
+            self.world.run_until(producer.close(0))
+        self.world.run_until(self.cluster.close())
+
+
+@pytest.fixture
+def room(world: World) -> Iterator[Room]:
+    made = Room(world, client_telemetry_receiver="true")
+    yield made
+    made.close()
+
+
+def test_what_is_wanted_is_pushed_in_every_interval(room: Room) -> None:
+    room.subscribe("org.apache.kafka.producer.record.send")
+    producer = room.producer(client_id="shop")
+    producer.send("orders", b"x", partition=0)
+    room.world.run_for(ms=int(3.6 * INTERVAL_MS))
+    producer.send("orders", b"x", partition=0)
+    room.world.run_for(ms=INTERVAL_MS)
+    first, *others = [points for _, points in room.pushed()]
+    assert 2 <= len(others) <= 3
+    total, rate = "org.apache.kafka.producer.record.send.total", "org.apache.kafka.producer.record.send.rate"
+    assert set(first) == {total, rate}
+    assert first[total].value == 1
+    assert first[rate].sum is None
+    assert sum(points[total].value for points in others) == 1  # differences
+    (event, _), *_ = room.pushed()
+    assert (event.client_id, event.compression_type) == ("shop", CompressionCodec.ZSTD)
+    assert room.asked() == ["GetTelemetrySubscriptions", *["PushTelemetry"] * (1 + len(others))]
+
+
+def test_the_last_push_is_on_close(room: Room) -> None:
+    room.subscribe("*")
+    producer = room.producer()
+    room.world.run_until(producer.send("orders", b"x", partition=0).as_deferred())
+    room.world.run_until(producer.close())
+    ((event, points),) = room.pushed()
+    assert event.terminating
+    assert points["org.apache.kafka.producer.record.send.total"].value == 1
+
+
+def test_a_close_without_patience_pushes_nothing(room: Room) -> None:
+    room.subscribe("*")
+    producer = room.producer()
+    room.world.run_until(producer.send("orders", b"x", partition=0).as_deferred())
+    room.world.run_until(producer.close(0))
+    assert room.pushed() == []
+
+
+def test_a_changed_subscription_is_asked_for_anew(room: Room) -> None:
+    room.subscribe("*")
+    room.producer()
+    room.world.run_for(ms=2 * INTERVAL_MS)
+    room.subscribe("org.apache.kafka.producer.batch")
+    room.world.run_for(ms=4 * INTERVAL_MS)
+    _, last = room.pushed()[-1]
+    assert all(name.startswith("org.apache.kafka.producer.batch") for name in last)
+    # A third time after a throttle: to a broker, what comes in the same millisecond as a question is not after it.
+    assert room.asked().count("GetTelemetrySubscriptions") == 3
+
+
+def test_without_a_subscription_nothing_is_pushed(room: Room) -> None:
+    producer = room.producer()
+    assert room.world.run_until(producer.client_instance_id(5_000)) is not None
+    room.world.run_until(producer.close())
+    assert room.asked() == ["GetTelemetrySubscriptions"]
+
+
+def test_the_instance_id_is_what_the_broker_gave(room: Room) -> None:
+    room.subscribe("*")
+    producer = room.producer()
+    told = room.world.run_until(producer.client_instance_id(5_000))
+    room.world.run_until(producer.close())
+    ((event, _),) = room.pushed()
+    assert event.client_instance_id == told
+
+
+def test_a_transactional_producer_says_whose_metrics_they_are(room: Room) -> None:
+    room.subscribe("*")
+    producer = room.producer(transactional_id="payments")
+    room.world.run_until(producer.client_instance_id(5_000))
+    room.world.run_until(producer.close())
+    ((event, _),) = room.pushed()
+    payload = decompress(CompressionCodec(event.compression_type), event.metrics, limit_bytes=1_000_000)
+    assert read_metrics_data(bytes(payload))[1] == [("transactional_id", "payments")]
+
+
+def test_who_does_not_want_it_sends_nothing(room: Room) -> None:
+    room.subscribe("*")
+    producer = room.producer(enable_metrics_push=False)
+    room.world.run_until(producer.send("orders", b"x", partition=0).as_deferred())
+    with pytest.raises(IllegalState, match=r"enable\.metrics\.push=true"):
+        room.world.run_until(producer.client_instance_id(1_000))
+    room.world.run_until(producer.close())
+    assert room.asked() == []
+
+
+def test_a_cluster_without_a_receiver_is_sent_nothing(world: World) -> None:
+    room = Room(world)
+    room.subscribe("*")
+    producer = room.producer()
+    room.world.run_until(producer.send("orders", b"x", partition=0).as_deferred())
+    assert room.world.run_until(producer.client_instance_id(1_000)) is None
+    room.world.run_for(ms=3_600_000)
+    room.world.run_until(producer.close())
+    assert room.asked() == []
+    room.close()
