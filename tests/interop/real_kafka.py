@@ -217,11 +217,11 @@ def free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as held:
         ports: list[int] = []
         for port in random.Random().sample(range(LOWEST_PORT, given_out), PORTS_TRIED_MAX):
+            if len(ports) == count:
+                return ports
             with contextlib.suppress(OSError):
                 held.enter_context(socket.socket()).bind(("127.0.0.1", port))
                 ports.append(port)
-            if len(ports) == count:
-                return ports
         raise AssertionError(f"{count} free ports among {PORTS_TRIED_MAX} between {LOWEST_PORT} and {given_out}")
 
 
