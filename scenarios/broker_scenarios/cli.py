@@ -97,6 +97,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
     parser.add_argument("--history", type=Path, help="keep the histories (Parquet) in this folder")
+    parser.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FOLDER",
+        help="keep what producers and brokers tell there, for `broker-sim trace`",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -114,7 +120,12 @@ def _run(options: argparse.Namespace) -> int:
     where = Where.VIRTUAL if options.virtual else Where.LOCAL if options.local else Where.SPARK
     scenarios = [_scenario(path, options.records) for path in options.scenarios]
     return run_scenarios(
-        scenarios, where=where, seed=options.seed, report=options.report, history_folder=options.history
+        scenarios,
+        where=where,
+        seed=options.seed,
+        report=options.report,
+        history_folder=options.history,
+        trace_folder=options.trace,
     )
 
 

@@ -23,6 +23,8 @@ from broker_scenarios.workloads.values import value_bytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from broker_client.core.trace import Trace
+
 __all__ = ["DriveSpec", "LoadProducer", "ProducerFactory", "broker_client_producer", "drive_share"]
 
 _YIELD_EVENTS: Final = 8_192
@@ -57,11 +59,11 @@ class DriveSpec:
     """How long the client may take to report what is open once all is sent."""
 
 
-def broker_client_producer(config: Mapping[str, str]) -> LoadProducer:
+def broker_client_producer(config: Mapping[str, str], *, trace: Trace | None = None) -> LoadProducer:
     """The producer of this project."""
     from broker_client import Producer
 
-    return Producer(config)
+    return Producer(config, trace=trace)
 
 
 def drive_share(

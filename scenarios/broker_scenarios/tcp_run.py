@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -25,6 +26,7 @@ from sim_runtime.virtual_disk import VirtualDisk
 if TYPE_CHECKING:
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.table import LoadProgress
+    from broker_scenarios.tracing.run_trace import RunTrace
     from broker_scenarios.verdict import History
 
 __all__ = ["SendLoad", "run_over_tcp", "run_with_threads"]
@@ -35,8 +37,9 @@ SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
 _PROGRESS_EVERY_S: Final = 0.2
 
 
-def run_with_threads(scenario: Scenario, seed: int, progress: LoadProgress) -> Evidence:
+def run_with_threads(scenario: Scenario, seed: int, progress: LoadProgress, trace: RunTrace | None = None) -> Evidence:
     """Run a scenario with producers in threads of this process."""
+    make_producer = partial(broker_client_producer, trace=None if trace is None else trace.producers)
 
     def send(spec: DriveSpec) -> pa.Table:
         load = build_load(scenario.load, seed).combine_chunks()
@@ -45,13 +48,21 @@ def run_with_threads(scenario: Scenario, seed: int, progress: LoadProgress) -> E
             for producer_id in range(scenario.load.producers)
         ]
         with ThreadPoolExecutor(max_workers=len(shares)) as threads:
-            parts = threads.map(lambda share: list(drive_share(share, spec, broker_client_producer)), shares)
+            parts = threads.map(lambda share: list(drive_share(share, spec, make_producer)), shares)
             return pa.Table.from_batches([batch for part in parts for batch in part], schema=HISTORY_SCHEMA)
 
-    return run_over_tcp(scenario, seed, send, progress, sender="threads")
+    return run_over_tcp(scenario, seed, send, progress, sender="threads", trace=trace)
 
 
-def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadProgress, *, sender: str) -> Evidence:
+def run_over_tcp(
+    scenario: Scenario,
+    seed: int,
+    send: SendLoad,
+    progress: LoadProgress,
+    *,
+    sender: str,
+    trace: RunTrace | None = None,
+) -> Evidence:
     """Start the cluster, let `send` send the load under the scenario's rules, heal, rest, and read the logs."""
     with ThreadedCluster(
         brokers=scenario.brokers,
@@ -64,6 +75,8 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         disk=VirtualDisk() if scenario.on_disk else None,
     ) as threaded:
         cluster = threaded.cluster
+        if trace is not None:
+            threaded.call(trace.follow, cluster.journal)
         threaded.call(lambda: cluster.faults.expect(records=scenario.load.records))
         for rule in scenario.rules:
             threaded.add_rule(rule)
@@ -79,6 +92,8 @@ def run_over_tcp(scenario: Scenario, seed: int, send: SendLoad, progress: LoadPr
         reports = threaded.rule_reports()
         unsettled = threaded.call(lambda: settle(cluster, within_s=scenario.deadline_s / 2))
         truth = threaded.call(lambda: read_truth(cluster, [scenario.loaded_topic]))
+        if trace is not None:
+            threaded.call(trace.stop)
     load = scenario.load
     return Evidence(
         scenario=scenario,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from broker_client.core.trace import Trace
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.table import LoadProgress
+    from broker_scenarios.tracing.run_trace import RunTrace
     from sim_runtime.virtual_host import HostReactor
 
 __all__ = ["VirtualRun", "run_virtually"]
@@ -40,9 +41,15 @@ _STEP_MS: Final = 250.0
 _PRODUCER_CLOSE_MS: Final = 1_000
 
 
-def run_virtually(scenario: Scenario, seed: int, progress: LoadProgress | None = None) -> Evidence:
+def run_virtually(
+    scenario: Scenario, seed: int, progress: LoadProgress | None = None, trace: RunTrace | None = None
+) -> Evidence:
     """Run a scenario to its end on virtual time. The same scenario and seed give the same digest, always."""
-    return VirtualRun(scenario, seed).run(progress)
+    if trace is None:
+        return VirtualRun(scenario, seed).run(progress)
+    run = VirtualRun(scenario, seed, trace=trace.producers)
+    trace.follow(run.cluster.journal)
+    return run.run(progress)
 
 
 class VirtualRun:

@@ -36,6 +36,8 @@ class BatchLife:
     """Where a leader has appended it, whatever the producer was told; -1 when no journal says so."""
     parent: BatchLife | None = None
     """The batch that it was cut from."""
+    parts: list[BatchLife] = field(default_factory=list)
+    """The batches that were cut from it."""
 
     @property
     def name(self) -> str:
@@ -111,6 +113,8 @@ def lives_of(events: Iterable[BatchEvent], brokers: BrokerSide | None = None) ->
             topic, partition = event.topic_partition
             life = BatchLife(producer=name, number=event.batch, topic=topic, partition=partition)
             life.parent = lives.get((name, event.part_of))
+            if life.parent is not None:
+                life.parent.parts.append(life)
             lives[name, event.batch] = life
         life_of_event = lives.get((name, event.batch))
         if life_of_event is not None:

@@ -14,6 +14,8 @@ from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
 from broker_scenarios.tracing.timeline_text import numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_scenarios.tracing.batch_lives import BatchLife
     from broker_scenarios.tracing.broker_side import BrokerSide
 
@@ -222,6 +224,12 @@ class _Trace:
         self.timeline.moments.append(Moment(at_us=at_us - self.start_us, text=text))
 
 
+def _listed(lives: Sequence[BatchLife]) -> str:
+    """`3`, `3 and 4`, `3, 4 and 5`."""
+    *most, last = (str(life.number) for life in lives)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def _did(life: BatchLife, event: BatchEvent) -> str:
     """A step in a sentence."""
     kind, detail, node = event.kind, event.detail, f"node {event.node}"
@@ -235,6 +243,8 @@ def _did(life: BatchLife, event: BatchEvent) -> str:
     if kind is BatchEventKind.RETRIED:
         why = f"{event.error}, {detail}" if detail else event.error
         return f"{why}: back into the RecordAccumulator for {event.backoff_ms:,} ms"
+    if kind is BatchEventKind.SPLIT:
+        return f"{event.error}: it is split" + (f" into batches {_listed(life.parts)}" if life.parts else "")
     if kind in (BatchEventKind.FAILED, BatchEventKind.EXPIRED):
         return f"{kind.value}: {event.error}: {detail}"
     return {
@@ -243,6 +253,5 @@ def _did(life: BatchLife, event: BatchEvent) -> str:
         BatchEventKind.DRAINED: f"the Sender drains it for {node}",
         BatchEventKind.SENT: f"the NetworkClient sends it to {node}: correlation id {event.correlation_id}",
         BatchEventKind.IN_FLIGHT: f"the Selector has written it: {detail} is in flight",
-        BatchEventKind.SPLIT: f"{event.error}: it is split",
         BatchEventKind.FREED: f"the BufferPool has its {detail} back",
     }[kind]

@@ -145,6 +145,7 @@ def test_a_retry_tells_why_and_the_journal_what_happened_in_between() -> None:
 def test_a_part_shows_the_batch_that_it_was_cut_from_first() -> None:
     whole = [*batch(0)[:6], event("split", 7, error="MESSAGE_TOO_LARGE"), event("freed", 7, detail="16,384 bytes")]
     part = [
+        event("created", 7, 1, part_of=0, records=2),
         event("created", 7, 2, part_of=0, first_record=2, records=1),
         event("ready", 7, 2, detail="full", records=1),
         event("drained", 8, 2, node=1, records=1),
@@ -166,7 +167,7 @@ def test_a_part_shows_the_batch_that_it_was_cut_from_first() -> None:
         "+8.000 ms  the NetworkClient sends it to node 1: correlation id 8",
         "+9.000 ms  acknowledged: offset 62",
     ]
-    assert "+7.000 ms  MESSAGE_TOO_LARGE: it is split" in shown
+    assert "+7.000 ms  MESSAGE_TOO_LARGE: it is split into batches 1 and 2" in shown
 
 
 def test_every_other_end_is_told() -> None:
