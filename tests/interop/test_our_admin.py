@@ -21,6 +21,7 @@ from broker_client.admin import (
     ConfigEntry,
     ConfigOperation,
     ConfigResource,
+    ConfigResourceType,
     ElectionType,
     FeatureUpdate,
     ItemsFailed,
@@ -266,6 +267,27 @@ def test_configurations_are_told_and_changed_alike(both: Both) -> None:
         ConfigResource.topic("nowhere"): [AlterConfigOp(name="retention.ms", value="1")],
     }
     both.ask(lambda admin: admin.incremental_alter_configs(refused))
+
+
+def test_loggers_and_client_metrics_are_told_and_changed_alike(both: Both) -> None:
+    logger = ConfigResource(ConfigResourceType.BROKER_LOGGER, "2")
+    quiet = AlterConfigOp(name="kafka.log.LogManager", value="ERROR")
+    both.ask(lambda admin: admin.incremental_alter_configs({logger: [quiet]}))
+    both.ask(lambda admin: admin.describe_configs([logger], names=["kafka.log.LogManager"], include_synonyms=True))
+    odd = AlterConfigOp(name="kafka.log.LogManager", value="LOUD")
+    both.ask(lambda admin: admin.incremental_alter_configs({logger: [odd]}))
+    metrics = ConfigResource(ConfigResourceType.CLIENT_METRICS, "all")
+    both.ask(
+        lambda admin: admin.incremental_alter_configs({metrics: [AlterConfigOp(name="interval.ms", value="60000")]})
+    )
+    both.settle(
+        lambda admin: admin.list_config_resources([ConfigResourceType.CLIENT_METRICS]), lambda told: told == [metrics]
+    )
+    both.ask(lambda admin: admin.describe_configs([metrics], include_synonyms=True))
+    both.ask(lambda admin: admin.incremental_alter_configs({metrics: [AlterConfigOp(name="interval.ms", value="1")]}))
+    both.ask(
+        lambda admin: [one for one in admin.list_config_resources() if one.type is ConfigResourceType.CLIENT_METRICS]
+    )
 
 
 def test_offsets_and_records_are_told_and_deleted_alike(both: Both) -> None:
