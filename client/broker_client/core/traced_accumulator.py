@@ -1,12 +1,14 @@
 """A RecordAccumulator that tells each step of each batch's life; only a producer with `trace=` has one.
 
 Events come from whichever thread makes them, those of appends under the lock of the batch's queue: a trace must not
-call the producer.
+call the producer. One that raises hears nothing more, and changes nothing in the producer.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from twisted.logger import Logger
 
 from broker_client.core.message_set_batch import MessageSetBatch
 from broker_client.core.producer_batch import ProducerBatch
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from protocol_specs.records.columnar_builder import RecordsSection
 
 __all__ = ["TracedAccumulator", "TracedBatch"]
+
+_log = Logger()
 
 
 class TracedBatch(ProducerBatch):
@@ -76,7 +80,8 @@ class TracedAccumulator(RecordAccumulator):
         self._trace = trace
         self._client_id = client_id
         self._seconds = seconds
-        self._ready: dict[ProducerBatch, None] = {}
+        self._has_raised = False
+        self._ready: dict[ProducerBatch, object] = {}
         """The batches whose READY is told, and not over."""
         self._unwritten: dict[int, tuple[int, list[ProducerBatch]]] = {}
         """The newest request of each node: it is written before there is another."""
@@ -193,8 +198,9 @@ class TracedAccumulator(RecordAccumulator):
             self._tell_ready(batch, ReadyReason.FULL)
 
     def _tell_ready(self, batch: ProducerBatch, reason: ReadyReason) -> None:
-        self._ready[batch] = None
-        self._tell(BatchEventKind.READY, batch, reason.value)
+        mine = object()
+        if self._ready.setdefault(batch, mine) is mine:  # the Sender and a caller may see it at once
+            self._tell(BatchEventKind.READY, batch, reason.value)
 
     def _reason(self, queue: PartitionQueue, batch: ProducerBatch, now_ms: int) -> ReadyReason | None:
         """Mirrors batchReady; None while it is not ready."""
@@ -231,27 +237,32 @@ class TracedAccumulator(RecordAccumulator):
         node: int = -1,
         part_of: int = -1,
     ) -> None:
-        self._trace(
-            BatchEvent(
-                kind=kind,
-                time_us=self._now_us(),
-                client_id=self._client_id,
-                topic_partition=batch.topic_partition,
-                batch=batch.number,
-                records=batch.record_count,
-                size_bytes=batch.estimated_size_in_bytes,
-                attempts=batch.attempts,
-                backoff_ms=batch.retry_backoff_ms if kind is BatchEventKind.RETRIED else -1,
-                producer_id=batch.producer_id,
-                producer_epoch=batch.producer_epoch,
-                base_sequence=batch.base_sequence,
-                base_offset=base_offset,
-                node=node,
-                correlation_id=correlation_id,
-                part_of=part_of,
-                first_record=first_record,
-                appends=appends,
-                error=error,
-                detail=detail,
-            )
+        if self._has_raised:
+            return
+        event = BatchEvent(
+            kind=kind,
+            time_us=self._now_us(),
+            client_id=self._client_id,
+            topic_partition=batch.topic_partition,
+            batch=batch.number,
+            records=batch.record_count,
+            size_bytes=batch.estimated_size_in_bytes,
+            attempts=batch.attempts,
+            backoff_ms=batch.retry_backoff_ms if kind is BatchEventKind.RETRIED else -1,
+            producer_id=batch.producer_id,
+            producer_epoch=batch.producer_epoch,
+            base_sequence=batch.base_sequence,
+            base_offset=base_offset,
+            node=node,
+            correlation_id=correlation_id,
+            part_of=part_of,
+            first_record=first_record,
+            appends=appends,
+            error=error,
+            detail=detail,
         )
+        try:
+            self._trace(event)
+        except Exception:  # noqa: BLE001 - whoever watches must not stop the producer
+            self._has_raised = True
+            _log.failure("the trace raised: nothing more is told to it")

@@ -255,3 +255,17 @@ def test_a_producer_without_a_trace_has_nothing_of_it(world: World, cluster: Scr
     assert type(core.accumulator) is RecordAccumulator
     assert core.client.selector.on_written is None
     world.run_until(core.close(0))
+
+
+def test_a_trace_that_raises_hears_nothing_more_and_stops_nothing(world: World, cluster: ScriptedCluster) -> None:
+    heard: list[BatchEvent] = []
+
+    def trace(event: BatchEvent) -> None:
+        heard.append(event)
+        raise OSError("no space left on device")
+
+    config = ProducerConfig({"bootstrap_servers": cluster.bootstrap_servers})
+    core = ProducerCore(config, cluster.client, world.streams.stream("p"), trace=trace)
+    assert world.run_until(core.send("orders", b"a").as_deferred(), deadline_ms=1_000).offset == 0
+    assert [event.kind for event in heard] == [CREATED]
+    world.run_until(core.close(0))
