@@ -49,6 +49,7 @@ from broker_client.core.admin_topics import (
     TopicPartitionInfo,
 )
 from broker_client.core.client_core import ClientCore
+from broker_client.errors import ProducerClosed
 from broker_client.isolation_levels import IsolationLevel
 from sim_runtime.reactor_thread import ReactorThread
 
@@ -118,6 +119,7 @@ class Admin:
             return core, AdminCore(core)
 
         self._core, self._admin = self._thread.call(start)
+        self._closed = False
 
     # Topics
 
@@ -162,7 +164,7 @@ class Admin:
         return self._call(lambda: self._admin.describe_topic(name))
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
-        """Topics with leaders, replicas, in-sync replicas and (from 4.0 on) eligible leader replicas, by name."""
+        """Topics with leaders, replicas, in-sync replicas and (from 3.8 on) eligible leader replicas, by name."""
         return self._call(lambda: self._admin.describe_topics(names))
 
     def describe_topics_by_id(self, topic_ids: Sequence[str]) -> dict[str, TopicDescription]:
@@ -266,7 +268,7 @@ class Admin:
         return self._call(lambda: self._admin.describe_cluster(include_fenced_brokers=include_fenced_brokers))
 
     def describe_metadata_quorum(self) -> QuorumInfo:
-        """Leader, voters and observers of the metadata log; with KRaft, from 3.3 on."""
+        """Leader, voters and observers of the metadata log; of KRaft clusters alone."""
         return self._call(self._admin.describe_metadata_quorum)
 
     def describe_features(self) -> FeatureMetadata:
@@ -289,11 +291,14 @@ class Admin:
 
     def close(self) -> None:
         """Close the connections and end the thread; twice does nothing."""
+        self._closed = True
         if self._thread.running:
             self._thread.call(self._core.close)
             self._thread.stop()
 
     def _call(self, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if self._closed:
+            raise ProducerClosed("the admin client is closed")
         return self._thread.call(call, timeout_s=self._limit_s)
 
     def __enter__(self) -> Self:

@@ -21,6 +21,7 @@ from broker_client.core.client_core import ClientCore
 from broker_client.core.consumer_core import ConsumerCore
 from broker_client.core.fetched_batches import ConsumerRecord
 from broker_client.core.fetcher import FetchOptions
+from broker_client.errors import ProducerClosed
 from broker_client.records import TopicPartition
 from sim_runtime.reactor_thread import ReactorThread
 
@@ -58,18 +59,19 @@ class Consumer:
             return core, ConsumerCore(core, fetching)
 
         self._core, self._consumer = self._thread.call(start)
+        self._closed = False
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these partitions from now on; what was assigned before keeps its position."""
-        self._thread.call(self._consumer.assign, list(partitions))
+        self._open_thread.call(self._consumer.assign, list(partitions))
 
     def assignment(self) -> tuple[TopicPartition, ...]:
         """The partitions that are read, in the order in which they were assigned."""
-        return self._thread.call(lambda: self._consumer.assignment)
+        return self._open_thread.call(lambda: self._consumer.assignment)
 
     def seek(self, partition: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
         """Read a partition on from `offset`; with the epoch of the record before, a truncated log is recognised."""
-        self._thread.call(lambda: self._consumer.seek(partition, offset, leader_epoch=leader_epoch))
+        self._open_thread.call(lambda: self._consumer.seek(partition, offset, leader_epoch=leader_epoch))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Read on from the first record that there is when the position is asked for; without arguments, everywhere."""
@@ -85,22 +87,22 @@ class Consumer:
 
     def pause(self, *partitions: TopicPartition) -> None:
         """Fetch these no more; their positions stay."""
-        self._thread.call(self._consumer.pause, partitions)
+        self._open_thread.call(self._consumer.pause, partitions)
 
     def resume(self, *partitions: TopicPartition) -> None:
         """Fetch these again."""
-        self._thread.call(self._consumer.resume, partitions)
+        self._open_thread.call(self._consumer.resume, partitions)
 
     def paused(self) -> tuple[TopicPartition, ...]:
         """The partitions that are paused."""
-        return self._thread.call(lambda: self._consumer.paused)
+        return self._open_thread.call(lambda: self._consumer.paused)
 
     def position(self, partition: TopicPartition) -> int:
         """The next offset to be read of a partition; asks for it where none is known yet.
 
         Raises ProducerTimeout after default.api.timeout.ms, NoOffsetForPartition with auto.offset.reset=none.
         """
-        return self._thread.call(lambda: self._consumer.known_position(partition), timeout_s=self._limit_s)
+        return self._open_thread.call(lambda: self._consumer.known_position(partition), timeout_s=self._limit_s)
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
@@ -112,38 +114,45 @@ class Consumer:
 
     def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset]:
         """The first record at or after a time in ms of each partition; offset -1 where there is none."""
-        return self._thread.call(lambda: self._consumer.offsets_for_times(times), timeout_s=self._limit_s)
+        return self._open_thread.call(lambda: self._consumer.offsets_for_times(times), timeout_s=self._limit_s)
 
     def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
         """Records as soon as there are some, or none after `timeout` seconds.
 
         Raises what a broker refuses for good, and ProducerTimeout when none has answered for default.api.timeout.ms.
         """
-        return self._thread.call(self._consumer.poll, int(timeout * 1000), timeout_s=self._limit_s + timeout)
+        return self._open_thread.call(self._consumer.poll, int(timeout * 1000), timeout_s=self._limit_s + timeout)
 
     def poll_table(self, timeout: float = 0.5) -> Any:
         """The same as a pyarrow Table of topic, partition, offset, timestamp, key, value and headers.
 
         Without records it is empty. Needs the extra `arrow`.
         """
-        return self._thread.call(self._consumer.poll_table, int(timeout * 1000), timeout_s=self._limit_s + timeout)
+        return self._open_thread.call(self._consumer.poll_table, int(timeout * 1000), timeout_s=self._limit_s + timeout)
 
     def close(self) -> None:
         """Close the connections and end the thread; twice does nothing."""
+        self._closed = True
         if self._thread.running:
             self._thread.call(self._core.close)
             self._thread.stop()
+
+    @property
+    def _open_thread(self) -> ReactorThread:
+        if self._closed:
+            raise ProducerClosed("the consumer is closed")
+        return self._thread
 
     def _seek_to(self, partitions: Iterable[TopicPartition], spec: int) -> None:
         def seek() -> None:
             for key in list(partitions) or self._consumer.assignment:
                 self._consumer.seek_to(key, spec)
 
-        self._thread.call(seek)
+        self._open_thread.call(seek)
 
     def _offsets(self, partitions: Iterable[TopicPartition], spec: int) -> dict[TopicPartition, int]:
         keys = [TopicPartition(*key) for key in partitions]
-        return self._thread.call(lambda: self._consumer.offsets(keys, spec), timeout_s=self._limit_s)
+        return self._open_thread.call(lambda: self._consumer.offsets(keys, spec), timeout_s=self._limit_s)
 
     def __enter__(self) -> Self:
         return self

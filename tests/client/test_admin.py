@@ -27,7 +27,15 @@ from broker_client.admin import (
     QuotaFilter,
     TopicPartitionReplica,
 )
-from broker_client.errors import BrokerError, ConfigError, ProducerTimeout, UnsupportedVersion
+from broker_client.consumer import Consumer
+from broker_client.errors import (
+    BrokerError,
+    ConfigError,
+    ProducerClosed,
+    ProducerError,
+    ProducerTimeout,
+    UnsupportedVersion,
+)
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.error_codes import ErrorCode
 
@@ -354,3 +362,44 @@ def test_what_nobody_leads_ends_by_its_deadline_and_says_what_was_missing(newest
         assert failed.value.done[known].offset == 0
         with pytest.raises(ProducerTimeout, match="broker 9 is not among the brokers 1, 2, 3"):
             hurried.describe_log_dirs([9])
+
+
+def test_a_topic_given_twice_and_a_closed_client_are_refused(newest: Served) -> None:
+    topic = NewTopic(name="twice", partitions=1, replication_factor=1)
+    with pytest.raises(ProducerError, match="topic 'twice' is given twice"):
+        newest.admin.create_topics([topic, topic])
+    admin = Admin(bootstrap_servers=newest.cluster.bootstrap_servers)
+    consumer = Consumer(bootstrap_servers=newest.cluster.bootstrap_servers, isolation_level="read_committed")
+    for client in (admin, consumer, admin, consumer):
+        client.close()
+    with pytest.raises(ProducerClosed, match="the admin client is closed"):
+        admin.list_topics()
+    with pytest.raises(ProducerClosed, match="the consumer is closed"):
+        consumer.poll()
+
+
+def test_a_consumer_takes_its_options_by_name(newest: Served) -> None:
+    newest.topic("read")
+    key, other = TopicPartition("read", 0), TopicPartition("read", 1)
+    with Producer(bootstrap_servers=newest.cluster.bootstrap_servers) as producer:
+        for number in range(3):
+            producer.send("read", b"%d" % number, partition=0, timestamp_ms=1_000 + number).result(10)
+    with pytest.raises(ConfigError, match=r"auto\.offset\.reset='first'"):
+        Consumer(bootstrap_servers="a:1", auto_offset_reset="first")
+    options = {"auto.offset.reset": "latest", "max_partition_fetch_bytes": 100_000}
+    with Consumer(bootstrap_servers=newest.cluster.bootstrap_servers, **options) as consumer:
+        consumer.assign([key, other])
+        assert consumer.assignment() == (key, other)
+        assert consumer.position(key) == 3
+        consumer.seek_to_beginning()
+        consumer.pause(other)
+        assert consumer.paused() == (other,)
+        consumer.resume(other)
+        assert [record.value for record in consumer.poll(5.0)] == [b"0", b"1", b"2"]
+        consumer.seek_to_time(1_002, key)
+        assert consumer.position(key) == 2
+        consumer.seek_to_end(key)
+        assert consumer.position(key) == 3
+        assert consumer.offsets_for_times({key: 1_001})[key].offset == 1
+        assert consumer.beginning_offsets([key, other]) == {key: 0, other: 0}
+        assert consumer.end_offsets([key]) == {key: 3}

@@ -13,7 +13,7 @@ from broker_client.core.admin_calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin_routes import ANY, CONTROLLER
 from broker_client.core.cluster import Node
 from broker_client.core.metadata_request import request_for
-from broker_client.core.version_negotiation import CLIENT_SOFTWARE_NAME
+from broker_client.core.version_negotiation import CLIENT_SOFTWARE_NAME, software_version
 from broker_client.errors import BrokerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest
@@ -49,7 +49,6 @@ __all__ = [
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 _UNKNOWN_OPERATIONS: Final = -(1 << 31)
-_SOFTWARE_VERSION: Final = "unknown"  # the connection has told the true one
 _FENCED_FROM: Final = 2
 _UPGRADE_TYPES_FROM: Final = 1
 
@@ -202,7 +201,7 @@ class ClusterCalls:
         response: ApiVersionsResponse = await self._calls.ask(
             ApiVersionsRequest,
             lambda *_: ApiVersionsRequest(
-                client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=_SOFTWARE_VERSION
+                client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=software_version()
             ),
             route=ANY,
             error=lambda answer: (answer.error_code, None),

@@ -47,9 +47,9 @@ class OffsetSpec(IntEnum):
 
 _NAMED_FROM: Final[Mapping[int, tuple[int, str]]] = {
     OffsetSpec.MAX_TIMESTAMP: (7, "3.0"),
-    OffsetSpec.EARLIEST_LOCAL: (8, "3.6"),
+    OffsetSpec.EARLIEST_LOCAL: (8, "3.5"),
     OffsetSpec.LATEST_TIERED: (9, "3.9"),
-    OffsetSpec.EARLIEST_PENDING_UPLOAD: (11, "4.1"),
+    OffsetSpec.EARLIEST_PENDING_UPLOAD: (11, "4.2"),
 }
 _ISOLATION_FROM: Final = 2
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_client.core.admin_calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin_routes import ANY, CONTROLLER
 from broker_client.core.metadata_request import request_for
-from broker_client.errors import UnsupportedVersion, error_of
+from broker_client.errors import ProducerError, UnsupportedVersion, error_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_partitions import (
     CreatePartitionsAssignment,
@@ -106,7 +106,7 @@ class TopicPartitionInfo:
     """A partition as a broker knows it. Mirrors TopicPartitionInfo; KIP-966.
 
     `leader` is None while there is none, `leader_epoch` -1 from brokers before 2.1. The eligible leader replicas and
-    the last known ones are None from brokers that do not tell (before 4.0).
+    the last known ones are None from brokers that do not tell (before 3.8).
     """
 
     partition: int
@@ -139,6 +139,10 @@ class TopicCalls:
     ) -> dict[str, CreatedTopic]:
         """Create all of `topics`, or only try; raises ItemsFailed by topic name."""
         by_name = {topic.name: topic for topic in topics}
+        if len(by_name) < len(topics):
+            names = [topic.name for topic in topics]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ProducerError(f"topic {twice!r} is given twice: a request can create it once")
 
         def build(version: int, names: list[str], timeout_ms: int) -> CreateTopicsRequest:
             asked = [by_name[name] for name in names]
