@@ -64,7 +64,7 @@ class ReleaseBehaviour:
     versions_are_checked: bool = _since("0.10")
     """A request of a version that is not served closes the connection (else it is read as the newest known, KIP-35)."""
     unreadable_requests_are_ignored: bool = _since("0.9", "0.10")
-    """A request that ends too early is as if it had not come (else the connection closes)."""
+    """A request that ends too early, or of an unknown API, is as if it had not come (else the connection closes)."""
     api_versions_names_itself: bool = _since("2.4")
     """An ApiVersions of a version that is not served is told which are (KIP-511; else the list is empty)."""
     metadata_partitions_from_a_set: bool = _since("3.3", "4.0")

@@ -161,7 +161,7 @@ class Processor:
             channel.close(reason)
 
     def refuse_request(self, channel: KafkaChannel, reason: str) -> None:
-        """A request ends too early: the connection closes. Only 0.9 goes on as if nothing had come."""
+        """A request is cut short, or unknown: the connection closes. Only 0.9 goes on as if nothing had come."""
         if self._ignores:
             _log.warn("broker {broker_id}: ignoring a request: {reason}", broker_id=self._broker.id, reason=reason)
         else:
@@ -229,7 +229,7 @@ class Processor:
         version = header.request_api_version
         enabled = self._enabled.get(api_key)
         if enabled is None or (version not in enabled and api_key != API_VERSIONS):
-            self.refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
+            self.refuse_request(channel, f"request api key {api_key} with version {version} which is not enabled")
             return
         route = route_of(api_key, version)
         if version in enabled:
