@@ -33,6 +33,9 @@ FATAL_FOR_EVERY_PRODUCER: Final = (
     ErrorCode.UNSUPPORTED_VERSION,
     ErrorCode.INVALID_PRODUCER_ID_MAPPING,
 )
+# Kafka starts anew at 0 in the same epoch when attempts are used up after UNKNOWN_PRODUCER_ID. With more than one batch
+# in flight it then gives a sequence twice, and the second batch is acknowledged as a duplicate, never written.
+_SEQUENCE_LOST: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 _TRANSACTION_TIMEOUT_OF_IDEMPOTENCE_MS: Final = 2**31 - 1
 _UNKNOWN_LOG_START_OFFSET: Final = -1
 
@@ -213,9 +216,7 @@ class TransactionManager:
         self.remove_in_flight_batch(batch)
         if self.has_fatal_error:
             return
-        if error.error_code is ErrorCode.UNKNOWN_PRODUCER_ID:
-            self._reset_sequence_for(batch.topic_partition)
-        elif error.error_code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER or adjust_sequence_numbers:
+        if error.error_code in _SEQUENCE_LOST or adjust_sequence_numbers:
             self._request_epoch_bump_for(batch.topic_partition)
 
     def can_retry(self, batch: ProducerBatch, code: ErrorCode, log_start_offset: int) -> bool:
