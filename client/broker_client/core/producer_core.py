@@ -552,6 +552,7 @@ class ProducerCore:
         self._loop.stop()
         self.sender.abort()
         self.client.close()
+        self.accumulator.deallocate_ended_in_flight()
         self._ended.callback(None)
 
 

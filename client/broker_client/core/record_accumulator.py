@@ -99,6 +99,7 @@ class RecordAccumulator:
         self._topics: dict[str, TopicInfo] = {}
         self._lock = Lock()
         self._incomplete: dict[ProducerBatch, None] = {}
+        self._ended_in_flight: dict[ProducerBatch, None] = {}
         self._muted: set[TopicPartition] = set()
         self._drain = BatchDrain(self.queue, self._muted, transactions)
         self._node_latencies: dict[int, _NodeLatency] = {}
@@ -293,6 +294,7 @@ class RecordAccumulator:
     def deallocate(self, batch: ProducerBatch) -> None:
         """A batch has ended and nothing points at its bytes: its memory goes back."""
         self._incomplete.pop(batch, None)
+        self._ended_in_flight.pop(batch, None)
         granted, batch.granted_bytes = batch.granted_bytes, 0
         if granted:
             self.pool.deallocate(granted)
@@ -300,6 +302,12 @@ class RecordAccumulator:
     def forget(self, batch: ProducerBatch) -> None:
         """A batch has ended but its request has not: its memory stays taken until then (KAFKA-19012)."""
         self._incomplete.pop(batch, None)
+        self._ended_in_flight[batch] = None
+
+    def deallocate_ended_in_flight(self) -> None:
+        """All connections are closed: no request points at anything any more."""
+        for batch in list(self._ended_in_flight):
+            self.deallocate(batch)
 
     def mute_partition(self, key: TopicPartition) -> None:
         """Drain nothing of a partition while a batch of it is in flight."""
@@ -344,7 +352,10 @@ class RecordAccumulator:
                 error_of_batch = self._error_of_aborted(batch, error)
                 batch.abort(error_of_batch)
                 self.tell(BatchEventKind.FAILED, batch, str(error_of_batch), error=type(error).__name__)
-            self.deallocate(batch)
+            if batch.in_flight:
+                self.forget(batch)
+            else:
+                self.deallocate(batch)
 
     def abort_undrained_batches(self, error: ProducerError) -> None:
         """End the batches that were never sent."""

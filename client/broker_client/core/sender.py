@@ -154,7 +154,7 @@ class Sender:
             self.accumulator.has_undrained
             or self.metadata.time_to_next_update_ms(now_ms) == 0
             or (self.transactions is not None and self.transactions.has_request_due)
-            or (self.transaction_requests is None and self._id_was_refused)
+            or (self.transaction_requests is None and self._must_fail_batches)
         )
 
     # Idempotence
@@ -167,7 +167,7 @@ class Sender:
         transactions.maybe_resolve_sequences()
         if transactions.has_fatal_error:
             assert transactions.last_error is not None
-            self.accumulator.abort_undrained_batches(transactions.last_error)
+            self.accumulator.abort_batches(transactions.last_error)
             return NEVER_MS
         if transactions.has_abortable_error:
             assert transactions.last_error is not None
@@ -183,9 +183,12 @@ class Sender:
         return self._send_init_producer_id(transactions, now_ms)
 
     @property
-    def _id_was_refused(self) -> bool:
-        """Whether what waits has to fail, and the id is to be asked for anew."""
-        return self.transactions is not None and self.transactions.has_abortable_error
+    def _must_fail_batches(self) -> bool:
+        """Whether what waits has to fail: the id was refused, or can never be used again."""
+        transactions = self.transactions
+        return transactions is not None and (
+            transactions.has_abortable_error or (transactions.has_fatal_error and self.accumulator.has_incomplete)
+        )
 
     def _can_ask_for_producer_id(self, now_ms: int) -> bool:
         """Whether the poll made the node ready that the id's request waits for (awaitNodeReady)."""

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.errors import ProducerClosed
+from broker_client.errors import BatchExpired, ProducerClosed
+from protocol_specs.error_codes import ErrorCode
+from tests.client.scripted_broker import Act
+from tests.client.watched_producer import WatchedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,3 +33,93 @@ def test_who_waits_for_a_partition_is_turned_away_by_close(
     world.run_until(core.close(0))
     with pytest.raises(ProducerClosed):
         try_append(core, 7)
+
+
+def expired_in_flight(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> ProducerCore:
+    """A producer whose second batch waited for the first one's answer, and so expires before its request does."""
+    cluster.script.extend([Act(appends=True, delay_ms=800), Act(appends=True, delay_ms=800)])
+    options = {"linger_ms": 0, "request_timeout_ms": 1_000, "delivery_timeout_ms": 1_000}
+    core = producer_on(cluster, max_in_flight_requests_per_connection=1, **options)
+    world.run_until(core.partitions_for("orders"))
+    core.send("orders", b"first")
+    world.run_for(ms=1)
+    second = core.send("orders", b"second")
+    world.run_for(ms=1_001)
+    assert isinstance(second.exception(0), BatchExpired)
+    return core
+
+
+def test_memory_of_a_batch_that_expired_in_flight_comes_back_with_its_answer(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    core = expired_in_flight(world, cluster, producer_on)
+    assert core.pool.available_bytes == core.pool.memory_bytes - core.pool.poolable_size_bytes
+    world.run_for(ms=700)
+    assert core.pool.available_bytes == core.pool.memory_bytes
+
+
+def test_memory_of_a_batch_that_expired_in_flight_comes_back_with_the_end_of_the_producer(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    core = expired_in_flight(world, cluster, producer_on)
+    world.run_until(core.close(0))
+    assert core.pool.available_bytes == core.pool.memory_bytes
+
+
+def test_a_fatal_error_fails_at_once_what_waits_for_its_retry(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    cluster.create("shipments")
+    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS), Act(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)])
+    core = producer_on(cluster, linger_ms=0, retry_backoff_ms=500)
+    for topic in ("orders", "shipments"):
+        world.run_until(core.partitions_for(topic))
+    retried = core.send("orders", b"v")
+    world.run_for(ms=100)
+    fatal = core.send("shipments", b"v")
+    world.run_for(ms=100)
+    for future in (retried, fatal):
+        error = future.exception(0)
+        assert error is not None
+        assert error.error_code is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_memory_of_a_batch_in_flight_is_kept_when_a_fatal_error_fails_it(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    cluster.create("shipments")
+    cluster.script.extend(
+        [Act(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, delay_ms=100), Act(appends=True, delay_ms=300)]
+    )
+    core = producer_on(cluster, linger_ms=0)
+    for topic in ("orders", "shipments"):
+        world.run_until(core.partitions_for(topic))
+    core.send("orders", b"v")
+    world.run_for(ms=1)
+    in_flight = core.send("shipments", b"v")
+    world.run_for(ms=150)
+    error = in_flight.exception(0)
+    assert error is not None
+    assert error.maybe_written
+    assert core.pool.available_bytes == core.pool.memory_bytes - core.pool.poolable_size_bytes
+    world.run_for(ms=200)
+    assert core.pool.available_bytes == core.pool.memory_bytes
+
+
+def test_a_sequence_is_never_given_twice_in_an_epoch_after_an_unknown_producer_id(
+    world: World, producer_on: ProducerOn
+) -> None:
+    cluster = WatchedCluster(world, brokers=1)
+    cluster.create("orders")
+    core = producer_on(cluster, linger_ms=0, batch_size=0, retries=1, retry_backoff_ms=50)
+    world.run_until(core.partitions_for("orders"))
+    sent = [core.send("orders", b"0")]
+    world.run_for(ms=10)
+    cluster.script.append(Act(disconnects=True))
+    sent += [core.send("orders", b"%d" % number) for number in range(1, 9)]
+    cluster.forget_producers(says_unknown_producer=True)
+    world.run_for(ms=1_000)
+    for number, future in enumerate(sent):
+        if future.exception(0) is None:
+            assert cluster.values("orders")[future.result(0).offset] == b"%d" % number
+    assert sent[-1].exception(0) is None

@@ -28,6 +28,7 @@ PARTITIONS = {"t": 3, "u": 1}
 FOREVER = 2**31 - 1
 PROBES = 6
 SENT_BEFORE_CLOSE = 15
+SENT_WITH_AN_ACT = 2
 RETRIABLE = [
     E.NOT_ENOUGH_REPLICAS,
     E.NOT_LEADER_OR_FOLLOWER,
@@ -66,12 +67,12 @@ FEATURES = (
 @st.composite
 def configurations(draw: st.DrawFn) -> dict[str, Any]:
     """Small numbers: what takes minutes with defaults happens here within a few steps."""
-    linger_ms = draw(st.sampled_from([0, 5, 50, 1_000]))
-    request_timeout_ms = draw(st.sampled_from([300, 1_000]))
+    linger_ms = draw(st.sampled_from([0, 5, 50, 500]))
+    request_timeout_ms = draw(st.sampled_from([200, 500]))
     options: dict[str, Any] = {
         "linger.ms": linger_ms,
         "request.timeout.ms": request_timeout_ms,
-        "delivery.timeout.ms": linger_ms + request_timeout_ms + draw(st.sampled_from([0, 700, 3_000])),
+        "delivery.timeout.ms": linger_ms + request_timeout_ms + draw(st.sampled_from([0, 50, 700, 3_000])),
         "max.block.ms": draw(st.sampled_from([0, 300, 3_000])),
         "batch.size": draw(st.sampled_from([0, 150, 300, 900])),
         "buffer.memory": draw(st.sampled_from([900, 1_500, 4_000, 20_000])),
@@ -183,40 +184,47 @@ class ProducerMachine(RuleBasedStateMachine):
     def let_time_pass(self, ms: int) -> None:
         self.world.run_for(ms=ms)
 
+    def answer_next_so(self, *acts: Act) -> None:
+        """The next requests are answered so; and there is something to ask for."""
+        self.cluster.script.extend(acts)
+        for _ in range(SENT_WITH_AN_ACT):
+            self.send_one("reactor", "t", len(self.producer.sent) % 2, None, len(self.producer.sent) % 90)
+        self.world.run_for(ms=len(self.producer.sent) % 10)
+
     @with_feature("errors")
     @rule(code=st.sampled_from(RETRIABLE), count=st.integers(1, 4))
     def refuse_for_now(self, code: ErrorCode, count: int) -> None:
-        self.cluster.script.extend(Act(error=code) for _ in range(count))
+        self.answer_next_so(*[Act(error=code) for _ in range(count)])
 
     @with_feature("fatal errors")
     @rule(code=st.sampled_from(FATAL))
     def refuse_for_good(self, code: ErrorCode) -> None:
-        self.cluster.script.append(Act(error=code))
+        self.answer_next_so(Act(error=code))
 
     @with_feature("too large")
     @rule()
     def find_a_batch_too_large(self) -> None:
-        self.cluster.script.append(Act(error=E.MESSAGE_TOO_LARGE))
+        self.answer_next_so(Act(error=E.MESSAGE_TOO_LARGE))
 
     @with_feature("losses")
     @rule(act=LOST)
     def lose_an_answer(self, act: Act) -> None:
-        self.cluster.script.append(act)
+        self.answer_next_so(act)
 
     @with_feature("delays")
-    @rule(delay_ms=st.integers(1, 1_500))
-    def answer_late(self, delay_ms: int) -> None:
-        self.cluster.script.append(Act(appends=True, delay_ms=delay_ms))
+    @rule(delay_ms=st.integers(1, 1_500), error=st.sampled_from([E.NONE, E.NONE, *RETRIABLE]))
+    def answer_late(self, delay_ms: int, error: ErrorCode) -> None:
+        self.answer_next_so(Act(appends=error is E.NONE, error=error, delay_ms=delay_ms))
 
     @with_feature("throttles")
     @rule(throttle_ms=st.integers(1, 800))
     def throttle(self, throttle_ms: int) -> None:
-        self.cluster.script.append(Act(appends=True, throttle_ms=throttle_ms))
+        self.answer_next_so(Act(appends=True, throttle_ms=throttle_ms))
 
     @with_feature("late faults")
     @rule(count=st.integers(1, 3))
     def answer_well(self, count: int) -> None:
-        self.cluster.script.extend(Act(appends=True) for _ in range(count))
+        self.answer_next_so(*[Act(appends=True) for _ in range(count)])
 
     @with_feature("leaders")
     @rule(topic=st.sampled_from(["t", "u"]), partition=st.integers(0, 2), leader=st.sampled_from([1, 2, None]))

@@ -203,13 +203,15 @@ def test_a_record_that_cannot_be_encoded_leaves_nothing_behind(parts: Parts) -> 
     assert not parts.accumulator.has_incomplete
 
 
-def test_abort_ends_everything_and_frees_all_memory(parts: Parts) -> None:
+def test_abort_ends_everything_and_keeps_the_memory_of_what_is_in_flight(parts: Parts) -> None:
     futures = [parts.append(partition) for partition in range(4)]
     parts.drain(nodes=(1,))
     parts.accumulator.abort_batches(ProducerClosed("closed by force"))
     errors: list[ProducerError] = [future.exception(0) for future in futures]
     assert [error.maybe_written for error in errors] == [True, False, True, False]
     assert not parts.accumulator.has_undrained
+    assert parts.pool.available_bytes == parts.pool.memory_bytes - 2 * BATCH_SIZE
+    parts.accumulator.deallocate_ended_in_flight()
     assert parts.pool.available_bytes == parts.pool.memory_bytes
 
 
