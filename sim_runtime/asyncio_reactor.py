@@ -71,6 +71,7 @@ class AsyncioReactor:
         self.nameResolver: IHostnameResolver = _LoopResolver(loop)
         self._readers: dict[IReadDescriptor, int] = {}
         self._writers: dict[IWriteDescriptor, int] = {}
+        self._untried: dict[IWriteDescriptor, None] = {}  # writers that are not watched yet
         self._calls: dict[AsyncioDelayedCall, None] = {}
         self._selector: Any = None  # epoll's or kqueue's: those have a descriptor
         self._nothing_left: asyncio.Future[None] | None = None
@@ -127,10 +128,12 @@ class AsyncioReactor:
             self._watch(reader, number)
 
     def addWriter(self, writer: IWriteDescriptor) -> None:  # noqa: N802
-        """Call its doWrite when it can be written to."""
+        """Call its doWrite soon, and then when it can be written to: most writes need not wait for that."""
         if writer not in self._writers:
-            self._writers[writer] = number = writer.fileno()
-            self._watch(writer, number)
+            self._writers[writer] = writer.fileno()
+            if not self._untried:
+                self.loop.call_soon(self._try_to_write)
+            self._untried[writer] = None
 
     def removeReader(self, reader: IReadDescriptor) -> None:  # noqa: N802
         """Watch it no more."""
@@ -141,6 +144,7 @@ class AsyncioReactor:
     def removeWriter(self, writer: IWriteDescriptor) -> None:  # noqa: N802
         """Watch it no more."""
         number = self._writers.pop(writer, None)
+        self._untried.pop(writer, None)
         if number is not None:
             self._watch(writer, number)
 
@@ -187,7 +191,7 @@ class AsyncioReactor:
     def _watch(self, selectable: Any, number: int) -> None:
         """Have the descriptor watched for what it is a reader and a writer of, if anything."""
         events = EVENT_READ if selectable in self._readers else 0
-        if selectable in self._writers:
+        if selectable in self._writers and selectable not in self._untried:
             events |= EVENT_WRITE
         selector = self._selector
         if selector is None:
@@ -203,6 +207,15 @@ class AsyncioReactor:
             selector.modify(number, events, selectable)
         else:
             selector.register(number, events, selectable)
+
+    def _try_to_write(self) -> None:
+        untried, self._untried = self._untried, {}
+        for writer in untried:
+            if writer in self._writers:
+                self._ready(writer, "write")
+            number = self._writers.get(writer)
+            if number is not None and writer not in self._untried:
+                self._watch(writer, number)
 
     def _poll(self) -> None:
         if self._selector is None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from broker_client.async_futures import AsyncFutures
 from broker_client.async_waits import AsyncWaits
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
@@ -88,6 +89,7 @@ class AsyncProducer:
         self._core: ProducerCore
         self._reactor: AsyncioReactor
         self._waits: AsyncWaits
+        self._futures: AsyncFutures
         self._at_exit: Callable[[], None]
         self._turn_is_due = False
         self._giving_way = 0
@@ -111,6 +113,7 @@ class AsyncProducer:
                 trace=self._trace,
             )
             self._waits = AsyncWaits(self._core, loop)
+            self._futures = AsyncFutures(loop)
             self._at_exit = warn_at_exit(self._core)
             self._loop = loop
 
@@ -127,8 +130,7 @@ class AsyncProducer:
         """Append a record; answers its future."""
         if self._closed or forks.count != self._forks:
             self._refuse("send")
-        loop = get_running_loop()
-        if self._loop is not loop:
+        if self._loop is not get_running_loop():
             await self._ready("send")
         if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
             value = serialized("value", value, self._value_serializer, topic)
@@ -149,9 +151,7 @@ class AsyncProducer:
         except ProducerError as error:
             core.send_failed(error)
             record = FutureRecordMetadata.failed(topic, error, on_delivery)
-        future: asyncio.Future[RecordMetadata] = loop.create_future()
-        record.add_done_callback(partial(_settle, future, heard=on_delivery is not None))
-        return future
+        return self._futures.of(record) if on_delivery is None else self._futures.heard(record)
 
     async def send_and_wait(
         self,
@@ -398,18 +398,6 @@ class AsyncProducer:
                 "and its connections are that one's; make a producer after the fork"
             )
         raise ProducerClosed(f"cannot {name}: the producer is closed")
-
-
-def _settle(future: asyncio.Future[RecordMetadata], record: FutureRecordMetadata, *, heard: bool) -> None:
-    if future.done():  # its owner has cancelled it
-        return
-    error = record.error()
-    if error is None:
-        future.set_result(record.metadata())
-        return
-    future.set_exception(error)
-    if heard or isinstance(error, ProducerClosed):
-        future.exception()  # asyncio then logs nothing when nobody asks: on_delivery, or who closed, knows
 
 
 def _settle_table(future: asyncio.Future[Any], table: FutureTable) -> None:
