@@ -40,15 +40,13 @@ class TelemetrySender:
         if self.reporter.time_to_next_update_ms(now_ms) > 0:
             return
         client = self._client
-        node = self._sticky = self._sticky or self._choose(now_ms)
-        if node is None:
-            # Until the first answer whoever connects makes the next poll.
-            self._blocked_ms = NEVER_MS if self.reporter.client_instance_id is None else self._reconnect_backoff_ms
-        elif client.can_send_request(node.id, now_ms):
+        if self._sticky is None or not client.connection_states.is_ready(self._sticky.id, now_ms):
+            self._sticky = self._choose(now_ms)
+        node = self._sticky
+        if node is not None and client.can_send_request(node.id, now_ms):
             client.send(node.id, self.reporter.next_request(), now_ms, callback=self._answered)
         else:
-            self._sticky = None
-            self._blocked_ms = self._connect(node, now_ms)
+            self._blocked_ms = NEVER_MS if node is None else self._connect(node, now_ms)
 
     def wait_ms(self, now_ms: int) -> int:
         """How long until there is something to do; after `maybe_update` and after all answers."""
@@ -60,21 +58,23 @@ class TelemetrySender:
         self.reporter.close()
 
     def _choose(self, now_ms: int) -> Node | None:
-        """The first question goes to whom there is a connection: for it alone none is made, nor chance asked."""
+        """Before the first answer chance has no say: clients whose cluster wants nothing go the same way as ever."""
         client = self._client
-        for node in client.metadata.cluster.nodes.values():
-            if client.can_send_request(node.id, now_ms):
-                return node
-        return None if self.reporter.client_instance_id is None else client.least_loaded_node(now_ms)[0]
+        if self.reporter.client_instance_id is not None:
+            return client.least_loaded_node(now_ms)[0]
+        nodes = client.metadata.cluster.nodes.values()
+        ready = (node for node in nodes if client.connection_states.is_ready(node.id, now_ms))
+        return next(ready, None) or next(iter(nodes), None)
 
     def _connect(self, node: Node, now_ms: int) -> int:
+        """How long to wait for a connection, or for room on it; the network tells what is begun by now."""
         client = self._client
-        if client.is_any_node_connecting():
-            return self._reconnect_backoff_ms
+        if client.connection_states.is_ready(node.id, now_ms) or client.is_any_node_connecting():
+            return NEVER_MS
         if client.can_connect(node.id, now_ms):
             client.initiate_connect(node, now_ms)
-            return self._reconnect_backoff_ms
-        return NEVER_MS  # connected, but no request can go: the network will tell
+            return NEVER_MS
+        return max(client.connection_delay_ms(node.id, now_ms), self._reconnect_backoff_ms)
 
     def _answered(self, response: ClientResponse) -> None:
         body = response.body
