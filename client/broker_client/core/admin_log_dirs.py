@@ -80,8 +80,9 @@ class LogDirCalls:
         def take(response: Any, asked: list[int], outcomes: Outcomes[int, dict[str, LogDirDescription]]) -> None:
             (broker_id,) = asked
             dirs = {result.log_dir: _described(result) for result in response.results}
-            # Before 3.0 there is no code for the whole: who may not describe gets no directories.
-            outcomes.take(broker_id, response.error_code, None, dirs)
+            # Before 3.2 there is no code for the whole: who may not describe gets no directories.
+            code = response.error_code or (0 if dirs else ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+            outcomes.take(broker_id, code, f"describe the log directories of broker {broker_id}", dirs)
 
         call = ItemCall(
             kind=DescribeLogDirsRequest,

@@ -18,6 +18,7 @@ from broker_client.core.offset_lookups import OffsetLookups
 from broker_client.core.sender_loop import now_ms_of
 from broker_client.core.subscription_state import NO_EPOCH, FetchPosition, SubscriptionState
 from broker_client.errors import (
+    ConfigError,
     InvalidTopic,
     ProducerClosed,
     ProducerError,
@@ -50,6 +51,12 @@ class ConsumerCore:
         self._subscriptions = SubscriptionState()
         self._isolation_level = IsolationLevel.of(options.isolation_level)
         self._options = options
+        request_timeout_ms = core.options.network.request_timeout_ms
+        if options.fetch_max_wait_ms >= request_timeout_ms:
+            raise ConfigError(
+                f"fetch.max.wait.ms={options.fetch_max_wait_ms}: must be below request.timeout.ms, "
+                f"{request_timeout_ms}, or brokers that wait for records are given up"
+            )
         self._lookups = OffsetLookups(
             core,
             self._subscriptions,

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred
 from broker_client.consumer_errors import LogTruncated, NoOffsetForPartition
 from broker_client.core.admin_core import AdminCore
 from broker_client.core.admin_records import OffsetSpec
+from broker_client.core.admin_replicas import ElectionType
 from broker_client.core.client_core import ClientCore, ClientOptions
 from broker_client.core.consumer_core import ConsumerCore, FetchOptions
 from broker_client.core.network_client import NetworkClientConfig
@@ -198,6 +199,27 @@ def _lose_the_tail(world: World, room: Room, leader: int) -> None:
     room.produce(2, 3, acks="1", enable_idempotence=False)
 
 
+def test_reading_goes_on_where_an_election_moves_the_leader(world: World, room: Room) -> None:
+    room.produce(1)
+    consumer = room.consumer()
+    assert room.poll(consumer) == [1]
+    first, second, third = _replicas(world, room)
+    admin = AdminCore(room.client())
+    world.run_until(admin.alter_partition_reassignments({KEY: [second, third, first]}))
+    assert world.run_until(admin.elect_leaders(ElectionType.PREFERRED, [KEY])) == [KEY]
+    room.produce(2)
+    began_us = world.reactor.now_us
+    assert room.poll(consumer) == [2]
+    assert (world.reactor.now_us - began_us) / 1000 < 1_000
+    world.run_until(admin.delete_records({KEY: 1}))
+    consumer.seek(KEY, 0)
+    assert room.poll(consumer) == [2]
+
+
+def _replicas(world: World, room: Room) -> tuple[int, ...]:
+    return world.run_until(AdminCore(room.client()).describe_topics(["t"]))["t"].partitions[0].replicas
+
+
 def test_the_epoch_given_with_a_seek_is_checked(world: World, room: Room) -> None:
     room.produce(1, 2)
     consumer = room.consumer(auto_offset_reset="none")
@@ -210,6 +232,8 @@ def test_what_cannot_be_is_refused_by_name(world: World, room: Room) -> None:
         FetchOptions(isolation_level="committed")
     with pytest.raises(ConfigError, match=r"fetch\.min\.bytes=-1: expected a number from 0 on"):
         FetchOptions(fetch_min_bytes=-1)
+    with pytest.raises(ConfigError, match=r"fetch\.max\.wait\.ms=2000: must be below request\.timeout\.ms, 2000"):
+        room.consumer(fetch_max_wait_ms=2_000)
     consumer = room.consumer(auto_offset_reset="none")
     with pytest.raises(NoOffsetForPartition, match="t-0 has no position: seek, or set"):
         world.run_until(consumer.known_position(KEY))
@@ -242,7 +266,7 @@ def test_a_close_ends_a_poll_that_waits(world: World, room: Room) -> None:
 
 def test_admin_sees_a_move_on_its_way_and_stops_it(world: World, room: Room) -> None:
     admin = AdminCore(room.client())
-    first, second, third = world.run_until(admin.describe_topics(["t"]))["t"].partitions[0].replicas
+    first, second, third = _replicas(world, room)
     world.run_until(admin.alter_partition_reassignments({KEY: [first, second]}))
     world.run_for(ms=2_000)
     room.cluster.isolate(third)
