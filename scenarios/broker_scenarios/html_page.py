@@ -6,7 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-__all__ = ["html_page", "write_page"]
+__all__ = ["html_page", "page_style", "write_page"]
 
 _STYLE: Final = Path(__file__).with_name("report.css")
 
@@ -21,7 +21,7 @@ def html_page(*, title: str, body: str, style: str = "", script: str = "") -> st
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(title)}</title>
 <style>
-{_STYLE.read_text(encoding="utf-8")}{style}</style>
+{page_style()}{style}</style>
 </head>
 <body>
 <main>
@@ -30,6 +30,11 @@ def html_page(*, title: str, body: str, style: str = "", script: str = "") -> st
 {scripted}</body>
 </html>
 """
+
+
+def page_style() -> str:
+    """The palettes and the layout that all pages share."""
+    return _STYLE.read_text(encoding="utf-8")
 
 
 def write_page(path: Path, page: str) -> Path:

@@ -72,6 +72,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--seed", type=seed, help="of a scenario's run (the file's when not given)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the scenario's")
     parser.add_argument("--html", type=Path, metavar="PATH", help="write the timeline as a page, too")
+    parser.add_argument("--svg", type=Path, metavar="PATH", help="write its drawing alone, too")
     parser.set_defaults(run=run)
 
 
@@ -92,6 +93,10 @@ def run(options: argparse.Namespace) -> int:
         from broker_scenarios.tracing.timeline_html import write_timeline
 
         print_lines(["", f"page: {write_timeline(options.html, chosen)}"])
+    if options.svg is not None:
+        from broker_scenarios.tracing.timeline_svg import write_svg
+
+        print_lines(["", f"drawing: {write_svg(options.svg, chosen)}"])
     return 0
 
 

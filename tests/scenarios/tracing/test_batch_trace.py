@@ -194,6 +194,6 @@ def test_the_page_draws_each_part_in_a_row_and_escapes_names() -> None:
     page = render_timeline(trace_batch(life, ALONE))
     for lane in ("RecordAccumulator", "BufferPool", "Sender", "Selector", "NetworkClient"):
         assert page.count(f'text-anchor="end">{lane}</text>') == 1
-    assert '<div class="key">' in page
+    assert all(f">{name}</text>" in page for name in ("filling", "ready", "memory", "drained", "writing", "in flight"))
     assert [f">{at} ms</text>" in page for at in ("0", "2", "4", "6")] == [True] * 4
     assert "<b>" not in page
