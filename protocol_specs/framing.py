@@ -38,8 +38,8 @@ class FrameReader:
     def __init__(self, *, limit_bytes: int, option: str) -> None:
         self.limit_bytes = limit_bytes
         self.option = option
-        self._chunks: list[bytes] = []
-        """What there is of an unfinished frame, without its size, so that one join makes the frame."""
+        self._chunks: list[bytes | memoryview] = []
+        """What there is of an unfinished frame, without its size: one join makes the frame, its only copy."""
         self._missing = 0
         """How many bytes that frame lacks; 0 when there is none."""
         self._unread = b""
@@ -60,7 +60,7 @@ class FrameReader:
         position, end = 0, len(data)
         if self._missing:
             position = self._missing
-            self._chunks.append(data[:position])
+            self._chunks.append(data if position >= end else memoryview(data)[:position])
             if position > end:
                 self._missing -= end
                 return frames
@@ -80,7 +80,7 @@ class FrameReader:
             position += 4
             stop = position + size
             if stop > end:
-                self._chunks.append(data[position:])
+                self._chunks.append(memoryview(data)[position:])
                 self._missing = stop - end
                 position = end
                 break

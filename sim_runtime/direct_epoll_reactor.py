@@ -24,7 +24,9 @@ LOOK_SECONDS: Final = 250e-6
 """How long a reactor that spins looks before it sleeps: longer than a client takes from an answer to a request."""
 
 SHORT_SLEEP_SECONDS: Final = 250e-6
-"""After a sleep that was no longer than this, it looks first again."""
+SHORT_SLEEPS_MIN: Final = 8
+"""After so many sleeps in a row that were no longer than that, it looks first. The pieces of one large request, which
+come without a pause too, are fewer: a look after the last of them would be in vain."""
 
 PROCESSORS_MIN: Final = 2
 """With fewer of them nobody could send anything while it looks."""
@@ -35,7 +37,7 @@ class DirectEPollReactor(EPollReactor):
 
     def __init__(self, *, spins: bool = False) -> None:
         self._spins = spins and len(os.sched_getaffinity(0)) >= PROCESSORS_MIN
-        self._expects_more = False
+        self._short_sleeps = 0
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
 
     def doPoll(self, timeout: float | None) -> None:  # noqa: N802
@@ -55,7 +57,7 @@ class DirectEPollReactor(EPollReactor):
         if not timeout:
             return poll(0, events_max)
         now = self.seconds()
-        if self._expects_more:
+        if self._short_sleeps >= SHORT_SLEEPS_MIN:
             look_until = now + min(LOOK_SECONDS, timeout) if timeout > 0 else now + LOOK_SECONDS
             while now < look_until:
                 events = poll(0, events_max)
@@ -64,5 +66,6 @@ class DirectEPollReactor(EPollReactor):
                 os.sched_yield()
                 now = self.seconds()
         events = poll(timeout, events_max)
-        self._expects_more = bool(events) and self.seconds() - now < SHORT_SLEEP_SECONDS
+        short = events and self.seconds() - now < SHORT_SLEEP_SECONDS
+        self._short_sleeps = self._short_sleeps + 1 if short else 0
         return events

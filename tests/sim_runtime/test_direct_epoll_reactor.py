@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python import log
 
+from sim_runtime.direct_epoll_reactor import SHORT_SLEEPS_MIN
 from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
@@ -111,18 +112,23 @@ def polled(spins: bool, *script: tuple[float, list[tuple[int, int]]]) -> list[fl
 EVENT = [(-7, 1)]
 
 
-def test_after_a_short_sleep_a_spinning_reactor_looks_before_it_sleeps() -> None:
-    assert polled(True, (0.0001, EVENT), (0.00005, []), (0.00005, EVENT), (0.0001, EVENT)) == [5.0, 0, 0, 0]
+SHORT = (0.0001, EVENT)
+OFTEN = [SHORT] * SHORT_SLEEPS_MIN
+
+
+def test_after_many_short_sleeps_a_spinning_reactor_looks_before_it_sleeps() -> None:
+    looks = polled(True, *OFTEN, (0.00005, []), (0.00005, EVENT), SHORT)[SHORT_SLEEPS_MIN:]
+    assert looks == [0, 0, 0]
 
 
 def test_it_sleeps_when_it_has_looked_for_long_enough() -> None:
-    assert polled(True, (0.0001, EVENT), (0.0002, []), (0.0002, []), (1.0, EVENT), (1.0, EVENT)) == [
-        5.0,
-        0,
-        0,
-        5.0,
-        5.0,
-    ]
+    timeouts = polled(True, *OFTEN, (0.0002, []), (0.0002, []), (1.0, EVENT), SHORT)
+    assert timeouts[SHORT_SLEEPS_MIN:] == [0, 0, 5.0, 5.0]
+
+
+def test_it_does_not_look_after_the_few_pieces_of_one_large_request() -> None:
+    pieces = [*OFTEN[:-1], (1.0, EVENT)]
+    assert polled(True, *pieces, *pieces) == [5.0] * 2 * SHORT_SLEEPS_MIN
 
 
 def test_a_reactor_that_does_not_spin_sleeps_at_once() -> None:
