@@ -322,14 +322,16 @@ class Connection(Protocol):
     def metadata(self, request: Request, answer: Answer) -> MetadataResponse:
         cluster = self.cluster
         asked = cluster.leaders if request.body.topics is None else [topic.name for topic in request.body.topics]
+        of_all = answer.error is ErrorCode.REBOOTSTRAP_REQUIRED
         return MetadataResponse(
+            error_code=answer.error if of_all else ErrorCode.NONE,
             brokers=[
                 MetadataResponseBroker(node_id=number, host=place.host, port=place.port)
                 for number, place in cluster.places.items()
             ],
             cluster_id="scripted",
             controller_id=1,
-            topics=[self.topic_metadata(name, answer.error) for name in asked],
+            topics=[self.topic_metadata(name, ErrorCode.NONE if of_all else answer.error) for name in asked],
         )
 
     def topic_metadata(self, name: str, error: ErrorCode) -> MetadataResponseTopic:

@@ -9,11 +9,22 @@ from tests.client.scripts import (
     clusters,
     deadlines,
     failures,
+    recovery,
     retries,
     sequences,
     transaction_failures,
     transactions,
 )
 
-FAMILIES: Final = (batching, retries, failures, sequences, deadlines, clusters, transactions, transaction_failures)
+FAMILIES: Final = (
+    batching,
+    retries,
+    failures,
+    sequences,
+    deadlines,
+    clusters,
+    recovery,
+    transactions,
+    transaction_failures,
+)
 SCRIPTS: Final = [script for family in FAMILIES for script in family.SCRIPTS]
