@@ -33,7 +33,6 @@ from broker_client.errors import (
     ConfigError,
     ProducerClosed,
     ProducerError,
-    ProducerTimeout,
     UnsupportedVersion,
 )
 from broker_sim.threaded_cluster import ThreadedCluster
@@ -347,21 +346,6 @@ def test_quotas_are_set_filtered_and_removed(newest: Served) -> None:
     admin.alter_client_quotas({mine: {"producer_byte_rate": None}, default: {"request_percentage": None}})
     newest.applied()
     assert admin.describe_client_quotas() == {}
-
-
-def test_what_nobody_leads_ends_by_its_deadline_and_says_what_was_missing(newest: Served) -> None:
-    newest.topic("short")
-    known, unknown = TopicPartition("short", 0), TopicPartition("short", 9)
-    with Admin(bootstrap_servers=newest.cluster.bootstrap_servers, default_api_timeout_ms=200) as hurried:
-        with pytest.raises(
-            ProducerTimeout, match=r"ListOffsets of short-9 .* 200 ms .*UNKNOWN_TOPIC.*default\.api\.timeout\.ms"
-        ):
-            hurried.list_offsets({unknown: OffsetSpec.LATEST})
-        with pytest.raises(ItemsFailed, match="1 of 2 failed: short-9") as failed:
-            hurried.list_offsets({unknown: OffsetSpec.LATEST, known: OffsetSpec.LATEST})
-        assert failed.value.done[known].offset == 0
-        with pytest.raises(ProducerTimeout, match="broker 9 is not among the brokers 1, 2, 3"):
-            hurried.describe_log_dirs([9])
 
 
 def test_a_topic_given_twice_and_a_closed_client_are_refused(newest: Served) -> None:

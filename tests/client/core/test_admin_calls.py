@@ -10,10 +10,13 @@ from twisted.internet.defer import Deferred, fail, succeed
 
 from broker_client.admin_errors import ItemsFailed
 from broker_client.core.admin_calls import AdminCalls, ItemCall, Outcomes
+from broker_client.core.admin_configs import ConfigResource, ConfigResourceType
 from broker_client.core.admin_core import AdminCore
-from broker_client.core.admin_records import OffsetSpec
+from broker_client.core.admin_quotas import QuotaEntity
+from broker_client.core.admin_records import HIGH_WATERMARK, OffsetSpec
+from broker_client.core.admin_replicas import ElectionType
 from broker_client.core.admin_routes import BrokerRoute
-from broker_client.core.admin_topics import NewTopic
+from broker_client.core.admin_topics import NewPartitions, NewTopic
 from broker_client.core.client_core import ClientCore, ClientOptions
 from broker_client.core.cluster import Cluster as Snapshot
 from broker_client.core.cluster import Node
@@ -130,6 +133,20 @@ def test_many_failures_are_told_in_a_few_words() -> None:
     assert text.endswith("t9: TOPIC_ALREADY_EXISTS; and 20 more")
 
 
+class RecordingCore(ClientCore):
+    """Notes where each request is to go: a node id, None for any."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.asked: list[tuple[str, int | None]] = []
+
+    def request(
+        self, kind: type[Any], build: Any, *, node_id: int | None = None, timeout_ms: int | None = None
+    ) -> Deferred[Any]:
+        self.asked.append((kind.NAME, node_id))
+        return super().request(kind, build, node_id=node_id, timeout_ms=timeout_ms)
+
+
 class Room:
     """Three brokers of a release and an admin on a host of its own."""
 
@@ -151,7 +168,7 @@ class Room:
             (host, int(port)) for host, port in (text.split(":") for text in self.cluster.bootstrap_servers.split(","))
         )
         network = NetworkClientConfig(client_id="admin", request_timeout_ms=2_000)
-        self.core = ClientCore(
+        self.core = RecordingCore(
             ClientOptions(bootstrap_servers=servers, network=network),
             world.network.host("admin"),
             world.streams.stream("admin"),
@@ -168,6 +185,43 @@ def room(world: World, request: pytest.FixtureRequest) -> Iterator[Room]:
     made = Room(world, request.param)
     yield made
     made.close()
+
+
+def test_requests_go_where_javas_admin_sends_them(world: World) -> None:
+    room = Room(world, "4.3.1")
+    admin, topic = room.admin, ConfigResource.topic("t")
+    quota = QuotaEntity.of({"user": None})
+    calls: list[tuple[str, Any, str]] = [
+        ("CreateTopics", admin.create_topics([NewTopic(name="n")]), "controller"),
+        ("CreatePartitions", admin.create_partitions({"t": NewPartitions(total_count=2)}), "controller"),
+        ("DeleteTopics", admin.delete_topics(["n"]), "controller"),
+        ("Metadata", admin.list_topics(), "any"),
+        ("DescribeTopicPartitions", admin.describe_topics(["t"]), "any"),
+        ("DescribeConfigs", admin.describe_configs([topic, ConfigResource.broker(None)]), "any"),
+        ("DescribeConfigs", admin.describe_configs([ConfigResource.broker(2)]), "2"),
+        ("DescribeConfigs", admin.describe_configs([ConfigResource(ConfigResourceType.BROKER_LOGGER, "3")]), "3"),
+        ("IncrementalAlterConfigs", admin.incremental_alter_configs({topic: []}), "any"),
+        ("IncrementalAlterConfigs", admin.incremental_alter_configs({ConfigResource.broker(3): []}), "3"),
+        ("ListConfigResources", admin.list_config_resources(), "any"),
+        ("ListOffsets", admin.list_offsets({KEY: OffsetSpec.LATEST}), "leader"),
+        ("DeleteRecords", admin.delete_records({KEY: HIGH_WATERMARK}), "leader"),
+        ("ElectLeaders", admin.elect_leaders(ElectionType.PREFERRED), "controller"),
+        ("AlterPartitionReassignments", admin.alter_partition_reassignments({KEY: [1, 2, 3]}), "controller"),
+        ("ListPartitionReassignments", admin.list_partition_reassignments(), "controller"),
+        ("DescribeLogDirs", admin.describe_log_dirs([2]), "2"),
+        ("DescribeCluster", admin.describe_cluster(), "any"),
+        ("DescribeQuorum", admin.describe_metadata_quorum(), "any"),
+        ("ApiVersions", admin.describe_features(), "any"),
+        ("DescribeClientQuotas", admin.describe_client_quotas(), "any"),
+        ("AlterClientQuotas", admin.alter_client_quotas({quota: {"producer_byte_rate": 1.0}}), "any"),
+    ]
+    for name, call, where in calls:
+        room.core.asked.clear()
+        world.run_until(call)
+        snapshot = room.core.metadata.cluster
+        places = {"any": None, "controller": snapshot.controller_id, "leader": room.cluster.leader_of("t", 0)}
+        assert room.core.asked == [(name, places[where] if where in places else int(where))]
+    room.close()
 
 
 def test_offsets_are_asked_of_the_next_leader(world: World, room: Room) -> None:
@@ -201,3 +255,18 @@ def test_a_silent_controller_is_given_up_after_the_request_timeout(world: World,
     with pytest.raises(ItemsFailed, match="late: TOPIC_ALREADY_EXISTS"):
         world.run_until(room.admin.create_topics([topic]))
     assert 2_000 <= (world.reactor.now_us - began_us) / 1000 < 15_000
+
+
+def test_what_nobody_leads_is_named_when_the_time_is_over(world: World, room: Room) -> None:
+    unknown = TopicPartition("t", 9)
+    nobody = (
+        r"ListOffsets of t-9 had no final answer after 60000 ms \(the last one: UNKNOWN_TOPIC_OR_PARTITION: no leader"
+    )
+    with pytest.raises(ProducerTimeout, match=rf"{nobody}.*raise default\.api\.timeout\.ms"):
+        world.run_until(room.admin.list_offsets({unknown: OffsetSpec.LATEST}), deadline_ms=90_000)
+    both = {unknown: OffsetSpec.LATEST, KEY: OffsetSpec.LATEST}
+    with pytest.raises(ItemsFailed, match=f"1 of 2 failed: t-9: {nobody}") as failed:
+        world.run_until(room.admin.list_offsets(both), deadline_ms=90_000)
+    assert failed.value.done[KEY].offset == 0
+    with pytest.raises(ProducerTimeout, match="broker 9 is not among the brokers 1, 2, 3"):
+        world.run_until(room.admin.describe_log_dirs([9]), deadline_ms=90_000)
