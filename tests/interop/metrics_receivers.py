@@ -41,7 +41,7 @@ class Pushed:
 
 
 class Receiver:
-    """A running cluster; `received` reads what a client has pushed so far, `asked` (ours alone) what it has asked for."""
+    """A running cluster; `received` reads what a client has pushed, `asked` (ours alone) its telemetry requests."""
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.metrics.stats import NANOSECONDS, CumulativeSum, WindowedSum
+from broker_client.core.metrics.stats import NANOSECONDS, CumulativeSum
 from broker_client.core.sender_loop import now_ms_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class KafkaProducerMetrics:
         def total(name: str, doing: str) -> TimeTotal:
             sensor = metrics.sensor()
             described = f"Total time producer has spent {doing} in nanoseconds."
-            sensor.add(metrics.name(f"{name}-time-ns-total", GROUP, described), CumulativeSum())
+            sensor.add(metrics.name(f"{name}-time-ns-total", GROUP, described), CumulativeSum)
             return TimeTotal(sensor, reactor)
 
         self.flush = total("flush", "in flush")
@@ -73,15 +73,13 @@ class BufferPoolMetrics:
             self._name(
                 "bufferpool-wait-time-ns-total", "The total time in nanoseconds an appender waits for space allocation."
             ),
-            WindowedSum(metrics.config),
-            NANOSECONDS,
+            unit=NANOSECONDS,
         )
         self._exhausted = metrics.sensor()
         dropped = "number of record sends that are dropped due to buffer exhaustion"
         self._exhausted.add_meter(
             self._name("buffer-exhausted-rate", f"The average per-second {dropped}"),
             self._name("buffer-exhausted-total", f"The total {dropped}"),
-            WindowedSum(metrics.config),
         )
 
     def observe(self, pool: BufferPool) -> None:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from broker_client.core.metrics.stats import (
     SECONDS,
+    CumulativeCount,
     CumulativeSum,
-    Meter,
     MetricConfig,
     Rate,
+    SampleWindow,
     Stat,
+    WindowedCount,
     WindowedSum,
 )
 from broker_client.errors import IllegalState
@@ -55,40 +57,33 @@ class RegisteredMetric:
 
 
 class Sensor:
-    """Takes values and hands each to its statistics, then to its parents."""
+    """Takes values in, for all its statistics at once, and hands them to its parents."""
 
-    __slots__ = ("_lock", "_metrics", "_parents", "_recorded", "_records")
+    __slots__ = ("_lock", "_metrics", "_parents", "_records", "_window")
 
     def __init__(self, metrics: Metrics, lock: Lock, parents: Iterable[Sensor], *, records: bool) -> None:
         self._metrics = metrics
         self._lock = lock
         self._parents = tuple(parents)
         self._records = records
-        self._recorded: tuple[Stat, ...] = ()
+        self._window = SampleWindow(metrics.config)
 
-    def add(self, name: MetricName, stat: Stat) -> None:
-        """A metric made of this sensor's values."""
-        self._metrics.register(name, stat)
-        self._tell(stat)
+    def add(self, name: MetricName, stat: Callable[[SampleWindow], Stat]) -> None:
+        """A metric made of this sensor's values: `stat` is a class of statistics."""
+        self._metrics.register(name, stat(self._window))
 
-    def add_meter(self, rate: MetricName, total: MetricName, stat: WindowedSum, unit: float = SECONDS) -> None:
-        """A rate and a total."""
-        rate_stat, total_stat = Rate(stat, unit), CumulativeSum()
-        self._metrics.register(total, total_stat)
-        self._metrics.register(rate, rate_stat)
-        self._tell(Meter(rate_stat, total_stat))
+    def add_meter(self, rate: MetricName, total: MetricName, *, counts: bool = False, unit: float = SECONDS) -> None:
+        """A rate and a total, of values or of how many there were. Mirrors Meter."""
+        self._metrics.register(total, (CumulativeCount if counts else CumulativeSum)(self._window))
+        self._metrics.register(rate, Rate((WindowedCount if counts else WindowedSum)(self._window), unit))
 
     def record(self, value: float, now_ms: int) -> None:
         """Take a value in."""
-        with self._lock:
-            for stat in self._recorded:
-                stat.record(value, now_ms)
-        for parent in self._parents:
-            parent.record(value, now_ms)
-
-    def _tell(self, stat: Stat) -> None:
         if self._records:
-            self._recorded += (stat,)
+            with self._lock:
+                self._window.record(value, now_ms)
+            for parent in self._parents:
+                parent.record(value, now_ms)
 
 
 class Metrics:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.metrics.stats import NANOSECONDS, Avg, CumulativeSum, Max, WindowedCount, WindowedSum
+from broker_client.core.metrics.stats import NANOSECONDS, Avg, CumulativeSum, Max
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ class SelectorMetrics:
                 "The total number of connections with successful authentication where the client does not support "
                 "re-authentication",
             ),
-            CumulativeSum(),
+            CumulativeSum,
         )
         self._refused = self.meter("failed-authentication", "connections with failed authentication")
         self.meter("failed-reauthentication", "failed re-authentication of connections")
@@ -136,7 +136,7 @@ class SelectorMetrics:
         sensor.add_meter(
             metrics.name(f"{name}-rate", group, f"The number of {what} per second", **tags),
             metrics.name(f"{name}-total", group, f"The total number of {what}", **tags),
-            WindowedCount(metrics.config) if counts else WindowedSum(metrics.config),
+            counts=counts,
         )
         return sensor
 
@@ -145,27 +145,25 @@ class SelectorMetrics:
         metrics = self._metrics
         group = NODE_GROUP if tags else GROUP
         average = metrics.name("request-size-avg", group, "The average size of requests sent.", **tags)
-        sensor.add(average, Avg(metrics.config))
+        sensor.add(average, Avg)
         largest = metrics.name("request-size-max", group, "The maximum size of any request sent.", **tags)
-        sensor.add(largest, Max(metrics.config))
+        sensor.add(largest, Max)
 
     def average_and_max(self, name: str, average: str, largest: str, **tags: str) -> Sensor:
         """A sensor with an average and a maximum."""
         metrics = self._metrics
         group = NODE_GROUP if tags else GROUP
         sensor = metrics.sensor()
-        sensor.add(metrics.name(f"{name}-avg", group, average, **tags), Avg(metrics.config))
-        sensor.add(metrics.name(f"{name}-max", group, largest, **tags), Max(metrics.config))
+        sensor.add(metrics.name(f"{name}-avg", group, average, **tags), Avg)
+        sensor.add(metrics.name(f"{name}-max", group, largest, **tags), Max)
         return sensor
 
     def _time(self, sensor: Sensor, name: str, average: str, doing: str) -> None:
-        config = self._metrics.config
-        sensor.add(self._name(f"{name}-time-ns-avg", average), Avg(config))
+        sensor.add(self._name(f"{name}-time-ns-avg", average), Avg)
         sensor.add_meter(
             self._name(f"{name}-ratio", f"The fraction of time the I/O thread spent {doing}"),
             self._name(f"{name}-time-ns-total", f"The total time the I/O thread spent {doing}"),
-            WindowedSum(config),
-            NANOSECONDS,
+            unit=NANOSECONDS,
         )
 
     def _name(self, name: str, description: str) -> MetricName:

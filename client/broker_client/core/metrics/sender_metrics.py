@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.metrics.stats import Avg, Max, WindowedSum
+from broker_client.core.metrics.stats import Avg, Max
 from protocol_specs.records.batch_builder import MAX_RECORD_OVERHEAD
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD
 
@@ -40,7 +40,7 @@ class _TopicSensors:
         def meter(of: str, rate: str, total: str) -> Sensor:
             sensor = metrics.sensor()
             rate_name, total_name = name(f"{of}-rate", f"The average {rate}"), name(f"{of}-total", f"The total {total}")
-            sensor.add_meter(rate_name, total_name, WindowedSum(metrics.config))
+            sensor.add_meter(rate_name, total_name)
             return sensor
 
         # Some of Java's descriptions end in a dot.
@@ -53,7 +53,7 @@ class _TopicSensors:
             "The average compression rate of record batches for a topic, defined as the average ratio of the "
             "compressed batch size over the uncompressed size."
         )
-        self.compression.add(name("compression-rate", ratio), Avg(metrics.config))
+        self.compression.add(name("compression-rate", ratio), Avg)
         again = "number of retried record sends for a topic"
         self.retries = meter("record-retry", f"per-second {again}", again)
         failed = "number of record sends that resulted in errors for a topic"
@@ -90,7 +90,7 @@ class SenderMetrics:
             "record-send", "The average number of records sent per second.", "The total number of records sent."
         )
         average = self._name("records-per-request-avg", "The average number of records per request.")
-        self._records_per_request.add(average, Avg(metrics.config))
+        self._records_per_request.add(average, Avg)
         again = "number of retried record sends"
         self._retries = self._meter("record-retry", f"The average per-second {again}", f"The total {again}")
         failed = "number of record sends that resulted in errors"
@@ -164,19 +164,17 @@ class SenderMetrics:
 
     def _average(self, name: str, description: str) -> Sensor:
         sensor = self._metrics.sensor()
-        sensor.add(self._name(name, description), Avg(self._metrics.config))
+        sensor.add(self._name(name, description), Avg)
         return sensor
 
     def _average_and_max(self, name: str, average: str, largest: str) -> Sensor:
         sensor = self._average(f"{name}-avg", average)
-        sensor.add(self._name(f"{name}-max", largest), Max(self._metrics.config))
+        sensor.add(self._name(f"{name}-max", largest), Max)
         return sensor
 
     def _meter(self, name: str, rate: str, total: str) -> Sensor:
         sensor = self._metrics.sensor()
-        sensor.add_meter(
-            self._name(f"{name}-rate", rate), self._name(f"{name}-total", total), WindowedSum(self._metrics.config)
-        )
+        sensor.add_meter(self._name(f"{name}-rate", rate), self._name(f"{name}-total", total))
         return sensor
 
 

@@ -45,7 +45,7 @@ def test_totals_are_sums_and_other_numbers_gauges() -> None:
     clock = Clock()
     metrics = Metrics(config=MetricConfig(), now_ms=clock, tags={"client-id": "c"})
     sensor = metrics.sensor()
-    sensor.add(metrics.name("sent-total", "producer-topic-metrics", topic="orders"), CumulativeSum())
+    sensor.add(metrics.name("sent-total", "producer-topic-metrics", topic="orders"), CumulativeSum)
     metrics.gauge(metrics.name("version", "app-info"), lambda _: "1.2")
     collector = MetricsCollector(metrics)
     sensor.record(5, 1_000)
@@ -65,7 +65,7 @@ def test_a_difference_is_since_the_last_time_and_a_sum_since_the_beginning() -> 
     clock = Clock()
     metrics = Metrics(config=MetricConfig(), now_ms=clock, tags={})
     sensor = metrics.sensor()
-    sensor.add(metrics.name("sent-total", "g"), CumulativeSum())
+    sensor.add(metrics.name("sent-total", "g"), CumulativeSum)
     collector = MetricsCollector(metrics)
 
     def collected(*, delta: bool) -> tuple[float, Sum | None]:
