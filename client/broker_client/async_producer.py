@@ -20,7 +20,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from twisted.internet.defer import Deferred
-from twisted.logger import Logger
 
 from broker_client.async_futures import AsyncFutures
 from broker_client.async_waits import AsyncWaits
@@ -35,7 +34,7 @@ from broker_client.errors import (
     SerializationError,
     WaitExpired,
 )
-from broker_client.exit_warnings import unacknowledged_records, warn_at_exit
+from broker_client.exit_warnings import unacknowledged_records, warn_at_exit, warn_of_given_up
 from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedAsyncSend
 from broker_client.process_forks import forks
@@ -61,7 +60,6 @@ __all__ = ["AsyncProducer"]
 
 # What is queued gets this long when the block of an `async with` is cancelled.
 CANCELLED_CLOSE_S: Final = 5.0
-_log = Logger()
 
 
 class AsyncProducer:
@@ -236,6 +234,17 @@ class AsyncProducer:
             raise IllegalState("cannot tell metrics: the producer has not begun, which start() or a first send does")
         return self._core.metrics.read()
 
+    async def client_instance_id(self, timeout: float) -> str | None:
+        """What brokers call this client by, for its metrics (KIP-714); None when `timeout` seconds do not do."""
+        await self._ready("client_instance_id")
+        told: str | None = await self._awaited(
+            "client_instance_id",
+            self._core.client_instance_id(int(timeout * 1000)),
+            timeout + GRACE_MS / 1000,
+            "client_instance_id(timeout)",
+        )
+        return told
+
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
         return 0 if self._loop is None else unacknowledged_records(self._core.accumulator)
@@ -282,14 +291,8 @@ class AsyncProducer:
         left = self._core.accumulator.incomplete_batches()
         await self.close(CANCELLED_CLOSE_S)
         given_up = sum(batch.record_count for batch in left if batch.result.error_of_record is not None)
-        if given_up:
-            _log.critical(
-                "{given_up} records of {client_id} were given up {seconds} s after their block was cancelled: "
-                "close(timeout) before its end gives them longer",
-                given_up=given_up,
-                client_id=self.config.client_id,
-                seconds=CANCELLED_CLOSE_S,
-            )
+        why = f"their block was cancelled {CANCELLED_CLOSE_S} s ago; close(timeout) before its end gives them longer"
+        warn_of_given_up(self._core, given_up, why)
 
     # Details
 
@@ -306,8 +309,9 @@ class AsyncProducer:
     ) -> FutureRecordMetadata:
         """Wait for metadata and memory, max.block.ms in all."""
         core = self._core
-        seconds = get_running_loop().time
-        deadline = seconds() + self._max_block_s
+        seconds = core.reactor.seconds
+        began = seconds()
+        deadline = began + self._max_block_s
         while True:
             granted = 0
             if waits_for is WaitFor.MEMORY:
@@ -316,6 +320,8 @@ class AsyncProducer:
             elif not await self._waits.for_metadata(deadline - seconds()):
                 raise core.metadata_timeout(topic, partition)
             answer = core.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery, granted)
+            if waits_for is WaitFor.METADATA and answer is not WaitFor.METADATA:
+                core.metrics.calls.metadata_wait.since(began)
             if isinstance(answer, FutureRecordMetadata):
                 return answer
             if answer is WaitFor.METADATA and granted:
@@ -325,15 +331,22 @@ class AsyncProducer:
     async def _send_table(self, sending: ColumnarSend) -> None:
         """Wait for metadata and memory, max.block.ms for each part."""
         core = self._core
-        seconds = get_running_loop().time
-        deadline = seconds() + self._max_block_s
+        seconds = core.reactor.seconds
+        began = seconds()
+        deadline = began + self._max_block_s
         granted = 0
-        while (waits_for := sending.advance(int(core.reactor.seconds() * 1000), granted)) is not None:
+        without_metadata = False
+        while (waits_for := sending.advance(int(seconds() * 1000), granted)) is not None:
             granted = 0
-            if waits_for is WaitFor.MEMORY:
-                granted = await self._waits.for_memory(sending.memory_needed_bytes, self._max_block_s)
-            elif not await self._waits.for_metadata(deadline - seconds()):
-                raise core.metadata_timeout(sending.topic, sending.highest_partition)
+            if waits_for is WaitFor.METADATA:
+                without_metadata = True
+                if not await self._waits.for_metadata(deadline - seconds()):
+                    raise core.metadata_timeout(sending.topic, sending.highest_partition)
+                continue
+            if without_metadata:
+                without_metadata = False
+                core.metrics.calls.metadata_wait.since(began)
+            granted = await self._waits.for_memory(sending.memory_needed_bytes, self._max_block_s)
 
     async def _give_way(self) -> None:
         """Let what is full be sent before more is appended; who came first goes on first."""

@@ -1,4 +1,4 @@
-"""A process that ends while records are unacknowledged says so, with their number.
+"""Records that are left behind, as their process ends or by Ctrl-C, are told, with their number.
 
 By the log, at its highest level: a program that has set up no log finds it on stderr.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_client.core.producer_core import ProducerCore
     from broker_client.core.record_accumulator import RecordAccumulator
 
-__all__ = ["unacknowledged_records", "warn_at_exit"]
+__all__ = ["unacknowledged_records", "warn_at_exit", "warn_of_given_up"]
 
 _log = Logger()
 
@@ -26,6 +26,17 @@ _log = Logger()
 def unacknowledged_records(accumulator: RecordAccumulator) -> int:
     """How many records were appended and have not ended."""
     return sum(batch.record_count for batch in accumulator.incomplete_batches())
+
+
+def warn_of_given_up(core: ProducerCore, records: int, why: str) -> None:
+    """Say that so many records end here, if any."""
+    if records:
+        _log.critical(
+            "{given_up} records of {client_id} are given up: {why}",
+            given_up=records,
+            client_id=core.config.client_id,
+            why=why,
+        )
 
 
 def warn_at_exit(core: ProducerCore) -> Callable[[], None]:

@@ -29,7 +29,7 @@ from broker_client.errors import (
     SerializationError,
     WaitExpired,
 )
-from broker_client.exit_warnings import unacknowledged_records, warn_at_exit
+from broker_client.exit_warnings import unacknowledged_records, warn_at_exit, warn_of_given_up
 from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedSend
 from broker_client.process_forks import forks
@@ -210,12 +210,15 @@ class Producer:
             return
         if forks.count != self._forks:
             self._refuse("close")
-        self._closed = True
-        atexit.unregister(self._at_exit)
         timeout_ms = None if timeout is None else int(timeout * 1000)
         limit_s = (longest_wait_ms(self.config) if timeout_ms is None else timeout_ms + GRACE_MS) / 1000
         try:
+            self._closed = True
+            atexit.unregister(self._at_exit)
             self._thread.call(self._core.close, timeout_ms, timeout_s=limit_s)
+        except KeyboardInterrupt:
+            warn_of_given_up(self._core, self.unacknowledged_records(), "close() was interrupted")
+            raise
         finally:
             self._thread.stop()
             self.config.interceptors.close()
@@ -226,8 +229,13 @@ class Producer:
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error_type is None or issubclass(error_type, Exception):
+            self.close()
+            return
         # After an interrupt nobody wants to wait for what is queued.
-        self.close(0 if error_type is KeyboardInterrupt else None)
+        if not self._closed and forks.count == self._forks:
+            warn_of_given_up(self._core, self.unacknowledged_records(), f"{error_type.__name__} has ended their block")
+        self.close(0)
 
     # Details
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,17 @@ import pyarrow as pa
 import pytest
 
 from broker_client import AsyncProducer, ProducerConfig, TopicPartition
+from broker_client.admin import Admin
 from broker_client.consumer import Consumer
 from broker_client.core.producer_core import ProducerCore
-from broker_client.errors import BufferExhausted, IllegalState, MetadataTimeout, ProducerClosed, WaitExpired
+from broker_client.errors import (
+    BrokerError,
+    BufferExhausted,
+    IllegalState,
+    MetadataTimeout,
+    ProducerClosed,
+    WaitExpired,
+)
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
 
@@ -137,6 +146,24 @@ def test_a_loop_of_sends_lets_full_batches_go(cluster: ThreadedCluster, topic: s
             assert producer.metrics()["outgoing-byte-total"] > 2 * 16_000
 
     run(main)
+
+
+def test_errors_that_nobody_asks_for_are_told_by_asyncio_unless_somebody_heard(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
+    told: list[str] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+        producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, max_request_size=1_000)
+        await producer.send(topic, b"x" * 2_000)
+        await producer.send(topic, b"x" * 2_000, on_delivery=lambda *_: None)
+        await producer.send(topic, b"x")
+        await producer.close(0)
+        gc.collect()
+
+    run(main)
+    assert told == ["Future exception was never retrieved"]
 
 
 def test_a_host_name_is_resolved(cluster: ThreadedCluster) -> None:
@@ -392,6 +419,37 @@ def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: Threade
     assert (counting.sent, counting.acknowledged, counting.failed, counting.closed) == (3, 1, 2, 1)
     assert [error is None for _, error in heard] == [True, False]
     assert values(cluster, topic) == [b"text"]
+
+
+def test_records_of_a_batch_that_is_split_are_found_where_they_went(cluster: ThreadedCluster) -> None:
+    with Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
+        admin.create_topic("small", partitions=1, replication_factor=1, configs={"max.message.bytes": "1000"})
+
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=60_000) as producer:
+            futures = [await producer.send("small", b"x" * 300) for _ in range(20)]
+            lost = await producer.send("small", b"x" * 2_000)
+            futures[3].cancel()
+            await producer.flush()
+            assert [future.result().offset for future in futures if not future.cancelled()] == [
+                number for number in range(20) if number != 3
+            ]
+            with pytest.raises(BrokerError, match="MESSAGE_TOO_LARGE"):
+                await lost
+            assert producer.metrics()["batch-split-total"] > 0
+
+    run(main)
+
+
+def test_waits_and_the_name_for_metrics_are_told_as_by_threads(cluster: ThreadedCluster) -> None:
+    async def main() -> None:
+        async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
+            await producer.send_and_wait("orders", b"x")
+            assert producer.metrics()["metadata-wait-time-ns-total"] > 0
+            assert producer.metrics()["record-send-total"] == 1
+            assert await producer.client_instance_id(0.2) is None  # these brokers ask for no metrics
+
+    run(main)
 
 
 def test_a_table_is_sent_as_it_is_by_threads(cluster: ThreadedCluster, topic: str) -> None:

@@ -312,13 +312,14 @@ def test_transactions_without_their_id(cluster: ThreadedCluster) -> None:
 
 
 def interrupted_when(condition: Callable[[], bool]) -> None:
-    """Ctrl-C for the main thread as soon as the condition holds."""
+    """Ctrl-C for the main thread as soon as the condition holds and it waits."""
+    main = threading.main_thread().ident or 0
 
     def wait() -> None:
         pause = threading.Event()
-        while not condition():
+        while not condition() or sys._current_frames()[main].f_code.co_filename != threading.__file__:
             pause.wait(0.001)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        signal.pthread_kill(main, signal.SIGINT)
 
     threading.Thread(target=wait, daemon=True).start()
 
@@ -374,11 +375,11 @@ def interrupted_at_its_word(text: str, *arguments: str) -> str:
     return stderr
 
 
-@pytest.mark.parametrize("wait", ["producer.flush()", "producer.send('nowhere', b'')"])
-def test_ctrl_c_ends_a_wait_of_threads_and_what_is_queued(
+@pytest.mark.parametrize("wait", ["producer.flush()", "producer.send('nowhere', b'')", "producer.close()"])
+def test_ctrl_c_ends_a_wait_of_threads_and_says_what_it_gave_up(
     cluster: ThreadedCluster, held: Callable[[], None], wait: str
 ) -> None:
-    interrupted_at_its_word(
+    stderr = interrupted_at_its_word(
         f"""if True:
             import sys
             from broker_client import Producer
@@ -389,6 +390,7 @@ def test_ctrl_c_ends_a_wait_of_threads_and_what_is_queued(
         """,
         cluster.bootstrap_servers,
     )
+    assert "1 records of producer-1 are given up: " in stderr
 
 
 def test_ctrl_c_without_a_with_warns_of_what_is_unsent(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
@@ -406,7 +408,7 @@ def test_ctrl_c_without_a_with_warns_of_what_is_unsent(cluster: ThreadedCluster,
     assert "the process ends with 2 records of producer-1 unacknowledged: close() the producer" in stderr
 
 
-@pytest.mark.parametrize("wait", ["producer.flush()", "producer.send('nowhere', b'')"])
+@pytest.mark.parametrize("wait", ["future", "producer.send('nowhere', b'')"])
 def test_ctrl_c_ends_a_wait_of_a_coroutine_and_sends_what_is_queued(cluster: ThreadedCluster, wait: str) -> None:
     topic = "queued-" + "".join(filter(str.isalpha, wait))
     cluster.create_topic(f"{topic}:1:1")
