@@ -172,7 +172,7 @@ def record_named(lives: Sequence[BatchLife], text: str) -> tuple[BatchLife, int]
         raise ScenarioError(f"{text!r} is no record (--record): expected TOPIC-PARTITION@OFFSET, as in orders-2@61")
     offset = int(digits)
     batches = partition_named(lives, key, "--record")
-    found = [life for life in batches if life.holds(offset) and life.outcome != "split"]
+    found = [life for life in batches if life.holds(offset)]
     if len(found) > 1:
         names = ", ".join(life.name for life in found[:_NAMED_MAX])
         raise ScenarioError(
