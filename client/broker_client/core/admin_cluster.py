@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.core.admin_calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin_routes import ANY, CONTROLLER
+from broker_client.core.admin_topics import uncreating
 from broker_client.core.cluster import Node
-from broker_client.core.metadata_request import request_for
 from broker_client.core.version_negotiation import CLIENT_SOFTWARE_NAME, software_version
 from broker_client.errors import BrokerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
@@ -164,7 +164,7 @@ class ClusterCalls:
 
     async def _cluster_by_metadata(self) -> ClusterDescription:
         response: MetadataResponse = await self._calls.ask(
-            MetadataRequest, lambda version, _: request_for([], version), route=ANY
+            MetadataRequest, lambda version, _: uncreating(version, []), route=ANY
         )
         nodes = {one.node_id: Node(one.node_id, one.host, one.port, one.rack) for one in response.brokers}
         return ClusterDescription(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_client.core.admin_calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin_routes import ANY, CONTROLLER
-from broker_client.core.metadata_request import request_for
+from broker_client.core.old_requests import metadata_request_at
 from broker_client.errors import ProducerError, UnsupportedVersion, error_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_partitions import (
@@ -219,7 +219,7 @@ class TopicCalls:
     async def list_topics(self, *, list_internal: bool = False) -> dict[str, TopicListing]:
         """All topics that the client may see, by name."""
         response: MetadataResponse = await self._calls.ask(
-            MetadataRequest, lambda version, _: request_for(None, version), route=ANY
+            MetadataRequest, lambda version, _: uncreating(version, None), route=ANY
         )
         listings = {
             topic.name: TopicListing(name=topic.name, topic_id=_id_text(topic.topic_id), internal=topic.is_internal)
@@ -233,7 +233,7 @@ class TopicCalls:
 
         def build(version: int, asked: list[str], timeout_ms: int) -> MetadataRequest:
             del timeout_ms
-            return request_for([MetadataRequestTopic(name=name) for name in asked], version)
+            return uncreating(version, [MetadataRequestTopic(name=name) for name in asked])
 
         def take(response: Any, asked: list[str], outcomes: Outcomes[str, TopicDescription]) -> None:
             for topic in response.topics:
@@ -255,7 +255,7 @@ class TopicCalls:
                 raise UnsupportedVersion(
                     f"topics are described by id from Metadata v12 (Kafka 3.1) on, the node speaks v{version}"
                 )
-            return request_for([MetadataRequestTopic(topic_id=from_text(one), name=None) for one in asked], version)
+            return uncreating(version, [MetadataRequestTopic(topic_id=from_text(one), name=None) for one in asked])
 
         def take(response: Any, _: list[str], outcomes: Outcomes[str, TopicDescription]) -> None:
             for topic in response.topics:
@@ -264,6 +264,11 @@ class TopicCalls:
 
         call = ItemCall(kind=MetadataRequest, route=ANY, build=build, take=take)
         return await self._calls.settle(list(topic_ids), call)
+
+
+def uncreating(version: int, topics: list[MetadataRequestTopic] | None) -> MetadataRequest:
+    """Ask for `topics`, None: for all, in a way that creates none."""
+    return metadata_request_at(version, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
 
 
 def _refuse_defaults(version: int, topics: Sequence[NewTopic]) -> None:
