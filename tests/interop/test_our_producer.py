@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from twisted.logger import globalLogPublisher
 
 from broker_client import Producer, TopicPartition
 from broker_client.admin import Admin
@@ -27,6 +28,7 @@ GUARANTEES: dict[str, dict[str, Any]] = {
     "one in flight": {"max_in_flight_requests_per_connection": 1, "enable_idempotence": False},
 }
 PARTITIONS = 3
+WAIT_S = 10
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -78,3 +80,20 @@ def test_what_is_produced_is_read_back(one_broker: RealKafka, codec: str, guaran
         assert record.headers == (("h", b"x"), ("n", None))
         assert record.timestamp_ms == place.timestamp_ms
     assert stored == {}
+
+
+def test_a_cluster_that_receives_no_metrics_is_not_asked_for_any(one_broker: RealKafka) -> None:
+    create(one_broker.bootstrap_servers, "quiet", 1)
+    told: list[str] = []
+
+    def observe(event: dict[str, Any]) -> None:
+        told.append(event["log_namespace"])
+
+    globalLogPublisher.addObserver(observe)
+    try:
+        with Producer(bootstrap_servers=one_broker.bootstrap_servers) as producer:
+            producer.send("quiet", b"x").result(WAIT_S)
+            assert producer.client_instance_id(0.2) is None
+    finally:
+        globalLogPublisher.removeObserver(observe)
+    assert not [namespace for namespace in told if "telemetry" in namespace]

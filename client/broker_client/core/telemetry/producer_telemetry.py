@@ -52,9 +52,11 @@ async def client_instance_id(telemetry: TelemetrySender | None, reactor: IReacto
 
     reporter.on_subscription(notify)
     timer = reactor.callLater(timeout_ms / 1000, notify)
-    await given
-    reporter.forget(notify)
-    if timer.active():
-        timer.cancel()
+    try:
+        await given
+    finally:
+        reporter.forget(notify)
+        if timer.active():
+            timer.cancel()
     told = reporter.client_instance_id
     return None if told is None else to_text(told)
