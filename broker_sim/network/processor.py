@@ -229,7 +229,9 @@ class Processor:
         version = header.request_api_version
         enabled = self._enabled.get(api_key)
         if enabled is None or (version not in enabled and api_key != API_VERSIONS):
-            self.refuse_request(channel, f"request api key {api_key} with version {version} which is not enabled")
+            # The part of 0.9 that looks for newer APIs takes no header without a client id.
+            refuse = self.refuse if header.client_id is None else self.refuse_request
+            refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
             return
         route = route_of(api_key, version)
         if version in enabled:

@@ -33,6 +33,10 @@ def header(api_key: int, version: int, *, tags: bytes = b"") -> bytes:
     return HEADER.pack(api_key, version, 7, -1) + tags
 
 
+def header_of_me(api_key: int) -> bytes:
+    return HEADER.pack(api_key, 0, 7, 2) + b"me"
+
+
 @pytest.mark.parametrize("release", WITH_API_VERSIONS)
 def test_exactly_the_releases_table_is_listed_as_far_as_it_is_implemented(
     start: Start, connect: Connect, release: str
@@ -95,14 +99,20 @@ def test_before_0_10_any_version_is_read_as_the_newest_known(
 @pytest.mark.parametrize("api_key", [API_VERSIONS, 999])
 def test_an_unknown_api_closes_the_connection_to_0_8_too(start: Start, connect: Connect, api_key: int) -> None:
     client = connect(start("0.8.2"))
-    client.send(header(api_key, 0))
+    client.send(header_of_me(api_key))
+    assert client.frame() is None
+
+
+def test_an_unknown_api_closes_the_connection_to_0_9_where_nobody_says_who_asks(start: Start, connect: Connect) -> None:
+    client = connect(start("0.9"))
+    client.send(header(API_VERSIONS, 0))
     assert client.frame() is None
 
 
 @pytest.mark.parametrize("api_key", [3, API_VERSIONS, 999])
 def test_0_9_ignores_a_request_that_ends_too_early_or_is_unknown(start: Start, connect: Connect, api_key: int) -> None:
     client = connect(start("0.9"))
-    client.send(header(api_key, 0))
+    client.send(header_of_me(api_key))
     with pytest.raises(TimeoutError):
         client.frame(wait_s=0.2)
     assert client.ask(MetadataRequest(topics=[]), 0, MetadataResponse).brokers
