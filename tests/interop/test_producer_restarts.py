@@ -32,6 +32,7 @@ RESTARTS = 20
 BROKERS = 3
 PARTITIONS = 3
 TOPIC = "restarts"
+PAUSE_SECONDS = 0.01
 IN_SYNC_SECONDS_MAX = 60
 ANSWER_SECONDS_MAX = 5
 METADATA_VERSION = 8
@@ -69,7 +70,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 class Load:
-    """Sends numbered records, `PARTITIONS` in turn, until it is told to end; its memory is what each future said."""
+    """Sends some hundred numbered records a second until it is told to end; `futures` say what became of each."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
@@ -94,8 +95,8 @@ class Load:
         self.futures[count].result(IN_SYNC_SECONDS_MAX)
 
     def _send(self) -> None:
-        while not self._done.wait(0.002):
-            for _ in range(PARTITIONS):
+        while not self._done.wait(PAUSE_SECONDS):
+            for _ in range(2 * PARTITIONS):
                 number = len(self.futures)
                 self.futures.append(self._producer.send(TOPIC, value_of(number), partition=number % PARTITIONS))
 
@@ -164,7 +165,7 @@ def test_nothing_is_lost_doubled_or_moved_by_twenty_restarts(cluster: Cluster) -
     with Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
         admin.create_topic(TOPIC, partitions=PARTITIONS, replication_factor=BROKERS)
     known = await_in_sync(servers[0])
-    with Producer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=1, batch_size=2_000) as producer:
+    with Producer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=5, batch_size=2_000) as producer:
         with Load(producer) as load:
             for restart in range(RESTARTS):
                 leaders = {each.partition_index: int(each.leader_id) for each in known.topics[0].partitions}

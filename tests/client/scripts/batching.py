@@ -12,7 +12,7 @@ ROUND_ROBIN: Final = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 _PLAIN: Final = [
     Script(name="one-record", program=(Start(), Send("a"), Ended())),
     Script(name="no-pause-before-the-first-record", config=LONG, program=(Send("a"), Flush())),
-    Script(name="linger-ends", config={"linger.ms": 60}, program=(Start(), Send("a", count=3), Ended())),
+    Script(name="linger-ends", config={"linger.ms": 300}, program=(Start(), Send("a", count=3), Ended())),
     Script(
         name="full-batches-do-not-linger",
         config={"linger.ms": 400, "batch.size": 400},
