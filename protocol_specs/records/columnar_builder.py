@@ -123,6 +123,8 @@ class RecordsSection:
     last_offset_delta: int
     base_timestamp: int
     max_timestamp: int
+    max_record_size: int
+    """Of its largest record, in bytes."""
 
 
 class _Records:
@@ -200,6 +202,7 @@ class _Records:
             last_offset_delta=int(offset_deltas[count - 1]),
             base_timestamp=int(self._timestamps[first]),
             max_timestamp=max(NO_TIMESTAMP, int(self._timestamps[first : first + count].max())),
+            max_record_size=int(sizes[:count].max()),
         )
 
     def _end_at_most(self, first: int, limit_bytes: int) -> int:

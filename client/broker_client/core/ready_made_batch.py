@@ -50,7 +50,6 @@ class ReadyMadeBatch(ProducerBatch):
             max_timestamp=section.max_timestamp,
         )
         self.record_count = section.count
-        # No record of it is larger, which is all that the text of an error needs.
-        self.max_record_size = len(section.section)
+        self.max_record_size = section.max_record_size
         self.estimated_size_in_bytes = self._grown(size_bytes)
         self.close_for_record_appends()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from twisted.internet.defer import Deferred
 
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.future_record_metadata import FutureRecordMetadata
+    from broker_client.core.future_table import FutureTable
     from broker_client.core.producer_core import ProducerCore
     from sim_runtime.world import World
 
@@ -34,6 +37,12 @@ def ended(world: World, *futures: FutureRecordMetadata) -> list[bool]:
         except ProducerError:
             outcomes.append(False)
     return outcomes
+
+
+def _ended_table(table: FutureTable) -> Deferred[None]:
+    done: Deferred[None] = Deferred()
+    table.add_done_callback(lambda _: done.callback(None))
+    return done
 
 
 def test_retries_and_errors_count_records(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
@@ -79,6 +88,18 @@ def test_a_batch_that_lingers_spends_that_time_in_the_queue(
     lingering = producer_on(cluster, linger_ms=250)
     ended(world, lingering.send("orders", b"x", partition=0))
     assert 250 <= lingering.metrics.read()["record-queue-time-max"] < 260
+
+
+def test_a_table_is_measured_as_the_same_records_are(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    values = [b"x" * size for size in (10, 1_000, 100)]
+    by_row, by_table = producer_on(cluster, linger_ms=1), producer_on(cluster, linger_ms=1)
+    ended(world, *[by_row.send("orders", value, partition=0, timestamp_ms=7) for value in values])
+    table = pa.table({"value": values, "partition": [0] * 3, "timestamp": [7] * 3})
+    world.run_until(_ended_table(by_table.send_batch("orders", table)))
+    for name in ("record-size-max", "record-size-avg", "batch-size-max", "record-send-total", "compression-rate-avg"):
+        assert by_table.metrics.read()[name] == by_row.metrics.read()[name], name
 
 
 def test_waits_for_memory_are_measured_and_their_end_is_counted(
