@@ -14,7 +14,7 @@ import pyarrow as pa
 from broker_scenarios.history import STORED_SCHEMA, TRUNCATED_SCHEMA
 from broker_scenarios.workloads.values import value_id_of
 from broker_sim.control.events import LogTruncated, TailLost
-from protocol_specs.records.record_reader import read_records
+from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ def read_truth(cluster: Cluster, topics: Iterable[TopicSpec]) -> Truth:
 
 def _add_stored(columns: _Columns, topic: str, partition: int, leader: int, batches: Sequence[StoredBatch]) -> None:
     for batch in batches:
-        records = read_records(batch.data)
+        records = read_any(batch.data)
         columns.extend(
             len(records),
             topic=topic,
@@ -112,7 +112,7 @@ def _truncated(journal: Journal) -> pa.Table:
     for event in [*journal.events_of(LogTruncated), *journal.events_of(TailLost)]:
         assert isinstance(event, LogTruncated | TailLost)
         for batch in event.batches:
-            records = read_records(batch.data)
+            records = read_any(batch.data)
             gone = [record for record in records if event.from_offset <= record.offset < event.to_offset]
             columns.extend(
                 len(gone),

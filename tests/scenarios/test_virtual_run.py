@@ -54,3 +54,20 @@ def test_power_that_fails_everywhere_takes_acknowledged_records_and_the_verdict_
 def test_power_takes_nothing_of_logs_that_flush_every_record() -> None:
     run = power_loss(**{"flush.messages": "1"})
     assert (run.verdict.counts.lost, run.verdict.validity) == (0, Validity.VALID)
+
+
+@pytest.mark.parametrize("release", ["0.8.2", "0.10.2"])
+def test_records_in_the_formats_before_0_11_are_judged(release: str, tmp_path: Path) -> None:
+    path = tmp_path / "old.yaml"
+    path.write_text(f"""
+title: Messages of another day
+release: "{release}"
+cluster: {{brokers: 1}}
+topics: {{orders: {{partitions: 2, replication_factor: 1}}}}
+load: {{records: 60, producers: 1, rate_per_second: 1000}}
+producer: {{acks: all, compression.type: gzip}}
+expect: {{verdict: valid, acked: 60}}
+""")
+    run = judged(VirtualRun(load_scenario(path), 1).run(None), engine=None, replay="")
+    assert run.judgement.misses == ()
+    assert run.verdict.counts.stored == 60
