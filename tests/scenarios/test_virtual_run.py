@@ -65,7 +65,7 @@ release: "{release}"
 cluster: {{brokers: 1}}
 topics: {{orders: {{partitions: 2, replication_factor: 1}}}}
 load: {{records: 60, producers: 1, rate_per_second: 1000}}
-producer: {{acks: all, compression.type: gzip}}
+producer: {{acks: all, enable.idempotence: false, compression.type: gzip}}
 expect: {{verdict: valid, acked: 60}}
 """)
     run = judged(VirtualRun(load_scenario(path), 1).run(None), engine=None, replay="")
