@@ -176,6 +176,22 @@ def test_a_host_name_is_resolved(cluster: ThreadedCluster) -> None:
     run(main)
 
 
+def test_names_are_made_canonical_beside_the_loop(cluster: ThreadedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[threading.Thread] = []
+    monkeypatch.setattr(ProducerConfig, "resolve_canonical_names", lambda _: asked.append(threading.current_thread()))
+
+    async def main() -> None:
+        producer = AsyncProducer(
+            bootstrap_servers=cluster.bootstrap_servers, client_dns_lookup="resolve_canonical_bootstrap_servers_only"
+        )
+        await asyncio.gather(*(producer.send_and_wait("orders", b"x") for _ in range(3)))
+        await producer.close()
+
+    run(main)
+    (thread,) = asked
+    assert thread is not threading.current_thread()
+
+
 def test_the_loop_goes_on_while_a_send_waits_for_memory(
     cluster: ThreadedCluster, topic: str, held: Callable[[], None]
 ) -> None:

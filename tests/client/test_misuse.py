@@ -134,6 +134,28 @@ def test_a_name_that_does_not_resolve(face: Any) -> None:
     assert "(bootstrap.servers: nowhere.invalid:9092: DNS lookup failed" in str(failure)
 
 
+def test_an_address_that_does_not_answer(face: Any) -> None:
+    with contextlib.ExitStack() as stack:
+        full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):  # nobody accepts: the kernel leaves the next one without an answer
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        address = f"127.0.0.1:{full.getsockname()[1]}"
+        failure = why_not(face, bootstrap_servers=address, max_block_ms=200)
+        assert isinstance(failure, MetadataTimeout)
+        assert f"(bootstrap.servers: {address} has not answered the attempt to connect)" in str(failure)
+        failure = why_not(
+            face,
+            bootstrap_servers=address,
+            max_block_ms=700,
+            socket_connection_setup_timeout_ms=200,
+            socket_connection_setup_timeout_max_ms=200,
+        )
+        assert f"(bootstrap.servers: {address}: no connection after " in str(failure)
+        assert "ms (socket.connection.setup.timeout.ms)" in str(failure)
+
+
 def test_a_server_that_says_nothing(face: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
