@@ -40,6 +40,7 @@ from broker_client.core.admin_log_dirs import LogDirDescription, ReplicaInfo, To
 from broker_client.core.admin_quotas import QuotaEntity, QuotaFilter
 from broker_client.core.admin_records import HIGH_WATERMARK, ListedOffset, OffsetSpec
 from broker_client.core.admin_replicas import ElectionType, PartitionReassignment
+from broker_client.core.admin_topic_partitions import PARTITIONS_PER_RESPONSE_MAX
 from broker_client.core.admin_topics import (
     CreatedTopic,
     NewPartitions,
@@ -163,9 +164,14 @@ class Admin:
         """The partitions of a topic as the client's metadata has them, which is refreshed first."""
         return self._call(lambda: self._admin.describe_topic(name))
 
-    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
-        """Topics with leaders, replicas, in-sync replicas and (from 3.8 on) eligible leader replicas, by name."""
-        return self._call(lambda: self._admin.describe_topics(names))
+    def describe_topics(
+        self, names: Sequence[str], *, partitions_per_response: int = PARTITIONS_PER_RESPONSE_MAX
+    ) -> dict[str, TopicDescription]:
+        """Topics with leaders, replicas, in-sync replicas and (from 3.8 on) eligible leader replicas, by name.
+
+        Brokers from 3.8 on tell them in pages of at most `partitions_per_response`; their own limit is 2,000.
+        """
+        return self._call(lambda: self._admin.describe_topics(names, partitions_per_response=partitions_per_response))
 
     def describe_topics_by_id(self, topic_ids: Sequence[str]) -> dict[str, TopicDescription]:
         """The same by topic id and without eligible leader replicas, as in Java; from 3.1 on."""

@@ -362,16 +362,16 @@ def test_a_topic_given_twice_and_a_closed_client_are_refused(newest: Served) -> 
         consumer.poll()
 
 
-def test_a_consumer_takes_its_options_by_name(newest: Served) -> None:
-    newest.topic("read")
+def test_a_consumer_takes_its_options_by_name(served: Served) -> None:
+    served.topic("read")
     key, other = TopicPartition("read", 0), TopicPartition("read", 1)
-    with Producer(bootstrap_servers=newest.cluster.bootstrap_servers) as producer:
+    with Producer(bootstrap_servers=served.cluster.bootstrap_servers, enable_idempotence=False) as producer:
         for number in range(3):
             producer.send("read", b"%d" % number, partition=0, timestamp_ms=1_000 + number).result(10)
     with pytest.raises(ConfigError, match=r"auto\.offset\.reset='first'"):
         Consumer(bootstrap_servers="a:1", auto_offset_reset="first")
     options = {"auto.offset.reset": "latest", "max_partition_fetch_bytes": 100_000}
-    with Consumer(bootstrap_servers=newest.cluster.bootstrap_servers, **options) as consumer:
+    with Consumer(bootstrap_servers=served.cluster.bootstrap_servers, **options) as consumer:
         consumer.assign([key, other])
         assert consumer.assignment() == (key, other)
         assert consumer.position(key) == 3

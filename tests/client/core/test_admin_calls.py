@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sim_runtime.world import World
 
 KEY: Final = TopicPartition("t", 0)
+QUICK: Final = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
 RETRIED: Final = (ErrorCode.NOT_CONTROLLER,)
 Answer = dict[str, ErrorCode] | ProducerError
 
@@ -157,9 +158,7 @@ class Room:
             streams=world.streams,
             topics=[TopicSpec.parse("t:1:3")],
             release=release,
-            config=dict.fromkeys(
-                ["zookeeper.session.timeout.ms" if release < "2" else "broker.session.timeout.ms"], "2000"
-            ),
+            config={"zookeeper.session.timeout.ms": "2000"} if release.startswith("0.") else QUICK,
             host=lambda broker: f"b{broker}",
             broker_reactor=lambda broker: world.network.host(f"b{broker}"),
         )
@@ -221,6 +220,39 @@ def test_requests_go_where_javas_admin_sends_them(world: World) -> None:
         snapshot = room.core.metadata.cluster
         places = {"any": None, "controller": snapshot.controller_id, "leader": room.cluster.leader_of("t", 0)}
         assert room.core.asked == [(name, places[where] if where in places else int(where))]
+    room.close()
+
+
+def test_topics_are_described_page_by_page(world: World) -> None:
+    room = Room(world, "4.3.1")
+    counts = {"a": 3, "b": 1, "c": 4}
+    for name, count in counts.items():
+        world.run_until(room.cluster.create_topic(TopicSpec.parse(f"{name}:{count}:1")))
+    for limit, pages in ((1, 8), (2, 4), (3, 3), (8, 1), (2_000, 1)):
+        room.core.asked.clear()
+        told = world.run_until(room.admin.describe_topics(["c", "a", "b"], partitions_per_response=limit))
+        assert {name: [one.partition for one in topic.partitions] for name, topic in told.items()} == {
+            name: list(range(count)) for name, count in counts.items()
+        }
+        assert len(room.core.asked) == pages
+    with pytest.raises(ItemsFailed, match="1 of 3 failed: bb: UNKNOWN_TOPIC_OR_PARTITION") as failed:
+        world.run_until(room.admin.describe_topics(["a", "bb", "c"], partitions_per_response=2))
+    assert [len(topic.partitions) for topic in failed.value.done.values()] == [3, 4]
+    room.close()
+
+
+def test_replicas_that_may_still_lead_are_told(world: World) -> None:
+    room = Room(world, "4.3.1")
+    world.run_until(
+        room.admin.create_topics([NewTopic(name="s", assignments={0: [1, 2, 3]}, configs={"min.insync.replicas": "2"})])
+    )
+    world.run_until(room.admin.wait_for_topic("s"))
+    for broker in (2, 3):
+        room.cluster.kill(broker)
+    world.run_for(ms=5_000)
+    (partition,) = world.run_until(room.admin.describe_topics(["s"]))["s"].partitions
+    assert (partition.leader, partition.isr) == (1, (1,))
+    assert len(partition.eligible_leader_replicas or ()) == 1
     room.close()
 
 
