@@ -30,6 +30,8 @@ __all__ = ["PROBE", "PROBE_VERSION", "VersionCheck", "VersionChecks", "versions_
 NEVER_MS: Final = 1 << 62
 SILENCE_MS: Final = 1_000
 """How long ApiVersions may stay without an answer before the node is asked what any broker answers."""
+SILENCE_AMONG_OLD_MS: Final = 100
+"""The same where another node was proven old: a cluster is mostly of one age."""
 OLD_BROKER_KEPT_MS: Final = 1_200_000
 """How long an address is known for an old broker: one that was upgraded is asked again then."""
 ADDRESSES_MAX: Final = 1_000
@@ -117,7 +119,7 @@ class VersionChecks:
         return [
             node_id
             for node_id, check in self.pending.items()
-            if check.stage in (_Stage.ASKED, _Stage.ASKED_AGAIN) and now_ms - check.asked_ms >= SILENCE_MS
+            if check.stage in (_Stage.ASKED, _Stage.ASKED_AGAIN) and now_ms - check.asked_ms >= self._silence_ms
         ]
 
     def probed_behind(self, node_id: int) -> None:
@@ -128,7 +130,7 @@ class VersionChecks:
         """How long until a node has been silent for too long."""
         return min(
             (
-                max(check.asked_ms + SILENCE_MS - now_ms, 0)
+                max(check.asked_ms + self._silence_ms - now_ms, 0)
                 for check in self.pending.values()
                 if check.stage in (_Stage.ASKED, _Stage.ASKED_AGAIN)
             ),
@@ -168,6 +170,10 @@ class VersionChecks:
         elif check.stage is not _Stage.CONNECTING:
             self._suspected[check.address] = None
             _drop_oldest(self._suspected)
+
+    @property
+    def _silence_ms(self) -> int:
+        return SILENCE_AMONG_OLD_MS if self._known else SILENCE_MS
 
     def _learn(self, address: tuple[str, int], now_ms: int) -> None:
         _log.info("{host}:{port} is a broker before 0.10: it has no ApiVersions", host=address[0], port=address[1])

@@ -32,17 +32,17 @@ TIMED = 1_600_000_000_000
 
 
 class Room:
-    """A broker of a release, with one topic, and clients on a host of their own."""
+    """Brokers of a release, with a topic of a partition each, and clients on hosts of their own."""
 
-    def __init__(self, world: World, release: str, **config: str) -> None:
+    def __init__(self, world: World, release: str, *, brokers: int = 1, **config: str) -> None:
         self.world = world
         self.cluster = Cluster(
             reactor=world.reactor,
             streams=world.streams,
-            topics=[TopicSpec.parse("t:1:1")],
+            topics=[TopicSpec.parse(f"t:{brokers}:1")],
             release=release,
             config=config,
-            brokers=1,
+            brokers=brokers,
             host=lambda broker: f"b{broker}",
             broker_reactor=lambda broker: world.network.host(f"b{broker}"),
         )
@@ -99,8 +99,8 @@ class Room:
 def room_of(world: World) -> Iterator[RoomOf]:
     made: list[Room] = []
 
-    def make(release: str, **config: str) -> Room:
-        made.append(Room(world, release, **config))
+    def make(release: str, *, brokers: int = 1, **config: str) -> Room:
+        made.append(Room(world, release, brokers=brokers, **config))
         return made[-1]
 
     yield make
@@ -249,3 +249,23 @@ def test_a_broker_that_is_upgraded_gets_the_newer_format(world: World, room_of: 
     world.run_until(producer.send("t", b"new", headers=[("h", b"v")]).as_deferred())
     (record,) = (record for record in world.run_until(room.consumer().poll(5_000)) if record.headers)
     assert (record.value, record.headers) == (b"new", (("h", b"v"),))
+
+
+@pytest.mark.parametrize("release", ["0.11.0", "1.0", "2.0"])
+def test_from_0_11_on_nothing_is_refused_but_zstd(world: World, room_of: RoomOf, release: str) -> None:
+    room = room_of(release)
+    producer = room.producer(**{"enable.idempotence": True, "compression.type": "lz4"})
+    world.run_until(producer.send("t", b"v", headers=[("h", None)], timestamp_ms=TIMED).as_deferred())
+    assert {(header.magic, header.base_sequence) for header in room.stored} == {(2, 0)}
+    (record,) = world.run_until(room.consumer().poll(5_000))
+    assert (record.value, record.headers, record.timestamp_ms) == (b"v", (("h", None),), TIMED)
+
+
+def test_a_leader_of_another_address_is_found_out_too(world: World, room_of: RoomOf) -> None:
+    room = room_of("0.9.0", brokers=3)
+    producer = room.producer()
+    sent = [producer.send("t", b"%d" % number, partition=number) for number in range(3)]
+    began_ms = world.reactor.now_us // 1000
+    assert [world.run_until(future.as_deferred()).offset for future in sent] == [0, 0, 0]
+    # One silence of a second, and two of a tenth at once.
+    assert 1_100 <= world.reactor.now_us // 1000 - began_ms < 1_400

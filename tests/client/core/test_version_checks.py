@@ -11,6 +11,7 @@ from broker_client.core.network_client import NetworkClientConfig
 from broker_client.core.version_checks import (
     ADDRESSES_MAX,
     OLD_BROKER_KEPT_MS,
+    SILENCE_AMONG_OLD_MS,
     SILENCE_MS,
     VersionCheck,
     VersionChecks,
@@ -190,3 +191,11 @@ def proven() -> VersionChecks:
     checks.probed_behind(1)
     assert checks.probe_answered(1, 0) is VersionCheck.ASSUME
     return checks
+
+
+def test_where_one_node_is_old_the_others_are_not_waited_for_as_long() -> None:
+    checks = proven()
+    begin(checks, 0, ("elsewhere", PORT), node_id=2)
+    checks.asked(2, 0)
+    assert checks.next_silence_ms(0) == SILENCE_AMONG_OLD_MS
+    assert checks.silent_nodes(SILENCE_AMONG_OLD_MS) == [2]
