@@ -225,8 +225,7 @@ def test_topics_are_made_and_told_alike(both: Both) -> None:
     told = both.ask(lambda admin: admin.describe_topics(["assigned"]))
     assert [one["replicas"] for one in told["assigned"]["partitions"]] == [[2, 1], [1, 2]]
     both.ask(lambda admin: sorted(name for name in admin.list_topics() if name in ("counted", "assigned")))
-    both.ask(lambda admin: admin.describe_topics(["counted", "assigned"], partitions_per_response=1))
-    both.ask(lambda admin: admin.describe_topics(["assigned", "nowhere", "counted"], partitions_per_response=2))
+    both.ask(lambda admin: admin.describe_topics(["assigned", "nowhere"], partitions_per_response=1))
     both.ask(lambda admin: list(admin.describe_topics_by_id([_id_of(admin, "assigned")]).values()))
     both.ask(lambda admin: admin.describe_topics_by_id(["AAAAAAAAAAAAAAAAAAAAAQ"]))
     grow = {"assigned": NewPartitions(total_count=3, assignments=[[1, 2]]), "nowhere": NewPartitions(total_count=2)}
