@@ -282,10 +282,12 @@ class AsyncProducer:
     async def __aexit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error_type is None or issubclass(error_type, Exception):
+        if error_type is not None and issubclass(error_type, GeneratorExit):
+            return  # a coroutine that is thrown away cannot wait; the end of the process tells what was left
+        if error_type is None or not issubclass(error_type, (KeyboardInterrupt, asyncio.CancelledError)):
             await self.close()
             return
-        if not issubclass(error_type, asyncio.CancelledError) or self._closed or self._loop is None:
+        if issubclass(error_type, KeyboardInterrupt) or self._closed or self._loop is None:
             await self.close(0)
             return
         left = self._core.accumulator.incomplete_batches()

@@ -229,7 +229,7 @@ class Producer:
     def __exit__(
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error_type is None or issubclass(error_type, Exception):
+        if error_type is None or not issubclass(error_type, KeyboardInterrupt):
             self.close()
             return
         # After an interrupt nobody wants to wait for what is queued.

@@ -452,6 +452,30 @@ def test_ctrl_c_ends_a_wait_of_a_coroutine_and_sends_what_is_queued(cluster: Thr
         assert producer.send(topic, b"next").result(SECONDS_MAX).offset == 1
 
 
+def test_a_block_that_ends_by_sys_exit_sends_what_is_queued(cluster: ThreadedCluster) -> None:
+    options: dict[str, Any] = {"bootstrap_servers": cluster.bootstrap_servers, "linger_ms": 60_000}
+    sent: list[Any] = []
+
+    def threaded() -> None:
+        with Producer(**options) as producer:
+            sent.append(producer.send("orders", b"queued"))
+            sys.exit()
+
+    async def on_asyncio() -> None:
+        async with AsyncProducer(**options) as producer:
+            sent.append(await producer.send("orders", b"queued"))
+            sys.exit()
+
+    async def main() -> None:
+        with pytest.raises(SystemExit):
+            await on_asyncio()
+
+    with pytest.raises(SystemExit):
+        threaded()
+    asyncio.run(main())
+    assert [future.exception() for future in sent] == [None, None]
+
+
 def test_a_cancelled_block_says_what_it_gave_up(
     cluster: ThreadedCluster, held: Callable[[], None], logged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
