@@ -7,6 +7,7 @@ from broker_client.async_producer import AsyncProducer
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
 from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
+from broker_client.metrics import Metric, MetricName, MetricsSnapshot
 from broker_client.producer import Producer
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
@@ -17,6 +18,9 @@ __all__ = [
     "BatchEvent",
     "BatchEventKind",
     "ConsumerGroupMetadata",
+    "Metric",
+    "MetricName",
+    "MetricsSnapshot",
     "OffsetAndMetadata",
     "PartitionInfo",
     "Producer",
