@@ -40,7 +40,7 @@ from broker_client.interceptors import InterceptedAsyncSend
 from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig
 from broker_client.record_values import checked_headers, serialized
-from sim_runtime.asyncio_reactor import AsyncioReactor
+from sim_runtime.asyncio_reactor import AsyncioReactor, LoopCannotWatch
 
 if TYPE_CHECKING:
     import random
@@ -102,7 +102,10 @@ class AsyncProducer:
                 return
             if self.config.text("client.dns.lookup") == "resolve_canonical_bootstrap_servers_only":
                 await loop.run_in_executor(None, self.config.resolve_canonical_names)
-            self._reactor = AsyncioReactor(loop)
+            try:
+                self._reactor = AsyncioReactor(loop)
+            except LoopCannotWatch as error:
+                raise IllegalState(f"cannot start: {error}") from None
             self._core = ProducerCore(
                 self.config,
                 cast("IReactor", self._reactor),

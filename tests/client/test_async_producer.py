@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from broker_client import AsyncProducer, ProducerConfig, TopicPartition
+from broker_client import AsyncProducer, ProducerConfig, TopicPartition, async_producer
 from broker_client.admin import Admin
 from broker_client.consumer import Consumer
 from broker_client.core.producer_core import ProducerCore
@@ -393,12 +393,21 @@ def test_one_that_never_began_is_closed_without_a_word() -> None:
     run(main)
 
 
-def test_a_loop_that_cannot_watch_sockets_is_refused() -> None:
+def test_a_loop_that_cannot_watch_sockets_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Proactor(asyncio.AbstractEventLoop):
         pass
 
-    with pytest.raises(LoopCannotWatch, match="Proactor cannot watch sockets here: run on a SelectorEventLoop"):
+    words = "Proactor cannot watch sockets here: run on a SelectorEventLoop"
+    with pytest.raises(LoopCannotWatch, match=words):
         AsyncioReactor(Proactor())
+
+    async def main() -> None:
+        producer = AsyncProducer(bootstrap_servers="127.0.0.1:1")
+        with pytest.raises(IllegalState, match=words):
+            await producer.start()
+
+    monkeypatch.setattr(async_producer, "AsyncioReactor", lambda _: AsyncioReactor(Proactor()))
+    run(main)
 
 
 def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: ThreadedCluster, topic: str) -> None:

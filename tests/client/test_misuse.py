@@ -572,7 +572,7 @@ FORKS = {
 def test_the_child_of_a_fork_is_told_to_make_its_own(cluster: ThreadedCluster, face: str) -> None:
     with program(FORKS[face], cluster.bootstrap_servers) as process:
         stdout, stderr = process.communicate(timeout=SECONDS_MAX)
-    assert (process.returncode, stderr) == (0, "")
+    assert (process.returncode, "Traceback" in stderr) == (0, False)
     told = stdout.splitlines()
     assert [line.partition(":")[0] for line in told] == ["cannot send", "cannot flush", "cannot close"]
     assert all(f"the producer was made in process {process.pid}, this is process" in line for line in told)
