@@ -80,6 +80,19 @@ def test_latency_is_told_of_the_producer_and_of_the_node(
     assert read["request-latency-max"] in of_nodes
 
 
+def test_a_throttle_is_averaged_over_all_answers(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=0)
+    ended(world, producer.send("orders", b"x", partition=0))
+    assert producer.metrics.read()["produce-throttle-time-max"] == 0
+    cluster.script.append(Act(appends=True, throttle_ms=300))
+    ended(world, producer.send("orders", b"x", partition=0))
+    read = producer.metrics.read()
+    assert read["produce-throttle-time-max"] == 300
+    assert read["produce-throttle-time-avg"] == pytest.approx(300 / read["response-total"])
+
+
 def test_a_batch_that_lingers_spends_that_time_in_the_queue(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
