@@ -59,6 +59,7 @@ class _Stage(Enum):
     PROBED = auto()
     ASKED_AGAIN = auto()
     PROBED_BEHIND = auto()
+    PASSED_OVER = auto()
 
 
 @dataclass(slots=True)
@@ -140,12 +141,15 @@ class VersionChecks:
     def skips(self, node_id: int, expected: int, correlation_id: int) -> bool:
         """Whether an answer is the probe's though ApiVersions was asked before: the node ignored that."""
         check = self.pending.get(node_id)
-        return check is not None and check.stage is _Stage.PROBED_BEHIND and correlation_id != expected
+        if check is None or check.stage is not _Stage.PROBED_BEHIND or correlation_id == expected:
+            return False
+        check.stage = _Stage.PASSED_OVER
+        return True
 
     def probe_answered(self, node_id: int, now_ms: int) -> VersionCheck | None:
-        """What follows from an answer to the probe; None when the versions are known already."""
+        """What follows from an answer to the probe; None when ApiVersions was answered before."""
         check = self.pending.get(node_id)
-        if check is None:
+        if check is None or check.stage not in (_Stage.PROBED, _Stage.PASSED_OVER):
             return None
         if check.stage is _Stage.PROBED:
             check.stage = _Stage.ASKED_AGAIN

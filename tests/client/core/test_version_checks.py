@@ -154,6 +154,17 @@ def test_a_probe_that_is_not_answered_proves_nothing() -> None:
     assert begin(checks, 0) is VersionCheck.ASK
 
 
+def test_a_probe_that_is_answered_in_its_turn_proves_nothing() -> None:
+    checks = VersionChecks()
+    begin(checks, 0)
+    checks.asked(1, 0)
+    checks.probed_behind(1)
+    assert not checks.skips(1, 7, 7)  # a slow broker refuses our version of ApiVersions: it is asked in its own
+    checks.asked(1, 0)
+    assert checks.probe_answered(1, 0) is None
+    assert 1 in checks.pending
+
+
 def test_a_connection_that_was_given_up_here_says_nothing_of_the_broker() -> None:
     checks = VersionChecks()
     begin(checks, 0)
@@ -189,6 +200,7 @@ def proven() -> VersionChecks:
     begin(checks, 0)
     checks.asked(1, 0)
     checks.probed_behind(1)
+    assert checks.skips(1, 7, 8)
     assert checks.probe_answered(1, 0) is VersionCheck.ASSUME
     return checks
 
