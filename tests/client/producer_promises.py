@@ -10,10 +10,13 @@ from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from broker_client.core.producer_batch import ProducerBatch
     from tests.client.watched_producer import InFlight, Sent, WatchedProducer
 
 # A turn that is due at a whole millisecond, and the one after it.
 SLACK_MS: Final = 2
+# Later epochs number anew what is in flight, and what succeeds all the same leaves a gap (KIP-360).
+FIRST_IDENTITY: Final = (1000, 0)
 
 
 class Promises:
@@ -33,6 +36,8 @@ class Promises:
         self.flushes: list[tuple[list[Sent], list[int]]] = []
         self.closing: list[int] = []
         self.close_by_ms: int | None = None
+        self.next_sequences: dict[TopicPartition, int] = {}
+        producer.on_request = self.note_request
 
     # What is watched
 
@@ -59,9 +64,39 @@ class Promises:
             self.close_by_ms = producer.now_ms + timeout_ms
         producer.core.close(timeout_ms).addCallback(closed)
 
+    def note_request(self, batches: list[ProducerBatch]) -> None:
+        """As the batches of a request are about to go out."""
+        if self.idempotent:
+            self.note_sequences(batches)
+        if self.in_flight_max == 1:
+            under_way = [other.topic_partition for one in self.producer.in_flight for other, _, _ in one.batches]
+            twice = [batch for batch in batches if batch.topic_partition in under_way]
+            if twice:
+                self.producer.violations.append(f"{twice} go out while others of their partitions are in flight")
+
+    def note_sequences(self, batches: list[ProducerBatch]) -> None:
+        producer = self.producer
+        open_batches = [other for other in producer.core.accumulator.incomplete_batches() if other.has_sequence]
+        for batch in batches:
+            key = batch.topic_partition
+            identity = (batch.producer_id, batch.producer_epoch)
+            for other in open_batches:
+                if other.topic_partition != key or other is batch:
+                    continue
+                if (other.producer_id, other.producer_epoch) < identity:
+                    producer.violations.append(f"{batch} goes out in a new epoch while {other} of an old one is open")
+                if batch.attempts and other.base_sequence < batch.base_sequence and not other.is_done:
+                    producer.violations.append(f"{batch} is retried while {other} before it is open")
+            if identity == FIRST_IDENTITY:
+                expected = self.next_sequences.setdefault(key, 0)
+                if batch.base_sequence > expected:
+                    producer.violations.append(f"{batch} begins at {batch.base_sequence}, not at {expected}")
+                self.next_sequences[key] = max(expected, batch.last_sequence + 1)
+
     # After each step
 
     def check(self) -> None:
+        assert not self.producer.violations, self.producer.violations
         self.each_record_ends_once()
         self.nothing_waits_past_its_deadline()
         self.requests_in_flight_keep_their_memory()
@@ -102,9 +137,6 @@ class Promises:
             by_node.setdefault(request.node_id, []).append(request)
         for node_id, requests in by_node.items():
             assert len(requests) <= self.in_flight_max, f"{len(requests)} requests in flight to node {node_id}"
-        if self.in_flight_max == 1 and not self.closing:
-            partitions = [batch.topic_partition for one in self.producer.in_flight for batch, _, _ in one.batches]
-            assert len(partitions) == len(dict.fromkeys(partitions)), "two batches of a partition in flight"
 
     # At the end
 

@@ -27,7 +27,7 @@ BROKERS = 2
 PARTITIONS = {"t": 3, "u": 1}
 FOREVER = 2**31 - 1
 PROBES = 6
-SENT_BEFORE_CLOSE = 15
+SENT_BEFORE_THE_END = 15
 SENT_WITH_AN_ACT = 2
 RETRIABLE = [
     E.NOT_ENOUGH_REPLICAS,
@@ -46,6 +46,7 @@ FEATURES = (
     "callers",
     "errors",
     "fatal errors",
+    "refused for ever",
     "too large",
     "losses",
     "delays",
@@ -73,12 +74,13 @@ def configurations(draw: st.DrawFn) -> dict[str, Any]:
         "linger.ms": linger_ms,
         "request.timeout.ms": request_timeout_ms,
         "delivery.timeout.ms": linger_ms + request_timeout_ms + draw(st.sampled_from([0, 50, 700, 3_000])),
-        "max.block.ms": draw(st.sampled_from([0, 300, 3_000])),
+        "max.block.ms": draw(st.sampled_from([0, 300, 3_000, 3_000])),
         "batch.size": draw(st.sampled_from([0, 150, 300, 900])),
-        "buffer.memory": draw(st.sampled_from([900, 1_500, 4_000, 20_000])),
+        "buffer.memory": draw(st.sampled_from([900, 900, 1_500, 4_000, 20_000])),
         "max.request.size": draw(st.sampled_from([500, 10_000])),
         "compression.type": draw(st.sampled_from(["none", "none", "gzip", "snappy", "lz4", "zstd"])),
         "enable.idempotence": draw(st.booleans()),
+        "retry.backoff.ms": draw(st.sampled_from([10, 100])),
         "metadata.max.age.ms": draw(st.sampled_from([1_000, 300_000])),
         "partitioner.availability.timeout.ms": draw(st.sampled_from([0, 100])),
         "partitioner.adaptive.partitioning.enable": draw(st.booleans()),
@@ -170,15 +172,16 @@ class ProducerMachine(RuleBasedStateMachine):
 
     @with_feature("callers")
     @rule(
-        caller=st.sampled_from("abc"),
+        callers=st.integers(1, 3),
         topic=st.sampled_from(["t", "u"]),
         where=places,
         size=sizes,
         count=st.integers(1, 4),
     )
-    def call(self, caller: str, topic: str, where: tuple[int | None, bytes | None], size: int, count: int) -> None:
+    def call(self, callers: int, topic: str, where: tuple[int | None, bytes | None], size: int, count: int) -> None:
         for _ in range(count):
-            self.send_one(caller, topic, *where, size)
+            for caller in "abc"[:callers]:
+                self.send_one(caller, topic, *where, size)
 
     @rule(ms=st.one_of(st.integers(0, 30), st.integers(0, 1_200)))
     def let_time_pass(self, ms: int) -> None:
@@ -200,6 +203,13 @@ class ProducerMachine(RuleBasedStateMachine):
     @rule(code=st.sampled_from(FATAL))
     def refuse_for_good(self, code: ErrorCode) -> None:
         self.answer_next_so(Act(error=code))
+
+    @with_feature("refused for ever")
+    @precondition(lambda self: len(self.producer.sent) >= SENT_BEFORE_THE_END)
+    @rule()
+    def refuse_the_producer_for_ever(self) -> None:
+        """With idempotence this is the end; without it, no more than an error of the request's records."""
+        self.answer_next_so(Act(error=E.CLUSTER_AUTHORIZATION_FAILED))
 
     @with_feature("too large")
     @rule()
@@ -227,10 +237,18 @@ class ProducerMachine(RuleBasedStateMachine):
         self.answer_next_so(*[Act(appends=True) for _ in range(count)])
 
     @with_feature("leaders")
-    @rule(topic=st.sampled_from(["t", "u"]), partition=st.integers(0, 2), leader=st.sampled_from([1, 2, None]))
-    def move_a_leader(self, topic: str, partition: int, leader: int | None) -> None:
+    @rule(
+        topic=st.sampled_from(["t", "u"]),
+        partition=st.integers(0, 2),
+        leader=st.sampled_from([1, 2, None]),
+        is_told=st.booleans(),
+    )
+    def move_a_leader(self, topic: str, partition: int, leader: int | None, is_told: bool) -> None:
         self.promises.leaders_moved = True
         self.cluster.move_leader(TopicPartition(topic, partition % PARTITIONS[topic]), leader)
+        if is_told:
+            self.producer.core.metadata.request_update()
+            self.producer.core.wakeup()
 
     @with_feature("restarts")
     @rule(broker=st.integers(1, BROKERS))
@@ -290,7 +308,7 @@ class ProducerMachine(RuleBasedStateMachine):
         self.promises.flush()
 
     @with_feature("close")
-    @precondition(lambda self: not self.producer.core.closed and len(self.producer.sent) >= SENT_BEFORE_CLOSE)
+    @precondition(lambda self: not self.producer.core.closed and len(self.producer.sent) >= SENT_BEFORE_THE_END)
     @rule(timeout_ms=st.sampled_from([None, 0, 1, 300, 5_000]))
     def close(self, timeout_ms: int | None) -> None:
         self.promises.close(timeout_ms)
@@ -306,6 +324,7 @@ class ProducerMachine(RuleBasedStateMachine):
         self.heal()
         self.promises.await_everything()
         if not self.producer.core.closed:
+            self.fatal_errors_leave_nothing_open()
             self.producer_is_of_use()
             self.promises.close(0)
             self.promises.await_everything()
@@ -329,8 +348,21 @@ class ProducerMachine(RuleBasedStateMachine):
                 if leader is None:
                     cluster.move_leader(TopicPartition(name, partition), 1)
 
+    def fatal_errors_leave_nothing_open(self) -> None:
+        if self.has_fatal_error:
+            self.producer.send(self.producer.new("reactor", "t", 0, None, b""))
+            self.world.run_for(ms=1)
+            assert not self.producer.core.accumulator.has_incomplete
+
+    @property
+    def has_fatal_error(self) -> bool:
+        transactions = self.producer.core.transactions
+        return transactions is not None and transactions.has_fatal_error
+
     def producer_is_of_use(self) -> None:
         """Within a few attempts, until what was sent before is given up, every partition takes a record."""
+        if self.has_fatal_error:
+            return
         self.world.run_for(ms=1_500)
         missing = [TopicPartition(topic, index) for topic, count in PARTITIONS.items() for index in range(count)]
         for _ in range(PROBES):
