@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_client.errors import BufferExhausted, MetadataTimeout
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
@@ -29,6 +30,7 @@ class Promises:
         self.idempotent = config.idempotent
         self.retries = config.number("retries")
         self.in_flight_max = config.number("max.in.flight.requests.per.connection")
+        self.block_ms = config.number("max.block.ms") + SLACK_MS
         self.longest_ms = config.number("max.block.ms") + config.number("delivery.timeout.ms") + SLACK_MS
         self.request_ms = config.number("request.timeout.ms") + SLACK_MS
         self.leaders_moved = False
@@ -164,7 +166,13 @@ class Promises:
         assert core.pool.queued == 0
         assert core.loop_errors == 0
 
+    def waits_end_with_max_block(self) -> None:
+        for one in self.producer.sent:
+            if isinstance(one.error, MetadataTimeout | BufferExhausted):
+                assert one.ended_ms - one.sent_ms <= self.block_ms, f"{one} has waited longer than max.block.ms"
+
     def check_logs(self) -> None:
+        self.waits_end_with_max_block()
         producer = self.producer
         for topic, found in producer.cluster.topics.items():
             for partition in range(len(found.leaders)):

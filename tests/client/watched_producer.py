@@ -42,6 +42,7 @@ class Sent:
     key: bytes | None
     value: bytes
     sent_ms: int = 0
+    ended_ms: int = 0
     future: FutureRecordMetadata | None = None
     refused: ProducerError | None = None
     heard: list[tuple[RecordMetadata, ProducerError | None]] = field(default_factory=list)
@@ -144,6 +145,7 @@ class WatchedProducer:
     def heard_of(self, one: Sent) -> Callable[[RecordMetadata, ProducerError | None], None]:
         def heard(metadata: RecordMetadata, error: ProducerError | None) -> None:
             one.heard.append((metadata, error))
+            one.ended_ms = self.now_ms
             if error is None:
                 self.acknowledged.append(one)
 
@@ -210,6 +212,7 @@ class Caller:
                 one.future = await self._send(one)
             except ProducerError as error:
                 one.refused = error
+                one.ended_ms = producer.now_ms
             if not self.queue:
                 break
             one = self.queue.popleft()
