@@ -101,6 +101,11 @@ class InFlightRequests:
         self._count -= 1
         return request
 
+    def put_back(self, request: InFlightRequest) -> None:
+        """It was the oldest, and is so again: the answer was not its own."""
+        self._nodes.setdefault(request.node_id, deque()).append(request)
+        self._count += 1
+
     def unanswered(self, request: InFlightRequest) -> None:
         """Keep a request whose answer was no good: it ends when its connection does."""
         self._unanswered.setdefault(request.node_id, []).append(request)

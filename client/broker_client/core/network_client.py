@@ -21,7 +21,7 @@ from broker_client.core.kafka_channel import ChannelState
 from broker_client.core.metadata_updater import MetadataUpdater
 from broker_client.core.old_requests import metadata_request_for
 from broker_client.core.selector import NetworkReceive, Selector
-from broker_client.core.version_checks import PROBE
+from broker_client.core.version_checks import PROBE, layout_of
 from broker_client.core.version_negotiation import VersionNegotiation
 from broker_client.errors import IllegalState, ProducerError, UnsupportedVersion
 from protocol_specs.error_codes import ErrorCode
@@ -444,6 +444,8 @@ class NetworkClient:
         api_version = request.api_version
         if kind is ApiVersionsResponse and _is_unsupported_version(receive.payload):
             api_version = 0  # a broker that does not know our version answers in the oldest
+        elif request.request is PROBE:
+            api_version = layout_of(receive.payload) or 0
         try:
             correlation_id, response = decode_response(kind, api_version, receive.payload)
         except MessageDecodeError:
@@ -458,7 +460,7 @@ class NetworkClient:
         if not request.is_internal:
             self._end(request, Delivery.ANSWERED, now_ms, response)
         elif request.request is PROBE:
-            self._versions.handle_probe(node_id, now_ms)
+            self._versions.handle_probe(node_id, now_ms, api_version)
         elif isinstance(response, MetadataResponse):
             self._updater.handle_response(response, request.api_version, now_ms)
         elif isinstance(response, ApiVersionsResponse):
@@ -494,7 +496,7 @@ class NetworkClient:
         refused: AuthenticationFailed | None = None,
     ) -> None:
         asked = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
-        self._versions.disconnected(node_id, now_ms, unanswered=asked)
+        self._versions.disconnected(node_id, unanswered=asked)
         if asked:
             reason += " (closed before it told its API versions: security.protocol may not be the listener's)"
         if refused is None:

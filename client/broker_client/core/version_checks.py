@@ -1,10 +1,10 @@
 """Finding out what a node speaks that may be too old to say so: brokers before 0.10 have no ApiVersions (KIP-35).
 
 A broker of 0.8 closes the connection on ApiVersions; one of 0.9 says nothing, and answers what comes behind it. A lost
-connection or a slow broker looks the same, so an old broker has to prove itself: it answers Metadata of version 0, as
-all do, and on the same connection it does not answer ApiVersions. After a close the next connection begins with that
-Metadata; after a silence it is sent behind. What was proven is kept for the address for a time, as librdkafka keeps its
-broker.version.fallback; NetworkClient of Kafka itself knows no broker before 0.10.
+connection or a slow broker looks the same, so an old broker has to prove itself: it does not look at versions, and
+answers Metadata of version 1 in the layout of version 0. After a close the next connection begins with that Metadata,
+which asks for no topic (an old broker tells of all); after a silence it is sent behind. What was proven is kept for the
+address for a time, as librdkafka keeps its broker.version.fallback; Kafka's own client knows no broker before 0.10.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from twisted.logger import Logger
 
 from broker_client.core.api_versions import NodeApiVersions
 from protocol_specs import releases
-from protocol_specs.messages.metadata import MetadataRequest
+from protocol_specs.errors import MessageDecodeError
+from protocol_specs.framing import decode_response
+from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from protocol_specs.version_range import VersionRange
 
-__all__ = ["PROBE", "PROBE_VERSION", "VersionCheck", "VersionChecks", "versions_before_api_versions"]
+__all__ = ["PROBE", "PROBE_VERSION", "VersionCheck", "VersionChecks", "layout_of", "versions_before_api_versions"]
 
 NEVER_MS: Final = 1 << 62
 SILENCE_MS: Final = 1_000
@@ -37,7 +39,8 @@ OLD_BROKER_KEPT_MS: Final = 1_200_000
 ADDRESSES_MAX: Final = 1_000
 """How many addresses are suspected, or known, at once."""
 PROBE: Final = MetadataRequest(topics=[])
-PROBE_VERSION: Final = 0
+PROBE_VERSION: Final = 1
+_OLDEST_VERSION: Final = 0
 _FIRST_WITH_API_VERSIONS: Final = (0, 10)
 _log = Logger()
 
@@ -48,7 +51,7 @@ class VersionCheck(Enum):
     ASK = auto()
     """ApiVersions."""
     PROBE = auto()
-    """What every broker answers: ApiVersions follows if it does."""
+    """What every broker answers, each in the layout of its age."""
     ASSUME = auto()
     """Nothing: the node is known to have no ApiVersions."""
 
@@ -138,28 +141,29 @@ class VersionChecks:
             default=NEVER_MS,
         )
 
-    def skips(self, node_id: int, expected: int, correlation_id: int) -> bool:
-        """Whether an answer is the probe's though ApiVersions was asked before: the node ignored that."""
+    def is_probed_behind(self, node_id: int) -> bool:
+        """Whether the probe is on its way behind an ApiVersions without an answer."""
         check = self.pending.get(node_id)
-        if check is None or check.stage is not _Stage.PROBED_BEHIND or correlation_id == expected:
-            return False
-        check.stage = _Stage.PASSED_OVER
-        return True
+        return check is not None and check.stage is _Stage.PROBED_BEHIND
 
-    def probe_answered(self, node_id: int, now_ms: int) -> VersionCheck | None:
-        """What follows from an answer to the probe; None when ApiVersions was answered before."""
+    def passed_over(self, node_id: int) -> None:
+        """The probe was answered, and ApiVersions before it was not: the node ignored that."""
+        self.pending[node_id].stage = _Stage.PASSED_OVER
+
+    def probe_answered(self, node_id: int, now_ms: int, version: int) -> VersionCheck | None:
+        """What follows from an answer to the probe in the layout of this version; None when nothing does."""
         check = self.pending.get(node_id)
         if check is None or check.stage not in (_Stage.PROBED, _Stage.PASSED_OVER):
             return None
-        if check.stage is _Stage.PROBED:
-            check.stage = _Stage.ASKED_AGAIN
-            check.asked_ms = now_ms
-            return VersionCheck.ASK
-        del self.pending[node_id]
-        self._learn(check.address, now_ms)
-        return VersionCheck.ASSUME
+        if version == _OLDEST_VERSION:
+            del self.pending[node_id]
+            self._learn(check.address, now_ms)
+            return VersionCheck.ASSUME
+        check.stage = _Stage.ASKED_AGAIN
+        check.asked_ms = now_ms
+        return VersionCheck.ASK
 
-    def closed(self, node_id: int, now_ms: int, *, unanswered: bool) -> None:
+    def closed(self, node_id: int, *, unanswered: bool) -> None:
         """The connection is gone; `unanswered`: the other side closed it before it told its versions."""
         relied_on = self.unproven.pop(node_id, None)
         if relied_on is not None:
@@ -167,9 +171,7 @@ class VersionChecks:
         check = self.pending.pop(node_id, None)
         if check is None or not unanswered:
             return
-        if check.stage is _Stage.ASKED_AGAIN:
-            self._learn(check.address, now_ms)
-        elif check.stage is _Stage.PROBED:
+        if check.stage is _Stage.PROBED:
             self._suspected.pop(check.address, None)
         elif check.stage is not _Stage.CONNECTING:
             self._suspected[check.address] = None
@@ -185,6 +187,17 @@ class VersionChecks:
         self._known.pop(address, None)
         self._known[address] = now_ms + OLD_BROKER_KEPT_MS
         _drop_oldest(self._known)
+
+
+def layout_of(payload: bytes) -> int | None:
+    """In the layout of which version the probe was answered; None when this is no answer to it."""
+    for version in (PROBE_VERSION, _OLDEST_VERSION):
+        try:
+            decode_response(MetadataResponse, version, payload)
+        except MessageDecodeError:
+            continue
+        return version
+    return None
 
 
 @cache

@@ -16,6 +16,7 @@ from broker_client.core.version_checks import (
     PROBE_VERSION,
     VersionCheck,
     VersionChecks,
+    layout_of,
     versions_before_api_versions,
 )
 from protocol_specs.error_codes import ErrorCode
@@ -106,13 +107,26 @@ class VersionNegotiation:
             checks.unproven.pop(node_id, None)
         if checks.pending:
             correlation_id = int.from_bytes(payload[:4], "big", signed=True)
-            if checks.skips(node_id, request.correlation_id, correlation_id) and self._in_flight.count(node_id):
-                return self._in_flight.complete_next(node_id)
+            if correlation_id != request.correlation_id and checks.is_probed_behind(node_id):
+                return self._out_of_turn(request, payload)
         return request
 
-    def handle_probe(self, node_id: int, now_ms: int) -> None:
-        """The node answers what every broker does."""
-        then = self._checks.probe_answered(node_id, now_ms)
+    def _out_of_turn(self, request: InFlightRequest, payload: bytes) -> InFlightRequest:
+        """The request of an answer that is not to `request`, ApiVersions, whose own may be lost or never come."""
+        node_id = request.node_id
+        layout = layout_of(payload)
+        if layout is None or not self._in_flight.count(node_id):
+            return request
+        probe = self._in_flight.complete_next(node_id)
+        if layout == PROBE_VERSION:
+            self._in_flight.put_back(request)  # from a broker that has ApiVersions: it is waited for as ever
+        else:
+            self._checks.passed_over(node_id)
+        return probe
+
+    def handle_probe(self, node_id: int, now_ms: int, version: int) -> None:
+        """The node answers what every broker does, in the layout of a version."""
+        then = self._checks.probe_answered(node_id, now_ms, version)
         if then is VersionCheck.ASK:
             self._to_ask[node_id] = ApiVersionsRequest.VERSIONS.highest
         elif then is VersionCheck.ASSUME:
@@ -132,9 +146,9 @@ class VersionNegotiation:
             return ErrorCode.NONE
         return code
 
-    def disconnected(self, node_id: int, now_ms: int, *, unanswered: bool) -> None:
+    def disconnected(self, node_id: int, *, unanswered: bool) -> None:
         """The connection is gone; `unanswered`: the other side closed it before it told its versions."""
-        self._checks.closed(node_id, now_ms, unanswered=unanswered)
+        self._checks.closed(node_id, unanswered=unanswered)
         self._api_versions.remove(node_id)
         self._to_ask.pop(node_id, None)
 
