@@ -483,8 +483,13 @@ class ProducerCore:
         return changed
 
     def _finish_if_done(self) -> None:
-        if not self.sender.has_work and self._transaction_has_ended():
-            self._finish()
+        if self.sender.has_work or not self._transaction_has_ended():
+            return
+        telemetry = self.client.telemetry
+        if telemetry is not None and telemetry.has_last_push(now_ms_of(self.reactor)):
+            self.wakeup()  # its turn had come before the connection was free
+            return
+        self._finish()
 
     def _transaction_has_ended(self) -> bool:
         """Whether no transaction is open; one that nobody ends is aborted."""

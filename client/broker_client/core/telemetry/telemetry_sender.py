@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.in_flight_requests import Delivery
+from broker_client.core.telemetry.telemetry_states import TelemetryState
 from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
 from protocol_specs.messages.push_telemetry import PushTelemetryResponse
 
@@ -52,6 +53,15 @@ class TelemetrySender:
         """How long until there is something to do; after `maybe_update` and after all answers."""
         wait_ms = self.reporter.time_to_next_update_ms(now_ms)
         return wait_ms if wait_ms > 0 else self._blocked_ms
+
+    def has_last_push(self, now_ms: int) -> bool:
+        """Whether the next poll sends what the client pushes as it closes: a connection for it is there."""
+        node = self._sticky
+        return (
+            self.reporter.state is TelemetryState.TERMINATING_PUSH_NEEDED
+            and node is not None
+            and self._client.can_send_request(node.id, now_ms)
+        )
 
     def close(self) -> None:
         """Send nothing more."""

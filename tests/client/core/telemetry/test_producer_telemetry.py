@@ -11,6 +11,7 @@ from broker_client.core.admin_core import AdminCore
 from broker_client.core.client_core import ClientCore, ClientOptions
 from broker_client.core.network_client import NetworkClientConfig
 from broker_client.core.producer_core import ProducerCore
+from broker_client.core.telemetry.telemetry_states import TelemetryState
 from broker_client.errors import IllegalState
 from broker_client.producer_config import ProducerConfig
 from broker_sim.cluster import Cluster, TopicSpec
@@ -121,6 +122,20 @@ def test_the_last_push_is_on_close(room: Room) -> None:
     ((event, points),) = room.pushed()
     assert event.terminating
     assert points["org.apache.kafka.producer.record.send.total"].value == 1
+
+
+def test_the_last_push_waits_for_the_one_under_way(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    room.subscribe("*")
+    producer = room.producer()
+    client, telemetry = producer.client, producer.client.telemetry
+    assert telemetry is not None
+    room.world.run_until(lambda: telemetry.reporter.state is TelemetryState.PUSH_IN_PROGRESS)
+    # On a busy machine the completed send is heard of together with the answer to it.
+    can_send, answered = client.can_send_request, list[object]()
+    monkeypatch.setattr(client, "can_send_request", lambda *node_and_time: bool(answered) and can_send(*node_and_time))
+    monkeypatch.setattr(telemetry.reporter, "handle_push", answered.append)
+    room.world.run_until(producer.close())
+    assert [event.terminating for event, _ in room.pushed()] == [False, True]
 
 
 def test_a_close_without_patience_pushes_nothing(room: Room) -> None:
