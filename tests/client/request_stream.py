@@ -5,7 +5,8 @@ What is left out or made equal, for every script alike, because it tells nothing
 - times of now (a record's timestamp is shown when the script gave it), client id and software name, correlation ids;
 - which broker is asked what any broker can answer, and connections made for that alone: chance decides, as in Kafka
   (`leastLoadedNode`), as soon as there is a choice;
-- the order among connections: only that within each is the producer's doing, the rest is the network's;
+- the order among connections: only that within each is the producer's doing, the rest is the network's (with several
+  brokers, what any of them can answer is told by API);
 - the order of topics and partitions in one request: Java's is that of its hash tables.
 """
 
@@ -35,7 +36,7 @@ def streams_of(requests: Iterable[Request], brokers: int) -> dict[str, list[str]
         return {
             f"connection {number}": [line(each) for each in by_connection[1, number]] for _, number in by_connection
         }
-    streams = {"any broker": [line(each) for each in requests if _is_for_any_broker(each)]}
+    streams = {"any broker": [line(each) for each in sorted(filter(_is_for_any_broker, requests), key=_api)]}
     numbers: dict[int, int] = {}
     for (broker, _), seen in sorted(by_connection.items()):
         lines = [line(each) for each in seen if not _is_for_any_broker(each)]
@@ -44,6 +45,10 @@ def streams_of(requests: Iterable[Request], brokers: int) -> dict[str, list[str]
         numbers[broker] = numbers.get(broker, 0) + 1
         streams[f"broker {broker} connection {numbers[broker]}"] = lines
     return streams
+
+
+def _api(request: Request) -> str:
+    return request.api
 
 
 def _is_for_any_broker(request: Request) -> bool:

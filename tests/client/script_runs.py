@@ -177,6 +177,7 @@ _JAVA_NAMES: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "TopicAuthorization",
     ErrorCode.INVALID_PRODUCER_ID_MAPPING: "InvalidPidMapping",
     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: "OutOfOrderSequence",
+    ErrorCode.MESSAGE_TOO_LARGE: "RecordTooLarge",
 }
 
 

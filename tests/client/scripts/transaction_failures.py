@@ -39,6 +39,16 @@ def _refused(api: str, error: ErrorCode, generation: str, program: tuple[Step, .
     )
 
 
+def _throttled(api: str, generation: str) -> Script:
+    return Script(
+        name=f"txn-{generation}-{api.lower()}-throttled",
+        config=TXN,
+        features=GENERATIONS[generation],
+        program=(*INIT, BEGIN, Send("a"), Flush(), OFFSETS, COMMIT, *NEXT),
+        answers=(Answer(api=api, throttle_ms=300),),
+    )
+
+
 _INITIALIZING: Final = [
     _refused(api, error, "v2", (*INIT, *NEXT))
     for api, errors in (
@@ -55,7 +65,7 @@ _INITIALIZING: Final = [
     )
     for error in errors
 ] + [
-    _refused(api, error, "v2", (*INIT, Transact("init"), BEGIN, COMMIT, ABORT))
+    _refused(api, error, "v2", (*INIT, Pause(200), Transact("init"), BEGIN, COMMIT, ABORT))
     for api, errors in (
         (
             "FindCoordinator",
@@ -279,26 +289,13 @@ _BATCHES: Final = [
             program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), COMMIT, *NEXT),
             answers=(Answer(nth=2, appends=True, lost=True),),
         ),
-        Script(
-            name=f"txn-{generation}-a-batch-expires",
-            config={
-                **RECONNECTING,
-                "linger.ms": 0,
-                "request.timeout.ms": 300,
-                "delivery.timeout.ms": 500,
-                "retry.backoff.ms": 400,
-            },
-            features=features,
-            program=(*INIT, BEGIN, Send("a"), Flush(), Pause(500), Send("b"), Flush(), COMMIT, *WAY_OUT),
-            answers=(Answer(nth=2, lost=True),),
-        ),
     )
 ]
 
 _LOST: Final = [
     Script(
         name=f"txn-{generation}-{api.lower()}-{how}",
-        config={**RECONNECTING, "request.timeout.ms": 400},
+        config={**RECONNECTING, "request.timeout.ms": 800},
         features=GENERATIONS[generation],
         program=(*INIT, BEGIN, Send("a"), Flush(), OFFSETS, COMMIT, *NEXT),
         answers=(answer,),
@@ -312,7 +309,7 @@ _LOST: Final = [
         "lost": Answer(api=api, lost=True),
         "obeyed-and-lost": Answer(api=api, lost=True, appends=True),
         # Late: metadata are due by then, and asked for before a connection may be tried again.
-        "disconnected": Answer(api=api, disconnects=True, appends=True, delay_ms=200),
+        "disconnected": Answer(api=api, disconnects=True, appends=True, delay_ms=500),
     }.items()
     if how == "disconnected" or (how == "obeyed-and-lost") == (api in {"InitProducerId", "EndTxn"})
 ]
@@ -380,6 +377,27 @@ _TIMED_OUT: Final = [
     )
 ]
 
+# Java waits half a minute after the split of a batch within a transaction, so that is not among them.
+_SIZES: Final = [
+    Script(
+        name=f"txn-{generation}-a-record-is-larger-than-the-broker-takes",
+        config=TXN,
+        features=features,
+        max_batch_bytes=600,
+        program=(*INIT, BEGIN, Send("a"), Flush(), Send("b", size=800), COMMIT, *WAY_OUT),
+    )
+    for generation, features in GENERATIONS.items()
+]
+
+_THROTTLED: Final = [
+    _throttled(api, generation)
+    for generation, apis in {
+        "v1": ("FindCoordinator", "InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn"),
+        "v2": ("TxnOffsetCommit", "EndTxn"),
+    }.items()
+    for api in apis
+]
+
 SCRIPTS: Final = [
     *_INITIALIZING,
     *_ADDING_PARTITIONS,
@@ -390,4 +408,6 @@ SCRIPTS: Final = [
     *_MOVED,
     *_EPOCHS,
     *_TIMED_OUT,
+    *_SIZES,
+    *_THROTTLED,
 ]

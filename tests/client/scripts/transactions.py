@@ -23,7 +23,7 @@ from tests.client.producer_script import (
 VERSION: Final = "transaction.version"
 GENERATIONS: Final = {"v1": {VERSION: 1}, "v2": {VERSION: 2}}
 TXN: Final = {"transactional.id": "id", "linger.ms": 5000, "retry.backoff.ms": 50}
-# Else chance decides whether metadata are asked for before a connection may be tried again.
+# A pause before a disconnection makes metadata due at once, not by chance before a connection may be tried again.
 RECONNECTING: Final = {"transactional.id": "id", "linger.ms": 5000}
 INIT: Final[tuple[Step, ...]] = (Start(), Transact("init"))
 BEGIN: Final = Transact("begin")
@@ -170,10 +170,58 @@ _BOTH: Final = [
             ),
         ),
         Script(
+            name=f"txn-{generation}-another-broker-coordinates",
+            config=TXN,
+            features=features,
+            brokers=2,
+            program=(
+                Start(),
+                MoveCoordinator(2),
+                MoveCoordinator(2, "group"),
+                Transact("init"),
+                BEGIN,
+                Send("a"),
+                Flush(),
+                SendOffsets({"in-0": 5}),
+                COMMIT,
+                *NEXT,
+            ),
+        ),
+        Script(
+            name=f"txn-{generation}-one-in-flight-and-a-time-out-of-its-own",
+            config={
+                **TXN,
+                "batch.size": 400,
+                "max.in.flight.requests.per.connection": 1,
+                "transaction.timeout.ms": 5000,
+                "compression.type": "gzip",
+            },
+            features=features,
+            program=(*INIT, BEGIN, Send("first", size=300), Flush(), Send("v", count=3, size=300), COMMIT, *NEXT),
+        ),
+        Script(
+            name=f"txn-{generation}-keys-choose-partitions",
+            config=TXN,
+            features=features,
+            topics={"t": (1, 1), "u": (1,)},
+            program=(
+                *INIT,
+                BEGIN,
+                Send("a", partition=None, key="one"),
+                Flush(),
+                Send("b", partition=None, key="two"),
+                Flush(),
+                Send("c", topic="u"),
+                Flush(),
+                ABORT,
+                *NEXT,
+            ),
+        ),
+        Script(
             name=f"txn-{generation}-disconnected-in-between",
             config=RECONNECTING,
             features=features,
-            program=(*INIT, BEGIN, Send("a"), Flush(), Disconnect(), Pause(300), Send("b"), COMMIT, *NEXT),
+            program=(*INIT, BEGIN, Send("a"), Flush(), Pause(300), Disconnect(), Pause(300), Send("b"), COMMIT, *NEXT),
         ),
     )
 ]
@@ -208,6 +256,7 @@ _CHANGES: Final = [
             Send("a"),
             COMMIT,
             Finalize(VERSION, 2),
+            Pause(300),
             Disconnect(),
             Pause(300),
             BEGIN,
@@ -226,6 +275,7 @@ _CHANGES: Final = [
             Send("a"),
             Flush(),
             Finalize(VERSION, 2),
+            Pause(300),
             Disconnect(),
             Pause(300),
             Send("b"),
@@ -237,7 +287,18 @@ _CHANGES: Final = [
         name="txn-v2-is-taken-back",
         config=RECONNECTING,
         features=GENERATIONS["v2"],
-        program=(*INIT, *NEXT, Finalize(VERSION, 1), Disconnect(), Pause(300), BEGIN, Send("b"), COMMIT, *NEXT),
+        program=(
+            *INIT,
+            *NEXT,
+            Finalize(VERSION, 1),
+            Pause(300),
+            Disconnect(),
+            Pause(300),
+            BEGIN,
+            Send("b"),
+            COMMIT,
+            *NEXT,
+        ),
     ),
 ]
 
