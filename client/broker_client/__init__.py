@@ -1,7 +1,4 @@
-"""A Kafka producer in Python, built of the parts that Kafka's own is made of,
-
-with a small consumer and admin client.
-"""
+"""A Kafka producer in Python, built of the parts of Kafka's own, with a consumer and an admin client beside it."""
 
 from broker_client.async_producer import AsyncProducer
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata

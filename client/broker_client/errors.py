@@ -1,8 +1,7 @@
 """What a producer can be told: the errors of broker_client, with the Kafka exception that each one mirrors.
 
 `error_code` is Kafka's number for the error (Errors.forException); `maybe_written` says whether the record may be in
-the
-log all the same: an attempt was cut off, or a broker answered after it had appended.
+the log all the same: an attempt was cut off, or a broker answered after it had appended.
 """
 
 from __future__ import annotations

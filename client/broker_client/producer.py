@@ -5,10 +5,8 @@
         print(future.result(timeout=10).offset)
 
 A record is appended in the caller's thread; the network thread is woken once for many. `send` waits at most
-max.block.ms, for
-metadata and for memory together. What is wrong with a record or its topic comes with the future and `on_delivery`; a
-producer that
-is closed, or a value that cannot be serialized, is raised.
+max.block.ms, for metadata and for memory together. What is wrong with a record or its topic comes with the future and
+`on_delivery`; a producer that is closed, or a value that cannot be serialized, is raised.
 """
 
 from __future__ import annotations
@@ -202,10 +200,7 @@ class Producer:
         return unacknowledged_records(self._core.accumulator)
 
     def close(self, timeout: float | None = None) -> None:
-        """Send what there is, at most `timeout` seconds (None: as long as it may take), fail the rest,
-
-        end the thread.
-        """
+        """Send what there is, at most `timeout` seconds (None: as long as it may take), then fail the rest and end."""
         if self._closed:
             return
         if forks.count != self._forks:

@@ -1,8 +1,7 @@
 """Which batches go into a node's next request. Mirrors RecordAccumulator.drainBatchesForOneNode.
 
 Each node remembers where its last walk over its partitions began, so that the first ones do not starve the others. A
-walk
-ends at a partition that may not send yet, as in Kafka, and when the request is full.
+walk ends at a partition that may not send yet, as in Kafka, and when the request is full.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 DISCONNECTED: no connection; one may begin when the reconnect back-off has passed. CONNECTING: the address is being
 connected to; ends by `connected`, by failure, or by the set-up time-out. CHECKING_API_VERSIONS: connected, and the
-node has
-been asked what it speaks; the set-up time-out still runs. READY: requests may be sent. AUTHENTICATION_FAILED: as
-DISCONNECTED, but for a reason that an update of the metadata does not heal: no TLS with the node.
+node has been asked what it speaks; the set-up time-out still runs. READY: requests may be sent. AUTHENTICATION_FAILED:
+as DISCONNECTED, but for a reason that an update of the metadata does not heal: no TLS with the node.
 """
 
 from __future__ import annotations

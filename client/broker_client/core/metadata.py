@@ -1,8 +1,7 @@
 """Which topics a client cares for, what is known of them, and when to ask again.
 
 Mirrors Metadata and ProducerMetadata (KIP-526 idle topics, KIP-580 back-off, KIP-899 re-bootstrap, KIP-951 leaders).
-Callers
-add topics and read the snapshot from their own threads; the network thread alone updates it.
+Callers add topics and read the snapshot from their own threads; the network thread alone updates it.
 """
 
 from __future__ import annotations

@@ -173,8 +173,7 @@ class NetworkClient:
         """The node that a request to any node should go to, and whether any connection is ready.
 
         From a random start: the first ready one with nothing in flight, else the ready one with least in flight, else
-        one
-        that is being connected, else the one whose last attempt is oldest among those that may be connected.
+        one that is being connected, else the one whose last attempt is oldest among those that may be connected.
         """
         nodes = self._updater.nodes()
         ready: Node | None = None

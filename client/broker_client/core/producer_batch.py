@@ -1,9 +1,8 @@
-"""Records of one partition on their way to one log append.
+"""Records of one partition on their way to one log append. Mirrors ProducerBatch and MemoryRecordsBuilder's part in it.
 
-Mirrors ProducerBatch, with what it uses of MemoryRecordsBuilder.
 A batch belongs to its partition's queue, under whose lock callers append. Once drained it belongs to the Sender. It
-ends
-once: SUCCEEDED, FAILED or ABORTED; what comes after a success is our mistake, what comes after another end is ignored.
+ends once: SUCCEEDED, FAILED or ABORTED; what comes after a success is our mistake, what comes after another end is
+ignored.
 """
 
 from __future__ import annotations

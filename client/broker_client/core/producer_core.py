@@ -1,8 +1,8 @@
 """The producer without threads: all parts wired on one reactor. Mirrors what KafkaProducer's constructor and doSend do.
 
 `try_append` is what every face builds on: it never waits, it says what it waits for. `send` is the face for code on
-the reactor:
-a record that has to wait for metadata or memory waits in its topic's queue, in order, at most max.block.ms.
+the reactor: a record that has to wait for metadata or memory waits in its topic's queue, in order, at most
+max.block.ms.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Many connections, one poll: connects, writes and reads, and tells what has happened.
+"""Many connections, one poll: connects, writes and reads, and tells what has happened. Mirrors Selector.
 
-Mirrors Selector on a Twisted reactor.
 The reactor does the waiting. What it delivers is staged, and `on_event` is called so that the owner polls soon; `poll`
 itself never blocks, it only turns what is staged into this poll's results. As in Kafka, a poll answers at most one
-completed
-receive per channel, and closes at most one idle connection.
+completed receive per channel, and closes at most one idle connection.
 """
 
 from __future__ import annotations
@@ -60,10 +58,7 @@ class Disconnection:
 
 
 class Selector:
-    """The results of the latest poll stand in `completed_sends`, `completed_receives`,
-
-    `connected` and `disconnected`.
-    """
+    """What the latest poll told stands in `completed_sends`, `completed_receives`, `connected`, `disconnected`."""
 
     def __init__(
         self,

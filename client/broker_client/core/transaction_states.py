@@ -1,11 +1,10 @@
 """The states of a producer's identity and of its transaction. Mirrors TransactionManager.State.
 
 UNINITIALIZED: no producer id. INITIALIZING: InitProducerId is on its way. READY: batches may be drained, or a
-transaction
-may begin. IN_TRANSACTION: records and offsets join it. COMMITTING_TRANSACTION, ABORTING_TRANSACTION: EndTxn waits for
-the batches, or for its answer. ABORTABLE_ERROR: what is queued fails; abort makes it READY again (without a
-transaction,
-and after a refused transactional id, the id is asked for anew). FATAL_ERROR: nothing will be sent any more.
+transaction may begin. IN_TRANSACTION: records and offsets join it. COMMITTING_TRANSACTION, ABORTING_TRANSACTION: EndTxn
+waits for the batches, or for its answer. ABORTABLE_ERROR: what is queued fails; abort makes it READY again (without a
+transaction, and after a refused transactional id, the id is asked for anew). FATAL_ERROR: nothing will be sent any
+more.
 What a caller asks for and the table does not have is refused, and the state stays; on the Sender's side it is a
 mistake of ours and ends in FATAL_ERROR. KIP-939's prepared state is not spoken.
 """
