@@ -394,10 +394,12 @@ class ProducerBatch:
     def split(self, split_batch_size: int, next_number: Callable[[], int]) -> list[ProducerBatch]:
         """Cut into batches of at most `split_batch_size`, made at the same time, with sequences in a row."""
         parts: list[ProducerBatch] = []
+        # Bounds of sizes are generous: only fewer records make sure that splitting what was split comes to an end.
+        records_max = self.record_count // 2 if self.is_split else self.record_count
         callbacks = {future.batch_index: callback for future, callback in self._callbacks}
         for index, record in enumerate(self._records()):
             sent = record.timestamp, record.key, record.value, record.headers, callbacks.get(index), self.created_ms
-            if not parts or parts[-1].try_append(*sent) is None:
+            if not parts or parts[-1].record_count >= records_max or parts[-1].try_append(*sent) is None:
                 bound = estimate_size_in_bytes_upper_bound(record.key, record.value, record.headers)
                 part = self._part(next_number(), max(bound, split_batch_size))
                 part.origin = self.origin

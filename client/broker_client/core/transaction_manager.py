@@ -116,6 +116,8 @@ class TransactionManager:
 
     def handle_init_producer_id(self, response: InitProducerIdResponse) -> bool:
         """Take the answer in; False when the request has to be sent again after the back-off."""
+        if self.has_fatal_error:
+            return True  # it came while the id was asked for
         code = ErrorCode(response.error_code)
         if code is ErrorCode.NONE:
             self.producer_id_and_epoch = ProducerIdAndEpoch(

@@ -123,3 +123,15 @@ def test_a_sequence_is_never_given_twice_in_an_epoch_after_an_unknown_producer_i
         if future.exception(0) is None:
             assert cluster.values("orders")[future.result(0).offset] == b"%d" % number
     assert sent[-1].exception(0) is None
+
+
+def test_a_split_batch_is_split_again_until_its_small_records_are_alone(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    cluster.max_batch_bytes = 220
+    core = producer_on(cluster, linger_ms=5, retry_backoff_ms=10)
+    world.run_until(core.partitions_for("orders"))
+    sent = [core.send("orders", value) for value in (b"x" * 145, b"y" * 12)]
+    world.run_for(ms=100)
+    assert [future.result(0).offset for future in sent] == [0, 1]
+    assert len(cluster.produced) <= 4
