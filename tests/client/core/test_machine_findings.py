@@ -131,7 +131,7 @@ def test_a_split_batch_is_split_again_until_its_small_records_are_alone(
     cluster.max_batch_bytes = 220
     core = producer_on(cluster, linger_ms=5, retry_backoff_ms=10)
     world.run_until(core.partitions_for("orders"))
-    sent = [core.send("orders", value) for value in (b"x" * 145, b"y" * 12)]
+    sent = [core.send("orders", value) for value in (b"x" * 148, b"y" * 2)]
     world.run_for(ms=100)
     assert [future.result(0).offset for future in sent] == [0, 1]
     assert len(cluster.produced) <= 4
