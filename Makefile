@@ -33,7 +33,8 @@ docs: $(VENV)/.installed-test ## the reference of the protocol and of configurat
 	$(BIN)/python -m tests.differential.fidelity
 
 interop: $(VENV)/.installed-test ## real Kafka, Java clients, franz-go, the built wheel; says what it cannot run
-	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m interop && \
+	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m "interop and not alone" && \
+	  $(BIN)/pytest -m alone && \
 	  $(BIN)/python benchmarks/broker_vs_real_kafka.py --pairs 1
 
 bench: $(VENV)/.installed-test ## the ratios against librdkafka's mock cluster, and start times

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.client.producer_script import Script
 
+pytestmark = pytest.mark.alone
+
 Outcomes: TypeAlias = dict[str, Outcome]
 
 
