@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, ValueType
@@ -11,406 +12,316 @@ __all__ = ["SASL_KEYS"]
 _SASL: Final = "SASL is not spoken yet; security.protocol=PLAINTEXT is"
 _T = ValueType
 _I = Importance
-_S = KeyStatus
+_refused: Final = partial(ConfigKey, status=KeyStatus.REFUSED, note=_SASL)
 
 SASL_KEYS: Final = (
-    ConfigKey(
+    _refused(
         name="sasl.kerberos.service.name",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Kerberos name of the brokers' service.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.kerberos.kinit.cmd",
         type=_T.STRING,
         importance=_I.LOW,
         default="/usr/bin/kinit",
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Path of kinit.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.kerberos.ticket.renew.window.factor",
         type=_T.DOUBLE,
         importance=_I.LOW,
         default=0.8,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Part of the life of a ticket after which it is renewed.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.kerberos.ticket.renew.jitter",
         type=_T.DOUBLE,
         importance=_I.LOW,
         default=0.05,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Random part that is added to the time of renewal.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.kerberos.min.time.before.relogin",
         type=_T.LONG,
         importance=_I.LOW,
         default=60000,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Milliseconds between two attempts to log in.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.refresh.window.factor",
         type=_T.DOUBLE,
         importance=_I.LOW,
         default=0.8,
         minimum=0.5,
         maximum=1.0,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Part of the life of a credential after which it is refreshed.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.refresh.window.jitter",
         type=_T.DOUBLE,
         importance=_I.LOW,
         default=0.05,
         minimum=0.0,
         maximum=0.25,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Random part that is added to the time of the refresh.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.refresh.min.period.seconds",
         type=_T.SHORT,
         importance=_I.LOW,
         default=60,
         minimum=0,
         maximum=900,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Seconds that a credential is kept at least.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.refresh.buffer.seconds",
         type=_T.SHORT,
         importance=_I.LOW,
         default=300,
         minimum=0,
         maximum=3600,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Seconds before its end by which a credential is refreshed.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.mechanism",
         type=_T.STRING,
         importance=_I.MEDIUM,
         default="GSSAPI",
-        status=_S.REFUSED,
-        note=_SASL,
         doc="SASL mechanism by which this client proves who it is.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.jaas.config",
         type=_T.PASSWORD,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Login module and its options, in the format of JAAS.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.client.callback.handler.class",
         type=_T.CLASS,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Class that answers what a mechanism asks for.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.callback.handler.class",
         type=_T.CLASS,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Class that answers what a login module asks for.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.class",
         type=_T.CLASS,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Class that logs in.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.connect.timeout.ms",
         type=_T.INT,
         importance=_I.LOW,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="How long a connection to the token provider may take to be made.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.read.timeout.ms",
         type=_T.INT,
         importance=_I.LOW,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="How long the answer of the token provider may take.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.retry.backoff.max.ms",
         type=_T.LONG,
         importance=_I.LOW,
         default=10000,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Longest pause between attempts to get a token.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.login.retry.backoff.ms",
         type=_T.LONG,
         importance=_I.LOW,
         default=100,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Pause between attempts to get a token.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.jwt.retriever.class",
         type=_T.CLASS,
         importance=_I.MEDIUM,
         default="org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Class that gets tokens.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.jwt.validator.class",
         type=_T.CLASS,
         importance=_I.MEDIUM,
         default="org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Class that checks tokens.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.scope",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Scope to ask the token provider for.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.client.credentials.client.id",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Client id for the token provider.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.client.credentials.client.secret",
         type=_T.PASSWORD,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Client secret for the token provider.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.algorithm",
         type=_T.STRING,
         importance=_I.MEDIUM,
         default="RS256",
         one_of=("ES256", "RS256"),
         ignore_case=True,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Algorithm that signs the assertion.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.claim.aud",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Audience that the assertion names.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.claim.exp.seconds",
         type=_T.INT,
         importance=_I.LOW,
         default=300,
         minimum=0,
         maximum=86400,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Seconds that the assertion is valid.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.claim.iss",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Issuer that the assertion names.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.claim.jti.include",
         type=_T.BOOLEAN,
         importance=_I.MEDIUM,
         default=False,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Whether the assertion carries an id of its own.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.claim.nbf.seconds",
         type=_T.INT,
         importance=_I.LOW,
         default=60,
         minimum=0,
         maximum=3600,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Seconds before now from which the assertion is valid.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.claim.sub",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Subject that the assertion names.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.file",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="File of a ready assertion.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.private.key.file",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="File of the key that signs the assertion.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.private.key.passphrase",
         type=_T.PASSWORD,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Password of that key.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.assertion.template.file",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="File with headers and claims of the assertion.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.scope.claim.name",
         type=_T.STRING,
         importance=_I.LOW,
         default="scope",
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Claim that holds the scope.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.sub.claim.name",
         type=_T.STRING,
         importance=_I.LOW,
         default="sub",
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Claim that holds the subject.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.token.endpoint.url",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Address of the token provider.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.jwks.endpoint.url",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Address of the keys that check tokens.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.jwks.endpoint.refresh.ms",
         type=_T.LONG,
         importance=_I.LOW,
         default=3600000,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Age at which those keys are asked for again.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
         type=_T.LONG,
         importance=_I.LOW,
         default=10000,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Longest pause between attempts to get those keys.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         type=_T.LONG,
         importance=_I.LOW,
         default=100,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Pause between attempts to get those keys.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.clock.skew.seconds",
         type=_T.INT,
         importance=_I.LOW,
         default=30,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Seconds by which the clocks may differ.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.expected.audience",
         type=_T.LIST,
         importance=_I.HIGH,
         default=(),
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Audiences that a token may name.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.expected.issuer",
         type=_T.STRING,
         importance=_I.HIGH,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Issuer that a token must name.",
     ),
-    ConfigKey(
+    _refused(
         name="sasl.oauthbearer.header.urlencode",
         type=_T.BOOLEAN,
         importance=_I.LOW,
         default=False,
-        status=_S.REFUSED,
-        note=_SASL,
         doc="Whether client id and secret are URL-encoded for the token provider.",
     ),
 )

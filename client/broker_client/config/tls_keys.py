@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, ValueType
@@ -15,6 +16,7 @@ _JVM: Final = "it loads classes into a JVM"
 _T = ValueType
 _I = Importance
 _S = KeyStatus
+_refused: Final = partial(ConfigKey, status=_S.REFUSED, note=_TLS)
 
 TLS_KEYS: Final = (
     ConfigKey(
@@ -42,12 +44,10 @@ TLS_KEYS: Final = (
         default="TLSv1.3",
         doc="TLS version to begin with.",
     ),
-    ConfigKey(
+    _refused(
         name="ssl.provider",
         type=_T.STRING,
         importance=_I.MEDIUM,
-        status=_S.REFUSED,
-        note=_TLS,
         doc="Security provider of a JVM for TLS.",
     ),
     ConfigKey(
@@ -130,22 +130,18 @@ TLS_KEYS: Final = (
         importance=_I.HIGH,
         doc="Password of the trust store file.",
     ),
-    ConfigKey(
+    _refused(
         name="ssl.keymanager.algorithm",
         type=_T.STRING,
         importance=_I.LOW,
         default="SunX509",
-        status=_S.REFUSED,
-        note=_TLS,
         doc="Algorithm of the key manager of a JVM.",
     ),
-    ConfigKey(
+    _refused(
         name="ssl.trustmanager.algorithm",
         type=_T.STRING,
         importance=_I.LOW,
         default="PKIX",
-        status=_S.REFUSED,
-        note=_TLS,
         doc="Algorithm of the trust manager of a JVM.",
     ),
     ConfigKey(
@@ -155,20 +151,16 @@ TLS_KEYS: Final = (
         default="https",
         doc="https checks that a certificate is of the host; empty does not.",
     ),
-    ConfigKey(
+    _refused(
         name="ssl.secure.random.implementation",
         type=_T.STRING,
         importance=_I.LOW,
-        status=_S.REFUSED,
-        note=_TLS,
         doc="Random source of a JVM for TLS.",
     ),
-    ConfigKey(
+    _refused(
         name="ssl.engine.factory.class",
         type=_T.CLASS,
         importance=_I.LOW,
-        status=_S.REFUSED,
-        note=_TLS,
         doc="Makes TLS engines in a JVM.",
     ),
 )
