@@ -254,14 +254,15 @@ class AsyncioReactor:
 
 @implementer(IHostResolution)
 class _Resolution:
-    """A name that is being resolved; it cannot be stopped."""
+    """A name that is being resolved."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, asked: asyncio.Future[Any]) -> None:
         self.name = name
+        self._asked = asked
 
     def cancel(self) -> None:
-        """Not possible."""
-        raise NotImplementedError
+        """The receiver hears no more of it."""
+        self._asked.cancel()
 
 
 @implementer(IHostnameResolver)
@@ -281,10 +282,10 @@ class _LoopResolver:
         transportSemantics: str = "TCP",  # noqa: ARG002, N803 - it is always TCP here
     ) -> IHostResolution:
         """Tell the receiver every address; none when there is none."""
-        resolution = cast("IHostResolution", _Resolution(hostName))
-        resolutionReceiver.resolutionBegan(resolution)
         asked = asyncio.ensure_future(self._loop.getaddrinfo(hostName, portNumber, type=socket.SOCK_STREAM))
         self._asking[asked] = None
+        resolution = cast("IHostResolution", _Resolution(hostName, asked))
+        resolutionReceiver.resolutionBegan(resolution)
 
         def answered(_: asyncio.Future[Any]) -> None:
             del self._asking[asked]
