@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +14,7 @@ from broker_client.admin import Admin, AlterConfigOp, ConfigResource, ConfigReso
 from broker_sim.control.events import RequestReceived, TelemetryReceived
 from broker_sim.control.journal_file import read_journal
 from protocol_specs.records.compression import CompressionCodec, decompress
+from tests.differential.probe import attempts
 from tests.interop import real_kafka
 from tests.interop.kafka_release import classpath, java_tool
 from tests.interop.served_cluster import served_cluster
@@ -55,11 +55,10 @@ class Receiver:
 
     def await_pushes(self, client_id: str, count: int) -> list[Pushed]:
         """Wait until there are so many."""
-        deadline = time.monotonic() + WAIT_S
-        while len(pushed := self.received(client_id)) < count:
-            assert time.monotonic() < deadline, f"{len(pushed)} pushes of {client_id} within {WAIT_S} s, not {count}"
-            time.sleep(0.01)
-        return pushed
+        for _ in attempts(f"{count} pushes of {client_id}", seconds=WAIT_S):
+            if len(pushed := self.received(client_id)) >= count:
+                return pushed
+        raise AssertionError
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import time
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from random import Random
@@ -43,6 +42,7 @@ from broker_client.errors import ProducerError
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.message import Message
 from sim_runtime.reactor_thread import ReactorThread
+from tests.differential.probe import attempts
 from tests.interop.kafka_release import RELEASES
 from tests.interop.real_kafka import real_kafka
 
@@ -151,13 +151,11 @@ def _are_led(described: dict[str, TopicDescription]) -> bool:
 
 def until(call: Callable[[], T], settled: Callable[[T], bool]) -> T:
     """Ask again until an answer fits."""
-    deadline = time.monotonic() + SETTLE_SECONDS_MAX
-    while True:
+    for _ in attempts("an answer that fits", seconds=SETTLE_SECONDS_MAX):
         answer = call()
         if settled(answer):
             return answer
-        assert time.monotonic() < deadline, answer
-        time.sleep(0.02)
+    raise AssertionError
 
 
 def normalised(answer: Any) -> Any:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from broker_client import Producer
 from tests.client.core.metrics.metrics_as_java import CONFIG, SENT, TIMESTAMP_MS, TOPIC, comparable, of_ours, recorded
+from tests.differential.probe import attempts
 from tests.interop.java_producer_metrics import SERVED, ask_java
 from tests.interop.served_cluster import served_cluster
 
@@ -35,9 +35,9 @@ def test_java_measures_what_was_recorded(served: ServedCluster) -> None:
 def test_ours_measures_the_same(served: ServedCluster) -> None:
     with Producer(CONFIG, bootstrap_servers=served.bootstrap_servers) as producer:
         made = of_ours(producer.metrics())
-        deadline = time.monotonic() + WAIT_S
-        while producer.metrics()["response-total"] < ANSWERED_FIRST and time.monotonic() < deadline:
-            time.sleep(0.001)
+        for _ in attempts("versions and metadata", seconds=WAIT_S):
+            if producer.metrics()["response-total"] >= ANSWERED_FIRST:
+                break
         for sizes in SENT:
             for size in sizes:
                 producer.send(TOPIC, bytes(size), partition=0, timestamp_ms=TIMESTAMP_MS)
