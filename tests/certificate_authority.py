@@ -107,6 +107,15 @@ class Certificates:
     broker: Identity
     client: Identity
 
+    @property
+    def listeners(self) -> dict[str, str]:
+        """The configuration of a broker that listens in plaintext and in TLS."""
+        return {
+            "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(self.broker.file),
+        }
+
 
 def certificates_in(folder: Path) -> Certificates:
     authority = CertificateAuthority(folder / "trusted")

@@ -36,10 +36,7 @@ SECONDS_MAX = 60
 
 @pytest.fixture(scope="module")
 def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
-    config = {
-        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(certificates.broker.file),
+    config = certificates.listeners | {
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",

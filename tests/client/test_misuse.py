@@ -36,12 +36,7 @@ SECONDS_MAX = 60
 
 @pytest.fixture(scope="module")
 def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
-    config = {
-        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(certificates.broker.file),
-    }
-    with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=config) as running:
+    with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=certificates.listeners) as running:
         yield running
 
 

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
-    config = {
-        "listeners": "PLAINTEXT://127.0.0.1:0,SSL://127.0.0.1:0",
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.location": str(certificates.broker.file),
-    }
-    with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=config) as made:
+    with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=certificates.listeners) as made:
         yield made
 
 
