@@ -14,6 +14,8 @@ from tests.client.scripted_broker import ScriptedCluster
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from broker_sim.threaded_cluster import ThreadedCluster
+
 ProducerOn = "Callable[..., ProducerCore]"
 
 
@@ -45,3 +47,20 @@ def producer_on(world: World) -> Iterator[Callable[..., ProducerCore]]:
         world.run_until(core.close(0))
         assert core.pool.available_bytes == core.pool.memory_bytes
         assert core.loop_errors == 0
+
+
+@pytest.fixture
+def held(cluster: ThreadedCluster) -> Iterator[Callable[[], None]]:
+    """No produce request is answered until this is called, in modules whose cluster has threads."""
+    cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
+    released = False
+
+    def release() -> None:
+        nonlocal released
+        if not released:
+            released = True
+            cluster.release_rule("held")
+            cluster.remove_rule("held")
+
+    yield release
+    release()

@@ -52,23 +52,6 @@ def topic(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> str:
     return name
 
 
-@pytest.fixture
-def held(cluster: ThreadedCluster) -> Iterator[Callable[[], None]]:
-    """No produce request is answered until this is called."""
-    cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
-    released = False
-
-    def release() -> None:
-        nonlocal released
-        if not released:
-            released = True
-            cluster.release_rule("held")
-            cluster.remove_rule("held")
-
-    yield release
-    release()
-
-
 def run(body: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     async def bounded() -> Any:
         return await asyncio.wait_for(body(), SECONDS_MAX)

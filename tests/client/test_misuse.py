@@ -41,23 +41,6 @@ def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
 
 
 @pytest.fixture
-def held(cluster: ThreadedCluster) -> Iterator[Callable[[], None]]:
-    """No produce request is answered until this is called."""
-    cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
-    released = False
-
-    def release() -> None:
-        nonlocal released
-        if not released:
-            released = True
-            cluster.release_rule("held")
-            cluster.remove_rule("held")
-
-    yield release
-    release()
-
-
-@pytest.fixture
 def logged() -> Iterator[list[Any]]:
     """What is logged."""
     events: list[Any] = []
