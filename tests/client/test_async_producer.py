@@ -216,14 +216,17 @@ def test_a_cancelled_send_has_appended_nothing_and_holds_nothing(
             bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000
         ) as producer:
             await producer.send(topic, b"first" * 1_800)
+            cluster.add_rule({"name": "unknown", "select": {"api": "Metadata"}, "act": {"hold": True}})
             for_memory = asyncio.create_task(producer.send(topic, b"never" * 1_800))
-            for_metadata = asyncio.create_task(producer.send("not there yet", b"never"))
+            for_metadata = asyncio.create_task(producer.send("unknown", b"never"))
             await until(lambda: producer.metrics()["waiting-threads"] == 1)
             for task in (for_memory, for_metadata):
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
             assert producer.metrics()["waiting-threads"] == 0
+            cluster.release_rule("unknown")
+            cluster.remove_rule("unknown")
             held()
             await producer.flush()
             assert producer.metrics()["buffer-available-bytes"] == 10_000
