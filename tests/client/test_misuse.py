@@ -36,7 +36,9 @@ SECONDS_MAX = 60
 
 @pytest.fixture(scope="module")
 def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
-    with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=certificates.listeners) as running:
+    # Who waits for a topic that is not there waits as long as the test wants.
+    config = certificates.listeners | {"auto.create.topics.enable": "false"}
+    with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=config) as running:
         yield running
 
 
