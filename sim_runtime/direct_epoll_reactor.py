@@ -13,6 +13,7 @@ lets go first whoever else has work. It is for a process that does nothing but s
 from __future__ import annotations
 
 import os
+from select import EPOLLET, EPOLLIN
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.epollreactor import EPollReactor
@@ -28,8 +29,34 @@ SHORT_SLEEPS_MIN: Final = 8
 """After so many sleeps in a row that were no longer than that, it looks first. The pieces of one large request, which
 come without a pause too, are fewer: a look after the last of them would be in vain."""
 
+_CLOSED: Final = -1
+
 PROCESSORS_MIN: Final = 2
 """With fewer of them nobody could send anything while it looks."""
+
+
+class EventWaker:
+    """Wakes the loop from other threads by an eventfd, which tells of each write and is never read."""
+
+    disconnected = 0
+
+    def __init__(self) -> None:
+        self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def fileno(self) -> int:
+        """What the loop waits on; -1 once it is closed."""
+        return self._fd
+
+    def wakeUp(self) -> None:  # noqa: N802
+        """End the loop's wait, or keep it from its next."""
+        if self._fd != _CLOSED:
+            os.eventfd_write(self._fd, 1)
+
+    def connectionLost(self, reason: object) -> None:  # noqa: ARG002, N802
+        """Close it."""
+        fd, self._fd = self._fd, _CLOSED
+        if fd != _CLOSED:
+            os.close(fd)
 
 
 class DirectEPollReactor(EPollReactor):
@@ -45,12 +72,22 @@ class DirectEPollReactor(EPollReactor):
         selectables = self._selectables
         handle: Callable[[Any, int, int], None] = self._doReadOrWrite
         wait = self._look_and_wait if self._spins else self._poller.poll
+        waker = self.waker
         for fd, event in wait(-1 if timeout is None else timeout, len(selectables)):
             selectable = selectables.get(fd)
-            if selectable is not None:
+            if selectable is not None and selectable is not waker:
                 handle(selectable, fd, event)
 
     doIteration = doPoll  # noqa: N815
+
+    def installWaker(self) -> None:  # noqa: N802
+        """Be woken once by each call from another thread, with nothing to read."""
+        if not self.waker:
+            super().installWaker()  # type: ignore[no-untyped-call]  # Twisted's
+            self._poller.modify(self.waker.fileno(), EPOLLIN | EPOLLET)
+
+    def _wakerFactory(self) -> EventWaker:  # type: ignore[override]  # noqa: N802 - the interface has no public name
+        return EventWaker()
 
     def _look_and_wait(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
         poll: Callable[[float, int], Sequence[tuple[int, int]]] = self._poller.poll

@@ -7,14 +7,17 @@ itself and costs one response of memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
-from twisted.internet import tcp
 from twisted.internet.interfaces import IConsumer, IPullProducer, IPushProducer, ITCPTransport
 from zope.interface import implementer
 
+from sim_runtime.direct_send import send_at_once, sends_at_once
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from twisted.internet import tcp
 
 __all__ = ["BufferedWriter", "DirectWriter", "IChannelTransport", "ResponseWriter", "writer_for"]
 
@@ -32,14 +35,14 @@ class ResponseWriter(Protocol):
 
 def writer_for(transport: IChannelTransport, drained: Callable[[], None]) -> ResponseWriter:
     """The fastest writer that the transport allows: TLS and simulated sockets need their own buffers."""
-    if isinstance(transport, tcp.Connection) and not transport.TLS:
-        return DirectWriter(transport, drained)
+    if sends_at_once(transport):
+        return DirectWriter(cast("tcp.Connection", transport), drained)
     return BufferedWriter(transport, drained)
 
 
 @implementer(IPullProducer)
 class DirectWriter:
-    """Sends on a kernel socket at once: one system call a response, where a buffered write takes four."""
+    """Sends on a kernel socket at once."""
 
     __slots__ = ("_drained", "_transport", "_waiting")
 
@@ -52,17 +55,9 @@ class DirectWriter:
         """Send what the socket takes; the transport buffers the rest and asks for more when it is gone."""
         transport = self._transport
         if not self._waiting:
-            # A lost connection is an exception as a value: the buffered write below then finds it out in order.
-            sent = transport.writeSomeData(data)
-            if sent == len(data):
+            data = send_at_once(transport, data)
+            if not data:
                 return True
-            rest = memoryview(data)
-            while isinstance(sent, int) and sent > 0:
-                rest = rest[sent:]
-                if not rest:
-                    return True
-                sent = transport.writeSomeData(rest)  # type: ignore[arg-type]  # it slices a memoryview of it
-            data = bytes(rest)
         transport.write(data)
         if not self._waiting:
             # Registering a pull producer asks it for data at once; only the second time means "drained".

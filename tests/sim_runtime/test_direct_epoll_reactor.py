@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python import log
 
-from sim_runtime.direct_epoll_reactor import SHORT_SLEEPS_MIN
+from sim_runtime.direct_epoll_reactor import SHORT_SLEEPS_MIN, EventWaker
 from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
@@ -133,3 +134,33 @@ def test_it_does_not_look_after_the_few_pieces_of_one_large_request() -> None:
 
 def test_a_reactor_that_does_not_spin_sleeps_at_once() -> None:
     assert polled(False, (0.0001, EVENT), (0.0001, EVENT)) == [5.0, 5.0]
+
+
+def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:
+    reactor: Any = new_reactor()
+    caught: list[int] = []
+    limit = reactor.callLater(SECONDS_MAX, reactor.stop)
+
+    def call(number: int) -> None:
+        caught.append(number)
+        if number == 3:
+            limit.cancel()
+            reactor.stop()
+        else:
+            # By then the loop waits again, or is about to.
+            Thread(target=reactor.callFromThread, args=(call, number + 1)).start()
+
+    reactor.callWhenRunning(call, 0)
+    try:
+        reactor.run(installSignalHandlers=False)
+    finally:
+        release_reactor(reactor)
+    assert caught == [0, 1, 2, 3]
+
+
+def test_a_waker_that_is_closed_wakes_nobody() -> None:
+    waker = EventWaker()
+    waker.connectionLost(None)
+    waker.wakeUp()
+    waker.connectionLost(None)
+    assert waker.fileno() == -1

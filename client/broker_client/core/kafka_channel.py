@@ -17,6 +17,7 @@ from zope.interface import implementer
 
 from broker_client.errors import AuthenticationFailed, IllegalState, SslAuthenticationFailed
 from protocol_specs.errors import FrameError, FrameTooLarge
+from sim_runtime.direct_send import send_at_once, sends_at_once
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IConnector, ITCPTransport
@@ -61,7 +62,8 @@ class ChannelEvents(Protocol):
 class KafkaChannel(TwistedProtocol):
     """A node's channel. After `close` it tells nothing any more.
 
-    As a pull producer on its own transport it hears when all that was written has left: a completed send.
+    What the socket takes at once has left; for the rest it is a pull producer on its own transport, and hears when all
+    that was written has left: a completed send.
     """
 
     def __init__(self, node_id: int, address: str, events: ChannelEvents, reader: FrameReader) -> None:
@@ -77,6 +79,7 @@ class KafkaChannel(TwistedProtocol):
         self._events: ChannelEvents | None = events
         self._reader = reader
         self._transport: ITCPTransport | None = None
+        self._sends_at_once = False
         self._send_buffer_bytes = -1
         self._receive_buffer_bytes = -1
 
@@ -91,6 +94,11 @@ class KafkaChannel(TwistedProtocol):
             raise IllegalState(f"node {self.node_id} has a send in progress already")
         assert self._transport is not None
         self.send_pending = True
+        if self._sends_at_once:
+            frame = send_at_once(self._transport, frame)  # type: ignore[arg-type]  # it was looked at
+            if not frame:
+                self.resumeProducing()
+                return
         self._transport.write(frame)
 
     def mute(self) -> None:
@@ -145,6 +153,7 @@ class KafkaChannel(TwistedProtocol):
         """The transport layer carries frames. An authenticator (SASL) would have its turn before this."""
         assert self._events is not None
         self.state = ChannelState.READY
+        self._sends_at_once = sends_at_once(self._transport)
         self._transport.registerProducer(self, streaming)  # type: ignore[union-attr]  # every TCP transport is a consumer
         self._events.channel_connected(self)
 
