@@ -8,6 +8,7 @@ reader that met an unbelievable size is dead, because nothing after it can be fr
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from protocol_specs.errors import FrameError, FrameTooLarge, MessageDecodeError, NegativeFrameSize
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _SIZE: Final = struct.Struct(">i")
 _REQUEST_HEADER: Final = struct.Struct(">hhih")
+_SIZE_AND_HEADER: Final = struct.Struct(">ihhi")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
 M = TypeVar("M", bound="Message")
@@ -97,17 +99,17 @@ def framed(data: bytes) -> bytes:
 
 def encode_request(message: Message, version: int, *, correlation_id: int, client_id: str | None) -> bytes:
     """The whole frame of a request. Raises MessageEncodeError."""
-    header = RequestHeader(
-        request_api_key=message.API_KEY,
-        request_api_version=version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-    )
-    parts: list[Any] = [b""]
-    header.encode_into(request_header_version(type(message), version), parts)
+    parts: list[Any] = [b"", _end_of_header(request_header_version(type(message), version), client_id)]
     message.encode_into(version, parts)
-    parts[0] = _SIZE.pack(sum(map(len, parts)))
+    parts[0] = _SIZE_AND_HEADER.pack(8 + sum(map(len, parts)), message.API_KEY, version, correlation_id)
     return b"".join(parts)
+
+
+@lru_cache
+def _end_of_header(header_version: int, client_id: str | None) -> bytes:
+    """What follows the correlation id in a request's header: the same for all requests of a client."""
+    header = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id)
+    return header.encode(header_version)[8:]
 
 
 def encode_response(message: Message, version: int, *, correlation_id: int) -> bytes:
@@ -160,5 +162,6 @@ def decode_response(response: type[M], version: int, frame: Buffer) -> tuple[int
     (correlation_id,) = _SIZE.unpack_from(frame)
     position = 4
     if response_header_version(response, version) == 1:
-        position = ResponseHeader.decode_from(1, frame, 0)[1]
+        # Nobody has tags in this header so far.
+        position = 5 if frame[4:5] == b"\0" else ResponseHeader.decode_from(1, frame, 0)[1]
     return correlation_id, response.decode_from(version, frame, position)[0]

@@ -175,6 +175,11 @@ class ClusterConnectionStates:
         """Whether the connection is not there yet."""
         return node_id in self._connecting
 
+    @property
+    def is_any_connecting(self) -> bool:
+        """Whether any connection is not there yet."""
+        return bool(self._connecting)
+
     def is_disconnected(self, node_id: int) -> bool:
         """Whether the node was tried and has no connection."""
         node = self._nodes.get(node_id)

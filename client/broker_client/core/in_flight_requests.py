@@ -151,14 +151,12 @@ class InFlightRequests:
 
     def next_overdue_ms(self, now_ms: int, none_ms: int) -> int:
         """How long until a request is overdue; `none_ms` when none is on its way."""
-        earliest_ms = min(
-            (
-                request.sent_ms + request.timeout_ms + request.throttle_ms
-                for queue in self._nodes.values()
-                for request in queue
-            ),
-            default=None,
-        )
+        earliest_ms = None
+        for queue in self._nodes.values():
+            for request in queue:
+                due_ms = request.sent_ms + request.timeout_ms + request.throttle_ms
+                if earliest_ms is None or due_ms < earliest_ms:
+                    earliest_ms = due_ms
         return none_ms if earliest_ms is None else max(earliest_ms + 1 - now_ms, 0)
 
     def node_ids(self) -> Iterable[int]:

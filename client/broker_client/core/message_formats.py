@@ -79,7 +79,9 @@ class MessageFormats:
     def fit(self, node_id: int, batches: Iterable[ProducerBatch]) -> Fitted:
         """Close the batches, all in one format that the node takes."""
         fitted = Fitted(records=[(batch, batch.close()) for batch in batches])
-        magic = min([self.magic, *(batch.magic for batch, _ in fitted.records)])
+        magic = self.magic
+        for batch, _ in fitted.records:
+            magic = min(magic, batch.magic)
         if magic < MAGIC_V2:
             self._fit_old(fitted, magic)
         elif self._codec is CompressionCodec.ZSTD:

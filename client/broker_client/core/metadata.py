@@ -191,11 +191,11 @@ class Metadata:
     def time_to_next_update_ms(self, now_ms: int) -> int:
         """How long until an update is due, back-off included; 0 when it is."""
         with self._lock:
-            if self._needs_full_update or self._needs_partial_update:
-                until_expiry = 0
-            else:
-                until_expiry = max(self._last_successful_refresh_ms + self._expire_ms - now_ms, 0)
-            return max(until_expiry, self._last_refresh_ms + self._backoff_ms - now_ms, 0)
+            due_ms = self._last_refresh_ms + self._backoff_ms
+            if not (self._needs_full_update or self._needs_partial_update):
+                expiry_ms = self._last_successful_refresh_ms + self._expire_ms
+                due_ms = max(due_ms, expiry_ms)
+            return due_ms - now_ms if due_ms > now_ms else 0
 
     def new_update(self, now_ms: int) -> PendingUpdate:
         """The request to send now: for new topics alone unless a full update is due."""

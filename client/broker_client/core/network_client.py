@@ -269,9 +269,12 @@ class NetworkClient:
             )
         for node_id in selector.connected:
             self._versions.connected(node_id)
-        self._versions.run(now_ms)
-        self._handle_timed_out_connections(now_ms)
-        self._handle_timed_out_requests(now_ms)
+        if self._versions.is_busy:
+            self._versions.run(now_ms)
+        if self.connection_states.is_any_connecting:
+            self._handle_timed_out_connections(now_ms)
+        if self._in_flight.next_overdue_ms(now_ms, NEVER_MS) == 0:
+            self._handle_timed_out_requests(now_ms)
         self._handle_rebootstrap(now_ms)
         again = bool(
             more
@@ -285,17 +288,24 @@ class NetworkClient:
         ended, self._ended = self._ended, []
         self.answered = len(ended)
         self._complete(ended)
-        self.next_poll_ms = min(
-            metadata_wait_ms,
-            self._in_flight.next_overdue_ms(now_ms, NEVER_MS),
-            self.connection_states.next_setup_timeout_ms(now_ms),
-            self._versions.next_run_ms(now_ms),
-            selector.next_idle_close_ms(now_ms),
-            NEVER_MS if self.telemetry is None else self.telemetry.wait_ms(now_ms),
-        )
+        self.next_poll_ms = self._next_poll_ms(metadata_wait_ms, now_ms)
         if broken is not None:
             raise broken
         return again or bool(self._aborted_sends)
+
+    def _next_poll_ms(self, metadata_wait_ms: int, now_ms: int) -> int:
+        wait_ms = min(
+            metadata_wait_ms,
+            self._in_flight.next_overdue_ms(now_ms, NEVER_MS),
+            self.selector.next_idle_close_ms(now_ms),
+        )
+        if self._versions.is_busy:
+            wait_ms = min(wait_ms, self._versions.next_run_ms(now_ms))
+        if self.connection_states.is_any_connecting:
+            wait_ms = min(wait_ms, self.connection_states.next_setup_timeout_ms(now_ms))
+        if self.telemetry is not None:
+            wait_ms = min(wait_ms, self.telemetry.wait_ms(now_ms))
+        return wait_ms
 
     def close(self) -> None:
         """Close every connection; requests in flight end as disconnected, without a word to their senders."""

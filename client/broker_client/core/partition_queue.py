@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from broker_client.records import TopicPartition
 
 if TYPE_CHECKING:
+    from broker_client.core.cluster import Cluster
     from broker_client.core.partitioners import BuiltInPartitioner
     from broker_client.core.producer_batch import ProducerBatch
 
-__all__ = ["PartitionQueue", "TopicInfo"]
+__all__ = ["LedQueues", "PartitionQueue", "TopicInfo"]
 
 
 class PartitionQueue:
@@ -30,10 +31,8 @@ class PartitionQueue:
 
     def head(self) -> ProducerBatch | None:
         """The oldest batch, for the Sender, who alone takes it: without the lock, for which callers would keep it."""
-        try:
-            return self.batches[0]
-        except IndexError:
-            return None
+        batches = self.batches
+        return batches[0] if batches else None
 
 
 class TopicInfo:
@@ -52,3 +51,26 @@ class TopicInfo:
         if queue is None:
             queue = self.queues.setdefault(partition, PartitionQueue(TopicPartition(self.topic, partition)))
         return queue
+
+
+class LedQueues:
+    """The queues of a topic beside who leads their partitions in one snapshot of the cluster, for which it is made."""
+
+    __slots__ = ("cluster", "leaders", "partitions", "queues", "queues_in_all", "without_leader")
+
+    def __init__(self, info: TopicInfo, cluster: Cluster) -> None:
+        queues = list(info.queues.values())
+        self.cluster = cluster
+        self.queues_in_all = len(queues)
+        self.queues: list[PartitionQueue] = []
+        self.partitions: list[int] = []
+        self.leaders: list[int] = []
+        self.without_leader: list[PartitionQueue] = []
+        for queue in queues:
+            leader = cluster.leader_for(queue.topic_partition)
+            if leader is None:
+                self.without_leader.append(queue)
+                continue
+            self.queues.append(queue)
+            self.partitions.append(queue.topic_partition.partition)
+            self.leaders.append(leader.id)

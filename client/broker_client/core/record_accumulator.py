@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from broker_client.core.batch_drain import BatchDrain
 from broker_client.core.compression_ratio import CompressionRatioEstimator
 from broker_client.core.message_set_batch import MessageSetBatch
-from broker_client.core.partition_queue import PartitionQueue, TopicInfo
+from broker_client.core.partition_queue import LedQueues, PartitionQueue, TopicInfo
 from broker_client.core.partitioners import BuiltInPartitioner, StickyPartition
 from broker_client.core.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
 from broker_client.core.ready_made_batch import ReadyMadeBatch
@@ -102,6 +102,7 @@ class RecordAccumulator:
         self._ended_in_flight: dict[ProducerBatch, None] = {}
         self._muted: set[TopicPartition] = set()
         self._drain = BatchDrain(self.queue, self._muted, transactions)
+        self._led: dict[str, LedQueues] = {}
         self._node_latencies: dict[int, _NodeLatency] = {}
         self._flushes_in_progress = 0
         self._batches_made = 0
@@ -243,7 +244,8 @@ class RecordAccumulator:
 
     def note_expiry(self, batch: ProducerBatch) -> None:
         """Remember when a batch expires."""
-        self.next_expiry_ms = min(self.next_expiry_ms, batch.created_ms + self.config.delivery_timeout_ms)
+        expiry_ms = batch.created_ms + self.config.delivery_timeout_ms
+        self.next_expiry_ms = min(self.next_expiry_ms, expiry_ms)
 
     def expired_batches(self, now_ms: int) -> list[ProducerBatch]:
         """Take out the queued batches that delivery.timeout.ms has passed, in sending order."""
@@ -320,7 +322,7 @@ class RecordAccumulator:
     @property
     def has_undrained(self) -> bool:
         """Whether a batch waits to be sent."""
-        return any(queue.batches for queue in self._queues())
+        return any([queue.batches for queue in self._queues()])  # noqa: C419 - a generator takes longer here
 
     @property
     def has_incomplete(self) -> bool:
@@ -388,7 +390,10 @@ class RecordAccumulator:
         return info.queues.get(key.partition) if info is not None else None
 
     def _queues(self) -> Sequence[PartitionQueue]:
-        return [queue for info in list(self._topics.values()) for queue in list(info.queues.values())]
+        queues: list[PartitionQueue] = []
+        for info in list(self._topics.values()):
+            queues += info.queues.values()
+        return queues
 
     def _topic_info(self, topic: str) -> TopicInfo:
         with self._lock:
@@ -477,24 +482,33 @@ class RecordAccumulator:
     def _topic_ready(
         self, info: TopicInfo, cluster: Cluster, now_ms: int, result: ReadyCheckResult, *, at_once: bool
     ) -> None:
-        adaptive = self.config.adaptive_partitioning and len(info.queues) >= cluster.partition_count(info.topic)
-        sizes: list[int] = []
-        partitions: list[int] = []
-        queues = list(info.queues.values())
-        for queue in queues:
-            leader = cluster.leader_for(queue.topic_partition)
-            size = len(queue.batches)
-            # With nothing queued a slow node may be chosen again: else nobody would see that it has recovered.
-            if leader is not None and adaptive and not (size and self._is_slow(leader.id)):
-                sizes.append(size)
-                partitions.append(queue.topic_partition.partition)
-            if not size:
-                continue
-            if leader is None:
-                result.unknown_leader_topics[info.topic] = None
-                continue
-            self._batch_ready(queue, leader.id, cluster, now_ms, result, at_once=at_once)
-        info.partitioner.update_load_stats(sizes if adaptive else None, partitions, len(queues))
+        led = self._led.get(info.topic)
+        if led is None or led.cluster is not cluster or led.queues_in_all != len(info.queues):
+            led = self._led[info.topic] = LedQueues(info, cluster)
+        sizes: Sequence[int] = [len(queue.batches) for queue in led.queues]
+        partitions: Sequence[int] = led.partitions
+        if any(sizes):
+            for queue, leader in zip(led.queues, led.leaders, strict=True):
+                if queue.batches:
+                    self._batch_ready(queue, leader, cluster, now_ms, result, at_once=at_once)
+            if self.config.availability_timeout_ms > 0:
+                sizes, partitions = self._in_time(led, sizes)
+        if led.without_leader and any(queue.batches for queue in led.without_leader):
+            result.unknown_leader_topics[info.topic] = None
+        adaptive = self.config.adaptive_partitioning and led.queues_in_all >= cluster.partition_count(info.topic)
+        info.partitioner.update_load_stats(sizes if adaptive else None, partitions, led.queues_in_all)
+
+    def _in_time(self, led: LedQueues, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+        """The sizes and partitions without those that a slow node leads.
+
+        With nothing queued a slow node may be chosen again: else nobody would see that it has recovered.
+        """
+        chosen = [
+            (size, partition)
+            for size, partition, leader in zip(sizes, led.partitions, led.leaders, strict=True)
+            if not (size and self._is_slow(leader))
+        ]
+        return [size for size, _ in chosen], [partition for _, partition in chosen]
 
     def _batch_ready(
         self,
@@ -526,11 +540,7 @@ class RecordAccumulator:
 
     def _is_slow(self, node: int) -> bool:
         latency = self._node_latencies.get(node)
-        return (
-            latency is not None
-            and self.config.availability_timeout_ms > 0
-            and latency.ready_ms - latency.drain_ms > self.config.availability_timeout_ms
-        )
+        return latency is not None and latency.ready_ms - latency.drain_ms > self.config.availability_timeout_ms
 
     def _put_back(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Before the first queued batch with a larger sequence. Mirrors insertInSequenceOrder."""

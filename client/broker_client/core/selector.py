@@ -127,7 +127,7 @@ class Selector:
                 self.awaited_write_completed = True
         self.connected, self._newly_connected = self._newly_connected, []
         self.completed_receives = []
-        for node_id in list(self._with_staged):
+        for node_id in list(self._with_staged) if self._with_staged else ():
             channel = self._channels[node_id]
             payload = channel.staged.popleft()
             self.completed_receives.append(NetworkReceive(node_id, payload))

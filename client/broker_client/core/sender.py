@@ -243,16 +243,18 @@ class Sender:
                 self.metadata.add(topic, now_ms)
             self.metadata.request_update()
         wait_ms = ready.next_ready_check_ms
-        nodes = []
-        for node_id in ready.ready_nodes:
-            can_drain = self.client.ready(cluster.nodes[node_id], now_ms)
-            self.accumulator.update_node_latency(node_id, now_ms, can_drain=can_drain)
-            if can_drain:
-                nodes.append(node_id)
-            else:
-                wait_ms = min(wait_ms, self.client.poll_delay_ms(node_id, now_ms))
-        batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms) if nodes else {}
-        self._track(batches)
+        batches: Mapping[int, list[ProducerBatch]] = {}
+        if ready.ready_nodes:
+            nodes = []
+            for node_id in ready.ready_nodes:
+                can_drain = self.client.ready(cluster.nodes[node_id], now_ms)
+                self.accumulator.update_node_latency(node_id, now_ms, can_drain=can_drain)
+                if can_drain:
+                    nodes.append(node_id)
+                else:
+                    wait_ms = min(wait_ms, self.client.poll_delay_ms(node_id, now_ms))
+            batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms)
+            self._track(batches)
         wait_ms = min(wait_ms, self._expire_batches(now_ms))
         for of_node in batches.values():
             self.metrics.sent(of_node, now_ms)
@@ -286,18 +288,15 @@ class Sender:
 
     def _expired_in_flight_batches(self, now_ms: int) -> list[ProducerBatch]:
         expired: list[ProducerBatch] = []
-        for key, batches in list(self._in_flight_batches.items()):
-            live = []
+        timeout_ms = self.config.delivery_timeout_ms
+        for batches in self._in_flight_batches.values():
             for batch in batches:
-                if batch.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
+                if batch.has_reached_delivery_timeout(timeout_ms, now_ms):
                     expired.append(batch)
                 else:
                     self.accumulator.note_expiry(batch)
-                    live.append(batch)
-            if live:
-                self._in_flight_batches[key] = live
-            else:
-                del self._in_flight_batches[key]
+        for batch in expired:
+            self._forget_in_flight(batch)
         return expired
 
     def _send_produce_request(
@@ -393,14 +392,19 @@ class Sender:
 
     def _complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
         batch.in_flight = False
-        batches = self._in_flight_batches.get(batch.topic_partition)
-        if batches is not None:
-            batches[:] = [other for other in batches if other is not batch]
-            if not batches:
-                del self._in_flight_batches[batch.topic_partition]
+        self._forget_in_flight(batch)
         self.completion.complete(batch, answer, now_ms)
         if self.config.guarantee_message_order:
             self.accumulator.unmute_partition(batch.topic_partition)
+
+    def _forget_in_flight(self, batch: ProducerBatch) -> None:
+        key = batch.topic_partition
+        batches = self._in_flight_batches.get(key)
+        if batches is not None and batch in batches:
+            if len(batches) > 1:
+                batches.remove(batch)
+            else:
+                del self._in_flight_batches[key]
 
 
 def _answer_of(partition: PartitionProduceResponse) -> PartitionAnswer:

@@ -90,21 +90,25 @@ class SenderLoop:
     def _turn(self) -> None:
         if self._stopped or self._in_turn:
             return
-        self._cancel_next_turn()
         self._in_turn = True
         try:
             delay_ms = self._take_turns()
         finally:
             self._in_turn = False
-        if self._next_turn_is_off():
+        if self._is_off():
             return
         if self._woken or delay_ms <= 0:
             self._woken = True
+            self._cancel_next_turn()
             self._reactor.callLater(0, self._turn)
-        elif delay_ms < NEVER_MS:
+        elif delay_ms >= NEVER_MS:
+            self._cancel_next_turn()
+        elif self._next_turn is None:
             self._next_turn = self._reactor.callLater(delay_ms / 1000, self._due)
+        else:
+            self._next_turn.reset(delay_ms / 1000)  # mostly to later, which costs next to nothing
 
-    def _next_turn_is_off(self) -> bool:
+    def _is_off(self) -> bool:
         return self._stopped
 
     def _take_turns(self) -> int:
@@ -133,5 +137,5 @@ class SenderLoop:
 
     def _cancel_next_turn(self) -> None:
         call, self._next_turn = self._next_turn, None
-        if call is not None and call.active():
+        if call is not None:
             call.cancel()

@@ -68,6 +68,11 @@ class VersionNegotiation:
         """The connection is there: `run` asks."""
         self._to_ask.setdefault(node_id, None)
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a connection has not told its versions yet: else `run` has nothing to do."""
+        return bool(self._to_ask or self._checks.pending)
+
     def run(self, now_ms: int) -> None:
         """Ask those that can be asked, and probe those that are silent."""
         for node_id, highest in list(self._to_ask.items()):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_client.core.metrics.stats import (
     SECONDS,
+    WAITING_MAX,
     CumulativeCount,
     CumulativeSum,
     MetricConfig,
@@ -59,14 +60,15 @@ class RegisteredMetric:
 class Sensor:
     """Takes values in, for all its statistics at once, and hands them to its parents."""
 
-    __slots__ = ("_lock", "_metrics", "_parents", "_records", "_window")
+    __slots__ = ("_lock", "_metrics", "_window", "windows")
 
     def __init__(self, metrics: Metrics, lock: Lock, parents: Iterable[Sensor], *, records: bool) -> None:
         self._metrics = metrics
         self._lock = lock
-        self._parents = tuple(parents)
-        self._records = records
         self._window = SampleWindow(metrics.config)
+        self.windows: list[SampleWindow] = (
+            [self._window, *(window for parent in parents for window in parent.windows)] if records else []
+        )
 
     def add(self, name: MetricName, stat: Callable[[SampleWindow], Stat]) -> None:
         """A metric made of this sensor's values: `stat` is a class of statistics."""
@@ -79,11 +81,13 @@ class Sensor:
 
     def record(self, value: float, now_ms: int) -> None:
         """Take a value in."""
-        if self._records:
-            with self._lock:
-                self._window.record(value, now_ms)
-            for parent in self._parents:
-                parent.record(value, now_ms)
+        recorded = value, now_ms
+        for window in self.windows:
+            waiting = window.waiting
+            waiting.append(recorded)
+            if len(waiting) >= WAITING_MAX:
+                with self._lock:
+                    window.take_in()
 
 
 class Metrics:

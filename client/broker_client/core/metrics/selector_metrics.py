@@ -27,15 +27,15 @@ _S_IN_NS: Final = 1e9
 class _NodeSensors:
     """What one node's connections carry."""
 
-    __slots__ = ("bytes_received", "bytes_sent", "latency", "requests_sent", "responses_received")
+    __slots__ = ("latency", "received", "sent")
 
     def __init__(self, sensors: SelectorMetrics, node_id: int) -> None:
         node = f"node-{node_id}"
-        self.requests_sent = sensors.meter("request", "requests sent", counts=True, node_id=node)
-        sensors.sizes(self.requests_sent, node_id=node)
-        self.bytes_sent = sensors.meter("outgoing-byte", "outgoing bytes", node_id=node)
-        self.responses_received = sensors.meter("response", "responses received", counts=True, node_id=node)
-        self.bytes_received = sensors.meter("incoming-byte", "incoming bytes", node_id=node)
+        self.sent = sensors.meter("request", "requests sent", sensors.all_sent, counts=True, node_id=node)
+        sensors.sizes(self.sent, node_id=node)
+        sensors.add_meter(self.sent, "outgoing-byte", "outgoing bytes", node_id=node)
+        self.received = sensors.meter("response", "responses received", sensors.all_received, counts=True, node_id=node)
+        sensors.add_meter(self.received, "incoming-byte", "incoming bytes", node_id=node)
         self.latency = sensors.average_and_max("request-latency", "", "", node_id=node)
 
 
@@ -64,11 +64,12 @@ class SelectorMetrics:
         self.average_and_max("reauthentication-latency", f"The average {again}", f"The max {again}")
         operations = "network operations (reads or writes) on all connections"
         io = self.meter("network-io", operations, counts=True)
-        self._bytes_sent = self.meter("outgoing-byte", "outgoing bytes sent to all servers", io)
-        self._requests_sent = self.meter("request", "requests sent", counts=True)
-        self.sizes(self._requests_sent)
-        self._bytes_received = self.meter("incoming-byte", "bytes read off all sockets", io)
-        self._responses_received = self.meter("response", "responses received", counts=True)
+        # What is measured in bytes is counted, too: one sensor does for both.
+        self.all_sent = self.meter("outgoing-byte", "outgoing bytes sent to all servers", io)
+        self.add_meter(self.all_sent, "request", "requests sent", counts=True)
+        self.sizes(self.all_sent)
+        self.all_received = self.meter("incoming-byte", "bytes read off all sockets", io)
+        self.add_meter(self.all_received, "response", "responses received", counts=True)
         self._select_time = self.meter("select", "times the I/O layer checked for new I/O to perform", counts=True)
         waits = (
             "The average length of time the I/O thread spent waiting for a socket ready for reads or writes in "
@@ -101,19 +102,11 @@ class SelectorMetrics:
 
     def sent(self, node_id: int, size_bytes: int, now_ms: int) -> None:
         """A request was handed to the network."""
-        node = self._nodes[node_id]
-        self._bytes_sent.record(size_bytes, now_ms)
-        self._requests_sent.record(size_bytes, now_ms)
-        node.bytes_sent.record(size_bytes, now_ms)
-        node.requests_sent.record(size_bytes, now_ms)
+        self._nodes[node_id].sent.record(size_bytes, now_ms)
 
     def received(self, node_id: int, size_bytes: int, now_ms: int) -> None:
         """A whole response has come."""
-        node = self._nodes[node_id]
-        self._bytes_received.record(size_bytes, now_ms)
-        self._responses_received.record(size_bytes, now_ms)
-        node.bytes_received.record(size_bytes, now_ms)
-        node.responses_received.record(size_bytes, now_ms)
+        self._nodes[node_id].received.record(size_bytes, now_ms)
 
     def latency(self, node_id: int, latency_ms: int, now_ms: int) -> None:
         """How long a node took to answer a Produce request."""
@@ -130,15 +123,19 @@ class SelectorMetrics:
 
     def meter(self, name: str, what: str, *parents: Sensor, counts: bool = False, **tags: str) -> Sensor:
         """A sensor with a rate and a total, of values or of how many there were."""
+        sensor = self._metrics.sensor(*parents)
+        self.add_meter(sensor, name, what, counts=counts, **tags)
+        return sensor
+
+    def add_meter(self, sensor: Sensor, name: str, what: str, *, counts: bool = False, **tags: str) -> None:
+        """A rate and a total of what a sensor takes in."""
         metrics = self._metrics
         group = NODE_GROUP if tags else GROUP
-        sensor = metrics.sensor(*parents)
         sensor.add_meter(
             metrics.name(f"{name}-rate", group, f"The number of {what} per second", **tags),
             metrics.name(f"{name}-total", group, f"The total number of {what}", **tags),
             counts=counts,
         )
-        return sensor
 
     def sizes(self, sensor: Sensor, **tags: str) -> None:
         """The average and the largest size of requests."""

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "NANOSECONDS",
     "SECONDS",
+    "WAITING_MAX",
     "Avg",
     "CumulativeCount",
     "CumulativeSum",
@@ -32,6 +36,8 @@ SECONDS: Final = 1e-3
 """A rate per second: what a millisecond is in the rate's unit."""
 NANOSECONDS: Final = 1e6
 """A rate of nanoseconds per nanosecond: a ratio."""
+WAITING_MAX: Final = 64
+"""How many values wait at most to be counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,35 +73,73 @@ class Sample:
 
 
 class SampleWindow:
-    """The samples in a ring, and the totals of everything ever."""
+    """The samples in a ring, and the totals of everything ever.
 
-    __slots__ = ("_current", "_keeps", "_sample", "_samples", "_window_ms", "config", "events", "sum")
+    What is recorded waits until somebody asks, or until it is much: it is counted many at a time, which takes a
+    fraction. Whoever calls has the lock of the statistics; to add to `waiting` needs none.
+    """
+
+    __slots__ = ("_current", "_events", "_keeps", "_sample", "_samples", "_sum", "_window_ms", "config", "waiting")
 
     def __init__(self, config: MetricConfig) -> None:
         self.config = config
-        self.events = 0
-        self.sum = 0.0
+        self._events = 0
+        self._sum = 0.0
         self._window_ms = config.window_ms
         self._keeps = config.samples + 1
         self._samples: list[Sample] = []
         self._sample: Sample | None = None
         self._current = -1
+        self.waiting: list[tuple[float, int]] = []
 
     def record(self, value: float, now_ms: int) -> None:
         """Take a value in."""
+        self.waiting.append((value, now_ms))
+        if len(self.waiting) >= WAITING_MAX:
+            self.take_in()
+
+    def take_in(self) -> None:
+        """Count what was recorded."""
+        waiting = self.waiting
+        recorded = waiting[:]
+        del waiting[: len(recorded)]  # another thread may have added one
+        if not recorded:
+            return
+        values, times = zip(*recorded, strict=True)
         sample = self._sample
-        if sample is None or now_ms - sample.start_ms >= self._window_ms:
-            sample = self._advance(now_ms)
-        sample.events += 1
-        sample.sum += value
-        if value > sample.largest:  # noqa: PLR1730 - a call would cost more
-            sample.largest = value
-        sample.last_event_ms = now_ms
-        self.events += 1
-        self.sum += value
+        if sample is not None and max(times) - sample.start_ms < self._window_ms:
+            self._count(sample, values, times[-1])
+            return
+        for value, now_ms in recorded:
+            sample = self._sample
+            if sample is None or now_ms - sample.start_ms >= self._window_ms:
+                sample = self._advance(now_ms)
+            self._count(sample, (value,), now_ms)
+
+    def _count(self, sample: Sample, values: Sequence[float], last_ms: int) -> None:
+        count, total = len(values), sum(values)
+        sample.events += count
+        sample.sum += total
+        sample.largest = max(sample.largest, *values)
+        sample.last_event_ms = last_ms
+        self._events += count
+        self._sum += total
+
+    @property
+    def events(self) -> int:
+        """How many values there were ever."""
+        self.take_in()
+        return self._events
+
+    @property
+    def sum(self) -> float:
+        """The sum of all values ever."""
+        self.take_in()
+        return self._sum
 
     def samples(self, now_ms: int) -> list[Sample]:
         """All of them, those cleared that took in nothing for the whole window."""
+        self.take_in()
         expire_ms = self.config.samples * self._window_ms
         for sample in self._samples:
             if now_ms - sample.last_event_ms >= expire_ms:
@@ -104,6 +148,7 @@ class SampleWindow:
 
     def oldest_start_ms(self, now_ms: int) -> int:
         """When the oldest sample began; the first begins when it is asked for."""
+        self.take_in()
         if self._sample is None:
             self._advance(now_ms)
         return min(sample.start_ms for sample in self._samples)
