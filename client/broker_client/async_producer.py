@@ -34,7 +34,7 @@ from broker_client.errors import (
     SerializationError,
     WaitExpired,
 )
-from broker_client.exit_warnings import unacknowledged_records, warn_at_exit, warn_of_given_up
+from broker_client.exit_warnings import warn_at_exit, warn_of_given_up
 from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedAsyncSend
 from broker_client.process_forks import forks
@@ -250,7 +250,7 @@ class AsyncProducer:
 
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
-        return 0 if self._loop is None else unacknowledged_records(self._core.accumulator)
+        return 0 if self._loop is None else self._core.accumulator.unacknowledged_records()
 
     async def close(self, timeout: float | None = None) -> None:
         """Send what there is, at most `timeout` seconds (None: as long as it may take), fail the rest.

@@ -16,16 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.producer_core import ProducerCore
-    from broker_client.core.record_accumulator import RecordAccumulator
 
-__all__ = ["unacknowledged_records", "warn_at_exit", "warn_of_given_up"]
+__all__ = ["warn_at_exit", "warn_of_given_up"]
 
 _log = Logger()
-
-
-def unacknowledged_records(accumulator: RecordAccumulator) -> int:
-    """How many records were appended and have not ended."""
-    return sum(batch.record_count for batch in accumulator.incomplete_batches())
 
 
 def warn_of_given_up(core: ProducerCore, records: int, why: str) -> None:
@@ -46,7 +40,7 @@ def warn_at_exit(core: ProducerCore) -> Callable[[], None]:
     def warn() -> None:
         if core.closed or forks.count != made_after:
             return
-        unsent = unacknowledged_records(core.accumulator)
+        unsent = core.accumulator.unacknowledged_records()
         if unsent:
             _log.critical(
                 "the process ends with {unsent} records of {client_id} unacknowledged: close() the producer",

@@ -27,7 +27,7 @@ from broker_client.errors import (
     SerializationError,
     WaitExpired,
 )
-from broker_client.exit_warnings import unacknowledged_records, warn_at_exit, warn_of_given_up
+from broker_client.exit_warnings import warn_at_exit, warn_of_given_up
 from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedSend
 from broker_client.process_forks import forks
@@ -85,6 +85,7 @@ class Producer:
             )
         )
         self._try_append = self._core.try_append
+        self._runs = self._core.runs.by_topic if self._value_serializer is None else {}
         self._at_exit = warn_at_exit(self._core)
         if self.config.interceptors:
             self.send = InterceptedSend(self.send, self.config.interceptors)  # type: ignore[method-assign]
@@ -100,6 +101,12 @@ class Producer:
         on_delivery: DeliveryCallback | None = None,
     ) -> FutureRecordMetadata:
         """Append a record; answers its future. `on_delivery(metadata, error)` is called on the network thread."""
+        if key is partition is timestamp_ms is None and headers is NO_HEADERS and type(value) is bytes:
+            run = self._runs.get(topic)  # try_append looks there, too: most records need nothing else
+            if run is not None and forks.count == self._forks:
+                future = run.append(value, on_delivery)
+                if future is not None:
+                    return future
         if self._closed or forks.count != self._forks:
             self._refuse("send")
         if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
@@ -197,7 +204,7 @@ class Producer:
 
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
-        return unacknowledged_records(self._core.accumulator)
+        return self._core.accumulator.unacknowledged_records()
 
     def close(self, timeout: float | None = None) -> None:
         """Send what there is, at most `timeout` seconds (None: as long as it may take), then fail the rest and end."""

@@ -36,7 +36,7 @@ from protocol_specs.records.varints import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 Header = tuple[str, bytes | None]
 RecordTuple: TypeAlias = "tuple[int, bytes | None, bytes | None, Iterable[Header]]"
@@ -52,6 +52,8 @@ _OFFSETS_AND_NULL_KEY: Final = [varint + _NULL for varint in SMALL_VARINTS]
 _LENGTHS_AND_ATTRIBUTES: Final = [varint + _ATTRIBUTES for varint in SMALL_VARINTS]
 _FRAMED_SIZES: Final = [size + (1 if size < 64 else 2) for size in range(SMALL_VARINTS_END)]
 _ONE_BYTE_END: Final = 64
+# Offsets of three bytes are put in the tables when the first batch comes to them.
+_OFFSETS_END: Final = 1 << 15
 _NEVER: Final = 1 << 31
 
 
@@ -244,6 +246,47 @@ class RecordBatchBuilder:
             self._note(offset_delta, size_sum, max_timestamp)
         return self.size_in_bytes - size_before
 
+    def next_frames(self, timestamp_ms: int) -> tuple[Mapping[int, tuple[bytes, bytes, int]], int]:
+        """How much the next records without key and headers may take, and for how many of them that is known.
+
+        The last of the three under the size of a value is the most that its record takes: a byte more than it does,
+        as long as its offset has one byte. IndexError for a value too large for the table.
+        """
+        offset_delta = self._last_offset_delta + 1
+        if timestamp_ms != self._timestamp or offset_delta >= self._turn_at:
+            self._turn(timestamp_ms, offset_delta)
+        width = len(self._timestamp_delta)
+        if offset_delta < SMALL_VARINTS_END:
+            return _FRAMES[width + 2], SMALL_VARINTS_END - offset_delta
+        return _FRAMES[width + 3], max(_OFFSETS_END - offset_delta, 0)
+
+    def append_values(self, timestamp_ms: int, values: Sequence[bytes]) -> int:
+        """Add records without key and headers that `next_frames` tells of; answers the size of the largest."""
+        largest, left = 0, values
+        while left:
+            first = self._last_offset_delta + 1
+            if timestamp_ms != self._timestamp or first >= self._turn_at:
+                self._turn(timestamp_ms, first)
+            count = self._turn_at - first
+            values, left = left[:count], left[count:]
+            value_sizes = set(map(len, values))
+            if len(value_sizes) > 1:
+                self.append_many((timestamp_ms, None, value, ()) for value in values)
+            else:
+                self._append_alike(timestamp_ms, values)
+            largest = max(largest, self._frames[max(value_sizes)][2])
+        return largest
+
+    def _append_alike(self, timestamp_ms: int, values: Sequence[bytes]) -> None:
+        """Add records of one size whose timestamps and offsets take what `_turn` has learnt, column by column."""
+        first, count = self._last_offset_delta + 1, len(values)
+        length, value_size, size = self._frames[len(values[0])]
+        parts = [length, self._timestamp_delta, b"", value_size, b"", _NO_HEADERS] * count
+        parts[2::6] = _OFFSETS_AND_NULL_KEY[first : first + count]
+        parts[4::6] = values
+        self._parts += parts
+        self._note(first + count, size * count, timestamp_ms)
+
     def append_with_offset(
         self,
         offset: int,
@@ -302,12 +345,14 @@ class RecordBatchBuilder:
         self._timestamp_delta = encoded
         self._timestamp = timestamp_ms
         if offset_delta < _ONE_BYTE_END:
-            self._frames = frames = _FRAMES[len(encoded) + 1]
-            self._turn_at = _ONE_BYTE_END
+            offset_width, self._turn_at = 1, _ONE_BYTE_END
+        elif offset_delta < SMALL_VARINTS_END:
+            offset_width, self._turn_at = 2, SMALL_VARINTS_END
         else:
-            # Offsets of three bytes are in no table, so that they need no turn.
-            self._frames = frames = _FRAMES[len(encoded) + 2]
-            self._turn_at = _NEVER
+            offset_width, self._turn_at = 3, _OFFSETS_END if offset_delta < _OFFSETS_END else _NEVER
+            if len(_OFFSETS_AND_NULL_KEY) < _OFFSETS_END:
+                _OFFSETS_AND_NULL_KEY[:] = [encode_varint(offset) + _NULL for offset in range(_OFFSETS_END)]
+        self._frames = frames = _FRAMES[len(encoded) + offset_width]
         self._other_fields_size = frames.other_fields_size
 
     def _note(self, offset_delta: int, size: int, max_timestamp: int) -> None:
@@ -447,5 +492,5 @@ class _Frames(dict[int, tuple[bytes, bytes, int]]):
         return self[value_size]
 
 
-# Timestamp deltas take up to 10 bytes, offset deltas of a table up to 2.
-_FRAMES: Final = [_Frames(width) for width in range(13)]
+# Timestamp deltas take up to 10 bytes, offset deltas of a table up to 3.
+_FRAMES: Final = [_Frames(width) for width in range(14)]

@@ -55,6 +55,7 @@ class BatchDrain:
             if queue is None or key in self._muted or not queue.batches:
                 continue
             with queue.lock:
+                queue.settle()
                 first = queue.batches[0]
                 first.update_leader_epoch(cluster.leader_epoch_for(key))
                 if first.is_backing_off(now_ms):

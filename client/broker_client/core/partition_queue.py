@@ -13,6 +13,7 @@ from broker_client.records import TopicPartition
 
 if TYPE_CHECKING:
     from broker_client.core.cluster import Cluster
+    from broker_client.core.open_run import OpenRun
     from broker_client.core.partitioners import BuiltInPartitioner
     from broker_client.core.producer_batch import ProducerBatch
 
@@ -22,12 +23,18 @@ __all__ = ["LedQueues", "PartitionQueue", "TopicInfo"]
 class PartitionQueue:
     """Oldest batch first; callers append to the last one under `lock`, the Sender takes the first."""
 
-    __slots__ = ("batches", "lock", "topic_partition")
+    __slots__ = ("batches", "lock", "run", "topic_partition")
 
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
         self.lock = Lock()
         self.batches: deque[ProducerBatch] = deque()
+        self.run: OpenRun | None = None
+
+    def settle(self) -> None:
+        """Make the last batch what was appended to it; whoever looks at more than its age does so first."""
+        if self.run is not None:
+            self.run.settle()
 
     def head(self) -> ProducerBatch | None:
         """The oldest batch, for the Sender, who alone takes it: without the lock, for which callers would keep it."""

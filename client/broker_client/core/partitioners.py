@@ -90,6 +90,11 @@ class BuiltInPartitioner:
         """The one for now; None before the first record."""
         self._load_stats: _LoadStats | None = None
 
+    @property
+    def switches_at_bytes(self) -> int:
+        """At so many the switch waits no longer for a batch to be full."""
+        return self.sticky_batch_size * 2
+
     def current(self, cluster: Cluster) -> StickyPartition:
         """The sticky partition to lock; whether it is still the one is asked again under its lock."""
         sticky = self.sticky
@@ -100,11 +105,11 @@ class BuiltInPartitioner:
     def maybe_switch(self, sticky: StickyPartition, cluster: Cluster, *, enable_switch: bool) -> None:
         """Switch when the partition got enough, which nobody has to ask before it got `sticky_batch_size`.
 
-        The switch waits (up to twice that size) while the queue's last batch is not full, so that lingering batches are
-        not cut into fractions.
+        The switch waits (up to `switches_at_bytes`) while the queue's last batch is not full, so that lingering batches
+        are not cut into fractions.
         """
         produced = sticky.produced_bytes
-        if (produced >= self.sticky_batch_size and enable_switch) or produced >= self.sticky_batch_size * 2:
+        if (produced >= self.sticky_batch_size and enable_switch) or produced >= self.switches_at_bytes:
             self.sticky = StickyPartition(self._next_partition(cluster))
 
     def update_load_stats(

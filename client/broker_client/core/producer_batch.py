@@ -27,7 +27,7 @@ from protocol_specs.records.record_batch import read_records, with_producer_stat
 from protocol_specs.records.varints import size_of_varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from broker_client.core.compression_ratio import CompressionRatioEstimator
     from protocol_specs.records.record_reader import Record
@@ -211,6 +211,27 @@ class ProducerBatch:
         if on_delivery is not None:
             self._callbacks.append((future, on_delivery))
         return future
+
+    def next_frames(self) -> tuple[Mapping[int, tuple[bytes, bytes, int]], int]:
+        """As RecordBatchBuilder: what frames records of the last one's timestamp that follow it."""
+        return self._builder.next_frames(self._timestamp_ms)
+
+    def room_for(self, size_bytes: int) -> int:
+        """How many bytes of records surely fit yet, and are surely not more than `size_bytes` of the estimated size."""
+        left_bytes = min(self._write_limit_bytes - self.estimated_size_in_bytes, size_bytes)
+        return int(left_bytes / max(self._growth, 1.0)) - _LENGTHS_MAX
+
+    def append_values(self, values: Sequence[bytes]) -> None:
+        """Add records of the last timestamp without key and headers: `next_frames` and `room_for` had room."""
+        builder = self._builder
+        self.max_record_size = max(self.max_record_size, builder.append_values(self._timestamp_ms, values))
+        self.record_count += len(values)
+        size = builder.size_in_bytes
+        self.estimated_size_in_bytes = self._grown(size) if self._growth != 1.0 else size
+
+    def call_back(self, future: FutureRecordMetadata, on_delivery: DeliveryCallback) -> None:
+        """Call when the record of that future has ended."""
+        self._callbacks.append((future, on_delivery))
 
     def close_for_record_appends(self) -> None:
         """A next record goes to the next batch."""

@@ -20,6 +20,7 @@ from broker_client.core.message_formats import MessageFormats
 from broker_client.core.metadata import Metadata
 from broker_client.core.metrics.producer_metrics import ProducerMetrics
 from broker_client.core.network_client import NetworkClient
+from broker_client.core.open_run import OpenRuns
 from broker_client.core.partitioners import KeyHashes
 from broker_client.core.pending_sends import PendingSend, PendingSends
 from broker_client.core.record_accumulator import RecordAccumulator
@@ -134,6 +135,7 @@ class ProducerCore:
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
         self.client.telemetry = telemetry_of(config, self.client, self.metrics.registry, random)
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
+        self.runs = OpenRuns(self.metadata, self._seconds, self._surely_small)
         self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
         if isinstance(self.accumulator, TracedAccumulator):
             self.client.watch_writes(self.accumulator.written)
@@ -173,6 +175,12 @@ class ProducerCore:
 
         `granted_bytes` is memory that a waiter got; it is used or given back, unless METADATA is answered.
         """
+        if key is None and partition is None and timestamp_ms is None and not headers and value is not None:
+            run = self.runs.by_topic.get(topic)
+            if run is not None and not granted_bytes:
+                future = run.append(value, on_delivery)
+                if future is not None:
+                    return future
         now_ms = int(self._seconds() * 1000.0 + 0.0005)
         try:
             known = self._known_topics.get(topic)
@@ -526,6 +534,8 @@ class ProducerCore:
         random: random.Random,
         trace: Trace | None,
     ) -> RecordAccumulator:
+        # A transaction and a trace want to hear of each record.
+        hears_of_each = trace is not None or isinstance(self.transactions, TransactionalManager)
         make: Callable[..., RecordAccumulator] = RecordAccumulator
         if trace is not None:
             make = partial(TracedAccumulator, trace=trace, client_id=self.config.client_id, seconds=self._seconds)
@@ -537,6 +547,7 @@ class ProducerCore:
             random=random,
             wakeup=self.wakeup,
             formats=self._formats,
+            runs=None if hears_of_each else self.runs,
         )
 
     def _transaction_manager(self) -> TransactionManager | None:

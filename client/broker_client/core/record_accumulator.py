@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from broker_client.core.cluster import Cluster
     from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
     from broker_client.core.message_formats import MessageFormats
+    from broker_client.core.open_run import OpenRuns
     from broker_client.core.transaction_manager import TransactionManager
     from protocol_specs.records.columnar_builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
@@ -85,9 +86,11 @@ class RecordAccumulator:
         random: random.Random,
         wakeup: Callable[[], None],
         formats: MessageFormats | None = None,
+        runs: OpenRuns | None = None,
     ) -> None:
         self.config = config
         self._formats = formats
+        self._runs = runs
         self.pool = pool
         self.closed = False
         self.next_expiry_ms = NEVER_MS
@@ -140,6 +143,8 @@ class RecordAccumulator:
                 if self.closed:
                     self._give_back(granted_bytes)
                     raise ProducerClosed("the producer was closed while a send was in progress")
+                if queue.run is not None:
+                    queue.run.settle()
                 batches = queue.batches
                 batch = batches[-1] if batches else None
                 if sticky is not None and (
@@ -148,9 +153,9 @@ class RecordAccumulator:
                 ):
                     continue  # another caller was faster, or a switch that waited for a full batch is due
                 future = None
-                before = 0
+                before = appended_ms = 0
                 if batch is not None:
-                    before = batch.estimated_size_in_bytes
+                    before, appended_ms = batch.estimated_size_in_bytes, batch.last_append_ms
                     future = batch.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms)
                     full = batch.is_full
                     if future is None:
@@ -169,6 +174,9 @@ class RecordAccumulator:
                     sticky.produced_bytes += batch.estimated_size_in_bytes - before
                     if sticky.produced_bytes >= partitioner.sticky_batch_size:
                         partitioner.maybe_switch(sticky, cluster, enable_switch=batch.is_full)
+                    alike = appended_ms == now_ms == timestamp_ms
+                    if alike and self._runs is not None and partitioner.sticky is sticky:
+                        self._runs.open(queue, batch, sticky, partitioner.switches_at_bytes, cluster)
                 break
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
@@ -193,6 +201,7 @@ class RecordAccumulator:
             size_bytes=size_bytes,
             now_ms=now_ms,
         )
+        queue.settle()
         if queue.batches:
             queue.batches[-1].close_for_record_appends()
         queue.batches.append(batch)
@@ -258,6 +267,7 @@ class RecordAccumulator:
                 self.note_expiry(head)
                 continue
             with queue.lock:
+                queue.settle()
                 while queue.batches:
                     batch = queue.batches[0]
                     if not batch.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
@@ -329,6 +339,11 @@ class RecordAccumulator:
         """Whether a batch has not ended, sent or not."""
         return bool(self._incomplete)
 
+    def unacknowledged_records(self) -> int:
+        """How many records were appended and have not ended."""
+        in_runs = sum(len(run) for queue in self._queues() if (run := queue.run) is not None)
+        return in_runs + sum(batch.record_count for batch in self.incomplete_batches())
+
     def incomplete_batches(self) -> list[ProducerBatch]:
         """The batches that have not ended, oldest first."""
         return list(self._incomplete)
@@ -373,6 +388,9 @@ class RecordAccumulator:
         """Take no more records; what is queued becomes sendable at once, and callers who wait are turned away."""
         self.closed = True
         self.pool.close()
+        for queue in self._queues():
+            with queue.lock:
+                queue.settle()
 
     # What TracedAccumulator tells
 
@@ -561,6 +579,7 @@ class RecordAccumulator:
         if queue is None:
             return
         with queue.lock:
+            queue.settle()
             batch.close_for_record_appends()
             queue.batches = deque(queued for queued in queue.batches if queued is not batch)
 

@@ -93,7 +93,9 @@ class SectionAppender:
     def _has_moved(self, sticky: StickyPartition, cluster: Cluster) -> bool:
         partitioner = self._info.partitioner
         if partitioner.sticky is sticky:
-            batches = self._info.queue(sticky.partition).batches
+            queue = self._info.queue(sticky.partition)
+            queue.settle()
+            batches = queue.batches
             if not batches or batches[-1].is_full:
                 partitioner.maybe_switch(sticky, cluster, enable_switch=True)
         return partitioner.sticky is not sticky

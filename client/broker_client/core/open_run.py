@@ -1,0 +1,160 @@
+"""Records one after the other to the same batch: no key, no headers, one millisecond. RecordAccumulator.append.
+
+For each record `append` asks whether the producer is open, the topic known, its partition still the sticky one, and
+whether the batch has room. A run holds the answers for as long as none of them can change, under the lock of its queue:
+what it takes is a value kept and a number counted down. It ends with its millisecond, with the room that was left, with
+new metadata, and as soon as anyone else wants the queue's batches as they are: who takes the lock settles the queue,
+which puts the values into the batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from protocol_specs.records.batch_peek import MAGIC_V2
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from broker_client.core.cluster import Cluster
+    from broker_client.core.metadata import Metadata
+    from broker_client.core.partition_queue import PartitionQueue
+    from broker_client.core.partitioners import StickyPartition
+    from broker_client.core.producer_batch import ProducerBatch
+
+__all__ = ["OpenRun", "OpenRuns"]
+
+# As ProducerBatch makes its futures.
+_new_tuple: Final = tuple.__new__
+# A run has to take some records to be worth its making.
+_RECORDS_MIN: Final = 4
+# `now_ms_of` rounds up what is less than this below a millisecond.
+_ROUNDED_UP_MS: Final = 0.0005
+
+
+class OpenRuns:
+    """The newest run of each topic, `by_topic`; made when a second record goes to one batch in one millisecond.
+
+    `record_size_max`: what is smaller breaks no limit of the configuration.
+    """
+
+    __slots__ = ("_metadata", "_record_size_max", "_seconds", "by_topic")
+
+    def __init__(self, metadata: Metadata, seconds: Callable[[], float], record_size_max: int) -> None:
+        self.by_topic: dict[str, OpenRun] = {}
+        self._metadata = metadata
+        self._seconds = seconds
+        self._record_size_max = record_size_max
+
+    def open(
+        self, queue: PartitionQueue, batch: ProducerBatch, sticky: StickyPartition, switches_at: int, cluster: Cluster
+    ) -> None:
+        """Let records that follow the one just appended go the short way; under the queue's lock.
+
+        `switches_at`: after so many bytes the partition changes, whatever its batch.
+        """
+        if batch.magic != MAGIC_V2:
+            return
+        frames, records_max = batch.next_frames()
+        room_bytes = min(batch.room_for(switches_at - sticky.produced_bytes), self._record_size_max)
+        if records_max < _RECORDS_MIN or room_bytes < _RECORDS_MIN * batch.max_record_size:
+            return
+        run = OpenRun(self, queue, batch, sticky, self._metadata, self._seconds)
+        run.cluster = cluster
+        run.frames, run.records_max, run.room_bytes = frames, records_max, room_bytes
+        queue.run = self.by_topic[queue.topic_partition.topic] = run
+
+
+class OpenRun:
+    """One run. `append` from any thread, without a lock; `settle` and `__len__` under the queue's."""
+
+    __slots__ = (
+        "_batch",
+        "_first_index",
+        "_from_s",
+        "_lock",
+        "_metadata",
+        "_queue",
+        "_result",
+        "_runs",
+        "_seconds",
+        "_sticky",
+        "_timestamp_ms",
+        "_until_s",
+        "_values",
+        "cluster",
+        "frames",
+        "records_max",
+        "room_bytes",
+    )
+
+    cluster: Cluster
+    frames: Mapping[int, tuple[bytes, bytes, int]]
+    records_max: int
+    room_bytes: int
+
+    def __init__(
+        self,
+        runs: OpenRuns,
+        queue: PartitionQueue,
+        batch: ProducerBatch,
+        sticky: StickyPartition,
+        metadata: Metadata,
+        seconds: Callable[[], float],
+    ) -> None:
+        self._runs = runs
+        self._queue = queue
+        self._lock = queue.lock
+        self._batch = batch
+        self._result = batch.result
+        self._first_index = batch.record_count
+        self._sticky = sticky
+        self._metadata = metadata
+        self._seconds = seconds
+        self._timestamp_ms = batch.last_append_ms
+        self._from_s = (batch.last_append_ms - _ROUNDED_UP_MS) / 1000
+        self._until_s = (batch.last_append_ms + 1 - _ROUNDED_UP_MS) / 1000
+        self._values: list[bytes] = []
+
+    def append(self, value: bytes, on_delivery: DeliveryCallback | None) -> FutureRecordMetadata | None:
+        """Add a record; None: it has to go the long way."""
+        with self._lock:
+            values = self._values
+            size = len(value)
+            index = len(values)
+            try:
+                room_bytes = self.room_bytes - self.frames[size][2]
+            except IndexError:  # larger than the table has it
+                return None
+            if (
+                room_bytes < 0
+                or index >= self.records_max
+                or self._metadata.cluster is not self.cluster
+                or not self._from_s <= self._seconds() < self._until_s
+            ):
+                return None
+            self.room_bytes = room_bytes
+            values.append(value)
+            index += self._first_index
+            future = _new_tuple(FutureRecordMetadata, (self._result, index, self._timestamp_ms, -1, size))
+            if on_delivery is not None:
+                self._batch.call_back(future, on_delivery)
+            return future
+
+    def settle(self) -> None:
+        """End it: its values become the batch's, as if each had been appended alone."""
+        self.room_bytes = -1
+        self._queue.run = None
+        topic = self._queue.topic_partition.topic
+        if self._runs.by_topic.get(topic) is self:
+            # Another thread may just have put a newer one there, which ends then without having been of use.
+            self._runs.by_topic.pop(topic, None)
+        if self._values:
+            batch = self._batch
+            before = batch.estimated_size_in_bytes
+            batch.append_values(self._values)
+            self._sticky.produced_bytes += batch.estimated_size_in_bytes - before
+
+    def __len__(self) -> int:
+        return len(self._values)
