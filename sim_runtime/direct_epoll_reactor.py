@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from select import EPOLLET, EPOLLIN
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.epollreactor import EPollReactor
@@ -42,6 +43,9 @@ class EventWaker:
 
     def __init__(self) -> None:
         self._fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        # Between a look at the number and the write to it, somebody else's file could get it. A signal's handler may
+        # come in between and wake the loop, too.
+        self._lock = RLock()
 
     def fileno(self) -> int:
         """What the loop waits on; -1 once it is closed."""
@@ -49,14 +53,16 @@ class EventWaker:
 
     def wakeUp(self) -> None:  # noqa: N802
         """End the loop's wait, or keep it from its next."""
-        if self._fd != _CLOSED:
-            os.eventfd_write(self._fd, 1)
+        with self._lock:
+            if self._fd != _CLOSED:
+                os.eventfd_write(self._fd, 1)
 
     def connectionLost(self, reason: object) -> None:  # noqa: ARG002, N802
         """Close it."""
-        fd, self._fd = self._fd, _CLOSED
-        if fd != _CLOSED:
-            os.close(fd)
+        with self._lock:
+            fd, self._fd = self._fd, _CLOSED
+            if fd != _CLOSED:
+                os.close(fd)
 
 
 class DirectEPollReactor(EPollReactor):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from threading import Thread
+from sys import getswitchinterval, setswitchinterval
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
@@ -164,3 +165,31 @@ def test_a_waker_that_is_closed_wakes_nobody() -> None:
     waker.wakeUp()
     waker.connectionLost(None)
     assert waker.fileno() == -1
+
+
+def test_a_waker_may_be_closed_while_it_is_used() -> None:
+    ended = Event()
+    wakers = [EventWaker()]
+    raised: list[BaseException] = []
+
+    def wake() -> None:
+        try:
+            while not ended.is_set():
+                wakers[-1].wakeUp()
+        except OSError as error:
+            raised.append(error)
+
+    waking = Thread(target=wake)
+    waking.start()
+    interval = getswitchinterval()
+    setswitchinterval(1e-6)
+    try:
+        for _ in range(5_000):
+            wakers.append(EventWaker())
+            wakers[-2].connectionLost(None)
+    finally:
+        setswitchinterval(interval)
+        ended.set()
+        waking.join(SECONDS_MAX)
+        wakers[-1].connectionLost(None)
+    assert raised == []
