@@ -86,6 +86,11 @@ class DirectEPollReactor(EPollReactor):
 
     doIteration = doPoll  # noqa: N815
 
+    def callFromThread(self, f: Callable[..., Any], *args: object, **kwargs: object) -> None:  # noqa: N802
+        """Call soon, on the loop's thread; from any thread."""
+        self.threadCallQueue.append((f, args, kwargs))
+        self.wakeUp()
+
     def installWaker(self) -> None:  # noqa: N802
         """Be woken once by each call from another thread, with nothing to read."""
         if not self.waker:

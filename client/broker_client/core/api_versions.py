@@ -25,7 +25,7 @@ _MAGIC_OF_PRODUCE: Final = (0, 0, 1)
 class NodeApiVersions:
     """The version ranges that one node announced."""
 
-    __slots__ = ("finalized_features", "finalized_features_epoch", "ranges")
+    __slots__ = ("_usable", "finalized_features", "finalized_features_epoch", "ranges")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class NodeApiVersions:
         finalized_features_epoch: int = NO_FINALIZED_FEATURES_EPOCH,
     ) -> None:
         self.ranges = dict(ranges)
+        self._usable: dict[tuple[type[Message], int | None], int] = {}
         self.finalized_features = dict(finalized_features or {})
         self.finalized_features_epoch = finalized_features_epoch
 
@@ -48,6 +49,12 @@ class NodeApiVersions:
 
     def latest_usable(self, request: type[Message], highest: int | None = None) -> int:
         """The newest version that both sides speak; raises UnsupportedVersion naming both ranges."""
+        known = self._usable.get((request, highest))
+        if known is None:
+            known = self._usable[request, highest] = self._latest_usable(request, highest)
+        return known
+
+    def _latest_usable(self, request: type[Message], highest: int | None) -> int:
         ours = request.VERSIONS
         if highest is not None:
             ours = VersionRange(ours.lowest, min(ours.highest, highest))

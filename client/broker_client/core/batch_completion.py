@@ -86,11 +86,11 @@ class BatchCompletion:
     def complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
         """A request that carried the batch has ended."""
         code = answer.error_code
-        if code in _AMBIGUOUS:
-            batch.maybe_written = True
         if code is ErrorCode.NONE:
             self._succeed(batch, answer)
             return
+        if code in _AMBIGUOUS:
+            batch.maybe_written = True
         if code is ErrorCode.MESSAGE_TOO_LARGE and batch.can_split:
             self._split(batch)
         elif self._can_retry(batch, answer, now_ms):

@@ -43,20 +43,24 @@ class PartitionQueue:
 
 
 class TopicInfo:
-    """A topic's queues by partition, made when the first record for one comes."""
+    """A topic's queues by partition, made when the first record for one comes; each goes to `all_queues`, too."""
 
-    __slots__ = ("partitioner", "queues", "topic")
+    __slots__ = ("_all_queues", "partitioner", "queues", "topic")
 
-    def __init__(self, topic: str, partitioner: BuiltInPartitioner) -> None:
+    def __init__(self, topic: str, partitioner: BuiltInPartitioner, all_queues: list[PartitionQueue]) -> None:
         self.topic = topic
         self.partitioner = partitioner
         self.queues: dict[int, PartitionQueue] = {}
+        self._all_queues = all_queues
 
     def queue(self, partition: int) -> PartitionQueue:
         """The partition's queue. Two callers who make it at once get the same one: setdefault is atomic."""
         queue = self.queues.get(partition)
         if queue is None:
-            queue = self.queues.setdefault(partition, PartitionQueue(TopicPartition(self.topic, partition)))
+            made = PartitionQueue(TopicPartition(self.topic, partition))
+            queue = self.queues.setdefault(partition, made)
+            if queue is made:
+                self._all_queues.append(made)
         return queue
 
 

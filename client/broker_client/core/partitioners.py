@@ -6,6 +6,7 @@ Mirrors BuiltInPartitioner (KIP-480, KIP-794), DefaultPartitioner's hash and Rou
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_client.core.murmur2 import murmur2, to_positive
@@ -64,13 +65,28 @@ class StickyPartition:
 
 
 class _LoadStats:
-    """Running sums of inverted queue sizes: a number drawn below the last sum chooses a partition by its weight."""
+    """Queue sizes as they were told; the weights are made of them when a partition is chosen, which is seldom."""
 
-    __slots__ = ("cumulative", "partitions")
+    __slots__ = ("all_partitions", "partitions", "queue_sizes")
 
-    def __init__(self, cumulative: list[int], partitions: list[int]) -> None:
-        self.cumulative = cumulative
+    def __init__(self, queue_sizes: Sequence[int], partitions: Sequence[int], all_partitions: int) -> None:
+        self.queue_sizes = queue_sizes
         self.partitions = partitions
+        self.all_partitions = all_partitions
+
+    def choose(self, drawn: int) -> int | None:
+        """The partition that a number draws by its weight; None when all weigh the same.
+
+        Sizes 0, 3, 1 become weights 4, 1, 3 and running sums 4, 5, 8.
+        """
+        sizes = self.queue_sizes
+        if not sizes or self.all_partitions < 2:
+            return None
+        highest = max(sizes)
+        if len(sizes) == self.all_partitions and min(sizes) == highest:
+            return None
+        cumulative = list(accumulate(highest + 1 - size for size in sizes))
+        return self.partitions[bisect_right(cumulative, drawn % cumulative[-1])]
 
 
 class BuiltInPartitioner:
@@ -117,26 +133,16 @@ class BuiltInPartitioner:
     ) -> None:
         """Take the queue sizes of the partitions that have a leader and answer in time; None switches to uniform.
 
-        Sizes 0, 3, 1 become weights 4, 1, 3 and running sums 4, 5, 8.
+        What is given is kept, and must not be changed.
         """
-        if not queue_sizes or all_partitions < 2:
-            self._load_stats = None
-            return
-        highest = max(queue_sizes)
-        if len(queue_sizes) == all_partitions and min(queue_sizes) == highest:
-            self._load_stats = None
-            return
-        cumulative, total = [], 0
-        for size in queue_sizes:
-            total += highest + 1 - size
-            cumulative.append(total)
-        self._load_stats = _LoadStats(cumulative, list(partitions))
+        self._load_stats = None if queue_sizes is None else _LoadStats(queue_sizes, partitions, all_partitions)
 
     def _next_partition(self, cluster: Cluster) -> int:
         drawn = self._random.getrandbits(31)
         stats = self._load_stats
-        if stats is not None:
-            return stats.partitions[bisect_right(stats.cumulative, drawn % stats.cumulative[-1])]
+        chosen = None if stats is None else stats.choose(drawn)
+        if chosen is not None:
+            return chosen
         available = cluster.available_partitions(self.topic)
         if available:
             return available[drawn % len(available)]

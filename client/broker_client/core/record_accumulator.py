@@ -93,13 +93,13 @@ class RecordAccumulator:
         self._runs = runs
         self.pool = pool
         self.closed = False
-        self.next_expiry_ms = NEVER_MS
         self._retry_backoff = retry_backoff
         self._transactions = transactions
         self._random = random
         self.wakeup = wakeup
         self._estimator = CompressionRatioEstimator()
         self._topics: dict[str, TopicInfo] = {}
+        self._queues: list[PartitionQueue] = []  # of all topics; it only grows, so that it can be gone through anytime
         self._lock = Lock()
         self._incomplete: dict[ProducerBatch, None] = {}
         self._ended_in_flight: dict[ProducerBatch, None] = {}
@@ -247,31 +247,22 @@ class RecordAccumulator:
             latency.drain_ms = now_ms
         latency.ready_ms = now_ms
 
-    def reset_next_expiry(self) -> None:
-        """Forget when the next batch expires: it is collected again."""
-        self.next_expiry_ms = NEVER_MS
-
-    def note_expiry(self, batch: ProducerBatch) -> None:
-        """Remember when a batch expires."""
-        expiry_ms = batch.created_ms + self.config.delivery_timeout_ms
-        self.next_expiry_ms = min(self.next_expiry_ms, expiry_ms)
+    def first_created_ms(self) -> int:
+        """When the oldest of the batches was made that are first in their queues; NEVER_MS when nothing is queued."""
+        return min([queue.batches[0].created_ms for queue in self._queues if queue.batches], default=NEVER_MS)
 
     def expired_batches(self, now_ms: int) -> list[ProducerBatch]:
         """Take out the queued batches that delivery.timeout.ms has passed, in sending order."""
         expired: list[ProducerBatch] = []
-        for queue in self._queues():
+        for queue in self._queues:
             head = queue.head()
-            if head is None:
-                continue
-            if not head.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
-                self.note_expiry(head)
+            if head is None or not head.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
                 continue
             with queue.lock:
                 queue.settle()
                 while queue.batches:
                     batch = queue.batches[0]
                     if not batch.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
-                        self.note_expiry(batch)
                         break
                     batch.close_for_record_appends()
                     expired.append(queue.batches.popleft())
@@ -332,7 +323,7 @@ class RecordAccumulator:
     @property
     def has_undrained(self) -> bool:
         """Whether a batch waits to be sent."""
-        return any([queue.batches for queue in self._queues()])  # noqa: C419 - a generator takes longer here
+        return any([queue.batches for queue in self._queues])  # noqa: C419 - a generator takes longer here
 
     @property
     def has_incomplete(self) -> bool:
@@ -407,18 +398,12 @@ class RecordAccumulator:
         info = self._topics.get(key.topic)
         return info.queues.get(key.partition) if info is not None else None
 
-    def _queues(self) -> Sequence[PartitionQueue]:
-        queues: list[PartitionQueue] = []
-        for info in list(self._topics.values()):
-            queues += info.queues.values()
-        return queues
-
     def _topic_info(self, topic: str) -> TopicInfo:
         with self._lock:
             info = self._topics.get(topic)
             if info is None:
                 partitioner = BuiltInPartitioner(topic, self.config.batch_size, self._random)
-                info = self._topics[topic] = TopicInfo(topic, partitioner)
+                info = self._topics[topic] = TopicInfo(topic, partitioner, self._queues)
             return info
 
     def _next_number(self) -> int:

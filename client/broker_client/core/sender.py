@@ -72,6 +72,7 @@ class Sender:
         "_in_flight_batches",
         "_init_producer_id_in_flight",
         "_init_producer_id_not_before_ms",
+        "_no_expiry_before_ms",
         "accumulator",
         "client",
         "completion",
@@ -113,6 +114,7 @@ class Sender:
         self._in_flight_batches: dict[TopicPartition, list[ProducerBatch]] = {}
         self._init_producer_id_in_flight = False
         self._init_producer_id_not_before_ms = 0
+        self._no_expiry_before_ms = 0
         self.transaction_requests: TransactionRequests | None = None
         if isinstance(transactions, TransactionalManager):
             self.transaction_requests = TransactionRequests(
@@ -127,10 +129,16 @@ class Sender:
         """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
         requests = self.transaction_requests
         wait_ms = self._prepare_producer_id(now_ms) if requests is None else requests.run(now_ms)
-        wait_ms = self._send_producer_data(now_ms) if wait_ms is None else min(wait_ms, self._expire_batches(now_ms))
+        if wait_ms is None:
+            wait_ms = self._send_producer_data(now_ms)
+        else:
+            self._expire_batches(now_ms)
         again = self.client.poll(now_ms) or (self.client.answered > 0 and self._has_more_to_do(now_ms))
         again = again or self._can_ask_for_producer_id(now_ms)
-        return 0 if again else min(wait_ms, self.client.next_poll_ms)
+        until_expiry_ms = self._until_expiry_ms(now_ms)
+        # What is made from now on lives for delivery.timeout.ms at least.
+        self._no_expiry_before_ms = now_ms + min(until_expiry_ms, self.config.delivery_timeout_ms)
+        return 0 if again else min(wait_ms, until_expiry_ms, self.client.next_poll_ms)
 
     @property
     def has_work(self) -> bool:
@@ -255,14 +263,14 @@ class Sender:
                     wait_ms = min(wait_ms, self.client.poll_delay_ms(node_id, now_ms))
             batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms)
             self._track(batches)
-        wait_ms = min(wait_ms, self._expire_batches(now_ms))
-        for of_node in batches.values():
-            self.metrics.sent(of_node, now_ms)
+        self._expire_batches(now_ms)
         sent = False
         for node_id, of_node in batches.items():
             if of_node:
                 self._send_produce_request(node_id, of_node, cluster, now_ms)
                 sent = True
+        for of_node in batches.values():
+            self.metrics.sent(of_node, now_ms)
         return 0 if sent and self.accumulator.has_undrained else max(wait_ms, 0)
 
     def _track(self, batches: Mapping[int, list[ProducerBatch]]) -> None:
@@ -272,11 +280,11 @@ class Sender:
                 if self.config.guarantee_message_order:
                     self.accumulator.mute_partition(batch.topic_partition)
 
-    def _expire_batches(self, now_ms: int) -> int:
-        """Fail what delivery.timeout.ms has passed, queued or in flight; answers when the next one is due."""
-        accumulator = self.accumulator
-        accumulator.reset_next_expiry()
-        expired = accumulator.expired_batches(now_ms)
+    def _expire_batches(self, now_ms: int) -> None:
+        """Fail what delivery.timeout.ms has passed, queued or in flight."""
+        if now_ms < self._no_expiry_before_ms:
+            return
+        expired = self.accumulator.expired_batches(now_ms)
         expired += self._expired_in_flight_batches(now_ms)
         for batch in expired:
             age_ms = now_ms - batch.created_ms
@@ -284,17 +292,23 @@ class Sender:
             text = f"expiring {what}: {age_ms} ms has passed since batch creation"
             error = BatchExpired(text, "delivery.timeout.ms")
             self.completion.expire(batch, error)
-        return max(accumulator.next_expiry_ms - now_ms, 0)
 
-    def _expired_in_flight_batches(self, now_ms: int) -> list[ProducerBatch]:
-        expired: list[ProducerBatch] = []
-        timeout_ms = self.config.delivery_timeout_ms
+    def _until_expiry_ms(self, now_ms: int) -> int:
+        """How long until the next batch expires."""
+        first_ms = self.accumulator.first_created_ms()
         for batches in self._in_flight_batches.values():
             for batch in batches:
-                if batch.has_reached_delivery_timeout(timeout_ms, now_ms):
-                    expired.append(batch)
-                else:
-                    self.accumulator.note_expiry(batch)
+                first_ms = min(first_ms, batch.created_ms)
+        return max(first_ms + self.config.delivery_timeout_ms - now_ms, 0) if first_ms < NEVER_MS else NEVER_MS
+
+    def _expired_in_flight_batches(self, now_ms: int) -> list[ProducerBatch]:
+        timeout_ms = self.config.delivery_timeout_ms
+        expired = [
+            batch
+            for batches in self._in_flight_batches.values()
+            for batch in batches
+            if batch.has_reached_delivery_timeout(timeout_ms, now_ms)
+        ]
         for batch in expired:
             self._forget_in_flight(batch)
         return expired
@@ -358,8 +372,8 @@ class Sender:
         names: Mapping[bytes, str],
     ) -> None:
         if isinstance(response.body, ProduceResponse):
-            self.metrics.answered(response.node_id, response.latency_ms, response.answered_ms)
             self._handle_answer(response.body, response.answered_ms, batches, names)
+            self.metrics.answered(response.node_id, response.latency_ms, response.answered_ms)
             return
         answer = _without_answer(response)
         for batch in batches.values():

@@ -60,15 +60,16 @@ class RegisteredMetric:
 class Sensor:
     """Takes values in, for all its statistics at once, and hands them to its parents."""
 
-    __slots__ = ("_lock", "_metrics", "_window", "windows")
+    __slots__ = ("_lock", "_metrics", "_own", "_waiting", "_window", "windows")
 
     def __init__(self, metrics: Metrics, lock: Lock, parents: Iterable[Sensor], *, records: bool) -> None:
         self._metrics = metrics
         self._lock = lock
         self._window = SampleWindow(metrics.config)
-        self.windows: list[SampleWindow] = (
-            [self._window, *(window for parent in parents for window in parent.windows)] if records else []
-        )
+        above = [window for parent in parents for window in parent.windows]
+        self.windows: list[SampleWindow] = [self._window, *above] if records else []
+        self._own = self._window.waiting
+        self._waiting = [window.waiting for window in self.windows]
 
     def add(self, name: MetricName, stat: Callable[[SampleWindow], Stat]) -> None:
         """A metric made of this sensor's values: `stat` is a class of statistics."""
@@ -82,11 +83,11 @@ class Sensor:
     def record(self, value: float, now_ms: int) -> None:
         """Take a value in."""
         recorded = value, now_ms
-        for window in self.windows:
-            waiting = window.waiting
+        for waiting in self._waiting:
             waiting.append(recorded)
-            if len(waiting) >= WAITING_MAX:
-                with self._lock:
+        if len(self._own) >= WAITING_MAX:
+            with self._lock:
+                for window in self.windows:
                     window.take_in()
 
 

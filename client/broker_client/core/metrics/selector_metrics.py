@@ -185,4 +185,6 @@ class MeasuredTurns:
             return self._taker.run_once(now_ms)
         finally:
             waited_s, self._ended_s = began_s - self._ended_s, self._seconds()
-            self._metrics.turn(max(waited_s, 0.0), max(self._ended_s - began_s, 0.0), now_ms)
+            took_s = self._ended_s - began_s
+            # A clock may be set back.
+            self._metrics.turn(waited_s if waited_s > 0 else 0.0, took_s if took_s > 0 else 0.0, now_ms)
