@@ -332,7 +332,7 @@ class RecordAccumulator:
 
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
-        in_runs = sum(len(run) for queue in self._queues() if (run := queue.run) is not None)
+        in_runs = sum(len(run) for queue in self._queues if (run := queue.run) is not None)
         return in_runs + sum(batch.record_count for batch in self.incomplete_batches())
 
     def incomplete_batches(self) -> list[ProducerBatch]:
@@ -379,7 +379,7 @@ class RecordAccumulator:
         """Take no more records; what is queued becomes sendable at once, and callers who wait are turned away."""
         self.closed = True
         self.pool.close()
-        for queue in self._queues():
+        for queue in self._queues:
             with queue.lock:
                 queue.settle()
 
