@@ -19,8 +19,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.epollreactor import EPollReactor
 
+from sim_runtime.held_ports import HeldPorts
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from twisted.internet.interfaces import IListeningPort
+    from twisted.internet.protocol import ServerFactory
 
 LOOK_SECONDS: Final = 250e-6
 """How long a reactor that spins looks before it sleeps: longer than a client takes from an answer to a request."""
@@ -71,6 +76,7 @@ class DirectEPollReactor(EPollReactor):
     def __init__(self, *, spins: bool = False) -> None:
         self._spins = spins and len(os.sched_getaffinity(0)) >= PROCESSORS_MIN
         self._short_sleeps = 0
+        self.held_ports = HeldPorts()
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
 
     def doPoll(self, timeout: float | None) -> None:  # noqa: N802
@@ -90,6 +96,12 @@ class DirectEPollReactor(EPollReactor):
         """Call soon, on the loop's thread; from any thread."""
         self.threadCallQueue.append((f, args, kwargs))
         self.wakeUp()
+
+    def listenTCP(self, port: int, factory: ServerFactory, backlog: int = 50, interface: str = "") -> IListeningPort:  # noqa: N802
+        """As every reactor; the port is nobody else's until the reactor is released."""
+        held = self.held_ports.hold(interface, port)
+        listening: IListeningPort = super().listenTCP(held, factory, backlog, interface)  # type: ignore[no-untyped-call]
+        return listening
 
     def installWaker(self) -> None:  # noqa: N802
         """Be woken once by each call from another thread, with nothing to read."""

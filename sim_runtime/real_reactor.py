@@ -11,6 +11,7 @@ from twisted.python.failure import Failure
 if TYPE_CHECKING:
     from twisted.internet.base import ReactorBase
 
+    from sim_runtime.held_ports import HeldPorts
     from sim_runtime.interfaces import IReactor
 
     class RealReactor(ReactorBase, IReactor):
@@ -39,6 +40,9 @@ def new_reactor(*, spins: bool = False) -> RealReactor:
 
 def release_reactor(reactor: RealReactor) -> None:
     """Close the descriptors that a reactor keeps after it has stopped; it cannot be used again."""
+    held_ports: HeldPorts | None = getattr(reactor, "held_ports", None)
+    if held_ports is not None:
+        held_ports.release()
     waker, reactor.waker = reactor.waker, None
     if waker is not None:
         waker.connectionLost(Failure(ConnectionDone()))

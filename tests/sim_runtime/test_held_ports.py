@@ -1,0 +1,65 @@
+"""A port stays its listener's own while nobody listens there."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from twisted.internet.error import CannotListenError
+from twisted.internet.protocol import ServerFactory
+
+from sim_runtime.reactor_thread import ReactorThread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOST = "127.0.0.1"
+SECONDS_MAX = 10
+
+
+@pytest.fixture
+def thread() -> Iterator[ReactorThread]:
+    with ReactorThread("listens") as running:
+        yield running
+
+
+def listen(thread: ReactorThread, port: int = 0) -> Any:
+    return thread.call(lambda: thread.reactor.listenTCP(port, ServerFactory(), 50, HOST))
+
+
+def test_a_port_that_nobody_listens_on_refuses_and_is_given_to_nobody_else(thread: ReactorThread) -> None:
+    listening = listen(thread)
+    port = listening.getHost().port
+    with socket.create_connection((HOST, port), SECONDS_MAX):
+        pass
+    thread.call(listening.stopListening)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((HOST, port), SECONDS_MAX)
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind((HOST, port))
+
+
+def test_its_listener_comes_back_to_it(thread: ReactorThread) -> None:
+    listening = listen(thread)
+    port = listening.getHost().port
+    for _ in range(3):
+        thread.call(listening.stopListening)
+        listening = listen(thread, port)
+        with socket.create_connection((HOST, port), SECONDS_MAX):
+            pass
+
+
+def test_a_port_that_somebody_else_listens_on_is_an_error_that_names_it(thread: ReactorThread) -> None:
+    with socket.create_server((HOST, 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CannotListenError, match=str(port)):
+            listen(thread, port)
+    assert listen(thread, port).getHost().port == port
+
+
+def test_a_reactor_that_has_ended_keeps_no_port() -> None:
+    with ReactorThread("listens") as thread:
+        port = listen(thread).getHost().port
+    with socket.create_server((HOST, port)):
+        pass
