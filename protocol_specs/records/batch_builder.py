@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol_specs.records.batch_peek import (
-    ATTRIBUTES_OFFSET,
     CONTROL_FLAG_MASK,
-    HEADER,
+    COVERED_BY_CRC,
     LOG_OVERHEAD,
     MAGIC_V2,
     NO_PARTITION_LEADER_EPOCH,
@@ -23,6 +22,7 @@ from protocol_specs.records.batch_peek import (
     RECORD_BATCH_OVERHEAD,
     TIMESTAMP_TYPE_MASK,
     TRANSACTIONAL_FLAG_MASK,
+    UP_TO_CRC,
     TimestampType,
 )
 from protocol_specs.records.checksums import crc32c
@@ -427,26 +427,19 @@ def seal_batch(
     records_count: int,
 ) -> bytes:
     """Put a header with length and checksum before a records section; struct.error when a field does not fit."""
-    header = bytearray(
-        HEADER.pack(
-            base_offset,
-            RECORD_BATCH_OVERHEAD - LOG_OVERHEAD + len(records),
-            partition_leader_epoch,
-            MAGIC_V2,
-            0,
-            attributes,
-            last_offset_delta,
-            base_timestamp,
-            max_timestamp,
-            producer_id,
-            producer_epoch,
-            base_sequence,
-            records_count,
-        )
+    covered = COVERED_BY_CRC.pack(
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        records_count,
     )
-    crc = crc32c(records, crc32c(header[ATTRIBUTES_OFFSET:]))
-    header[ATTRIBUTES_OFFSET - 4 : ATTRIBUTES_OFFSET] = crc.to_bytes(4, "big")
-    return b"".join((header, records))
+    length = RECORD_BATCH_OVERHEAD - LOG_OVERHEAD + len(records)
+    crc = crc32c(records, crc32c(covered))
+    return b"".join((UP_TO_CRC.pack(base_offset, length, partition_leader_epoch, MAGIC_V2, crc), covered, records))
 
 
 def record_size_upper_bound(key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> int:

@@ -47,7 +47,9 @@ NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 NO_PARTITION_LEADER_EPOCH: Final = -1
 
-HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+UP_TO_CRC: Final = struct.Struct(">qiibI")
+COVERED_BY_CRC: Final = struct.Struct(">hiqqqhii")
+HEADER: Final = struct.Struct(UP_TO_CRC.format + COVERED_BY_CRC.format[1:])
 """All fields in wire order, as BatchHeader names them."""
 
 _size_and_magic = struct.Struct(">8xi4xb")

@@ -428,7 +428,9 @@ def _answer_of(partition: PartitionProduceResponse) -> PartitionAnswer:
         log_append_time_ms=partition.log_append_time_ms,
         log_start_offset=partition.log_start_offset,
         message=partition.error_message,
-        record_errors={error.batch_index: error.batch_index_error_message for error in partition.record_errors},
+        record_errors={error.batch_index: error.batch_index_error_message for error in partition.record_errors}
+        if partition.record_errors
+        else {},
     )
 
 

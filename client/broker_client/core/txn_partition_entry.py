@@ -43,7 +43,8 @@ class TxnPartitionEntry:
     def add_in_flight_batch(self, batch: ProducerBatch) -> None:
         """A batch was drained, or came out of a split."""
         self._in_flight.append(batch)
-        self._in_flight.sort(key=_by_sequence)
+        if len(self._in_flight) > 1:
+            self._in_flight.sort(key=_by_sequence)
 
     def remove_in_flight_batch(self, batch: ProducerBatch) -> None:
         """A batch has ended."""
