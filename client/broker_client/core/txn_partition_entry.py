@@ -42,9 +42,11 @@ class TxnPartitionEntry:
 
     def add_in_flight_batch(self, batch: ProducerBatch) -> None:
         """A batch was drained, or came out of a split."""
-        self._in_flight.append(batch)
-        if len(self._in_flight) > 1:
-            self._in_flight.sort(key=_by_sequence)
+        in_flight = self._in_flight
+        in_flight.append(batch)
+        # A drained batch is the last one mostly; the part of a split one is not.
+        if len(in_flight) > 1 and _by_sequence(in_flight[-2]) > _by_sequence(batch):
+            in_flight.sort(key=_by_sequence)
 
     def remove_in_flight_batch(self, batch: ProducerBatch) -> None:
         """A batch has ended."""
