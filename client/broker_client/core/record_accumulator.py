@@ -143,8 +143,7 @@ class RecordAccumulator:
                 if self.closed:
                     self._give_back(granted_bytes)
                     raise ProducerClosed("the producer was closed while a send was in progress")
-                if queue.run is not None:
-                    queue.run.settle()
+                queue.settle()
                 batches = queue.batches
                 batch = batches[-1] if batches else None
                 if sticky is not None and (
