@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 
 PORT = 9092
 AFTER_CLOSE_MS = SETTLING_MS = 30
+# Where nothing shows that the first metadata have been received: they could still be on their way.
+RECEIVING_MS = 100
+TURN_MS = 10
 DEADLINE_MS = 1_000_000
 
 
@@ -234,7 +237,7 @@ class Run:
                 await self.waits.until("the first Metadata", lambda: cluster.count("Metadata") > 0)
                 if self.asks_for_id_at_once:
                     await self.waits.until("InitProducerId", lambda: cluster.count("InitProducerId") > 0)
-                await sleep(self.reactor, SETTLING_MS)
+                await self.pause(SETTLING_MS if self.asks_for_id_at_once else RECEIVING_MS)
             case Send():
                 await self.begin(self.send(step), waits=step.waits)
             case Transact():
@@ -256,7 +259,7 @@ class Run:
                 count = self.progress.sent if step.count is None else step.count
                 await self.waits.until(f"the end of {count} records", lambda: len(self.progress.outcomes) >= count)
             case Pause():
-                await sleep(self.reactor, step.ms)
+                await self.pause(step.ms)
             case MoveLeader():
                 cluster.move_leader(step.partition, step.broker)
             case Disconnect():
@@ -270,6 +273,11 @@ class Run:
         config = {"bootstrap.servers": "b:1", **self.script.config}
         given = ProducerConfig(config)
         return given.idempotent and given["transactional.id"] is None
+
+    async def pause(self, ms: int) -> None:
+        """Let time pass in small steps: a process that stood still for long has taken one of them, and no more."""
+        for passed in range(0, ms, TURN_MS):
+            await sleep(self.reactor, min(TURN_MS, ms - passed))
 
     async def call(self, name: str, doing: CallWaiting) -> None:
         self.progress.calls.append(f"{name} ...")

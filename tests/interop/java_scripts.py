@@ -35,7 +35,7 @@ Runner: TypeAlias = "Callable[[Script], Coroutine[Deferred[Any], Any, Came]]"
 RELEASE = "4.3.1"
 PROGRAM = Path(__file__).parent / "java" / "ScriptedSends.java"
 SCRIPT_SECONDS_MAX = 60
-SCRIPTS_AT_ONCE = 3
+SCRIPTS_AT_ONCE = 4
 STOP_SECONDS_MAX = 10
 
 

@@ -11,7 +11,13 @@ ROUND_ROBIN: Final = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
 
 _PLAIN: Final = [
     Script(name="one-record", program=(Start(), Send("a"), Ended())),
-    Script(name="no-pause-before-the-first-record", config=LONG, program=(Send("a"), Flush())),
+    Script(
+        name="no-pause-before-the-first-record",
+        config=LONG,
+        program=(Send("a"), Flush()),
+        # Nothing can be asked for before the record is there.
+        answers=(Answer(api="ApiVersions", delay_ms=300),),
+    ),
     Script(name="linger-ends", config={"linger.ms": 300}, program=(Start(), Send("a", count=3), Ended())),
     Script(
         name="full-batches-do-not-linger",
@@ -136,13 +142,13 @@ _THROTTLED: Final = [
         name="throttled-records-gather",
         config={"linger.ms": 20},
         program=(Start(), Send("a"), Ended(), Send("b"), Pause(100), Send("c"), Pause(100), Send("d"), Ended()),
-        answers=(Answer(throttle_ms=500),),
+        answers=(Answer(throttle_ms=900),),
     ),
     Script(
         name="throttled-by-metadata",
         config={"linger.ms": 20},
         program=(Start(), Send("a"), Send("b"), Pause(100), Send("c"), Ended()),
-        answers=(Answer(api="Metadata", nth=2, throttle_ms=400),),
+        answers=(Answer(api="Metadata", nth=2, throttle_ms=700),),
     ),
 ]
 

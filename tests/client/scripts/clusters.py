@@ -21,46 +21,50 @@ from tests.client.producer_script import (
 LONG: Final = {"linger.ms": 5000}
 ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
 FIRST: Final = (Start(), Send("first", size=300), Flush(), Pause(200))
+# Metadata are due at once when a leader has moved, and known long before a batch may be tried again.
+SLOW: Final = {"retry.backoff.ms": 400}
+LATER: Final = Pause(500)
 
 _MOVES: Final = [
     Script(
         name="the-leader-moves-between-records",
-        config=LONG,
+        config={**LONG, **SLOW},
         brokers=2,
-        program=(*FIRST, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
+        program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
     ),
     Script(
         name="the-leader-moves-and-is-told",
-        config=LONG,
+        config={**LONG, **SLOW},
         brokers=2,
         leader_hints=True,
-        program=(*FIRST, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
+        program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
     ),
     Script(
         name="the-leader-moves-with-three-in-flight",
-        config=ALONE,
+        config={**ALONE, **SLOW},
         brokers=2,
-        program=(*FIRST, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
+        program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
         answers=(Answer(nth=2, after=("Produce", 4)),),
     ),
     Script(
         name="the-leader-moves-with-three-in-flight-and-is-told",
-        config=ALONE,
+        config={**ALONE, **SLOW},
         brokers=2,
         leader_hints=True,
-        program=(*FIRST, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
+        program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
         answers=(Answer(nth=2, after=("Produce", 4)),),
     ),
     Script(
         name="the-leader-moves-there-and-back",
-        config=LONG,
+        config={**LONG, **SLOW},
         brokers=2,
         program=(
             *FIRST,
+            LATER,
             MoveLeader("t-0", 2),
             Send("b"),
             Flush(),
-            Pause(200),
+            LATER,
             MoveLeader("t-0", 1),
             Send("c"),
             Flush(),
@@ -68,10 +72,10 @@ _MOVES: Final = [
     ),
     Script(
         name="one-of-two-partitions-moves",
-        config=LONG,
+        config={**LONG, **SLOW},
         brokers=2,
         topics={"t": (1, 1)},
-        program=(*FIRST, MoveLeader("t-1", 2), Send("a"), Send("b", partition=1), Flush()),
+        program=(*FIRST, LATER, MoveLeader("t-1", 2), Send("a"), Send("b", partition=1), Flush()),
     ),
     Script(
         name="a-leader-is-elected-late",
@@ -94,9 +98,9 @@ _MOVES: Final = [
     ),
     Script(
         name="a-leader-told-that-is-older-is-not-believed",
-        config=LONG,
+        config={**LONG, **SLOW},
         brokers=2,
-        program=(*FIRST, MoveLeader("t-0", 2), Send("b"), Flush()),
+        program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("b"), Flush()),
         answers=(Answer(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=(1, 0)),),
     ),
 ]
@@ -105,7 +109,7 @@ _AWAY: Final = [
     Script(
         name="the-only-broker-goes-and-comes-back",
         config=LONG,
-        program=(*FIRST, StopListening(1, 20), Pause(400), Send("b"), Flush()),
+        program=(*FIRST, StopListening(1, 20), Pause(500), Send("b"), Flush()),
     ),
     Script(
         name="the-leader-goes-and-another-leads",
@@ -115,19 +119,19 @@ _AWAY: Final = [
             *FIRST,
             MoveLeader("t-0", 2),
             StopListening(1, 3000),
-            Pause(300),
+            Pause(500),
             Send("b"),
             Flush(),
         ),
         # Java loses two connections, one after the other, and would ask once more if it were answered in between.
-        answers=(Answer(api="Metadata", nth=3, delay_ms=50),),
+        answers=(Answer(api="Metadata", nth=3, delay_ms=200),),
     ),
 ]
 
 _METADATA: Final = [
     Script(
         name="metadata-grow-old",
-        config={"metadata.max.age.ms": 300, **LONG},
+        config={"metadata.max.age.ms": 600, **LONG},
         program=(Start(), Send("a"), Flush(), Await("Metadata", 4), Send("b"), Flush()),
     ),
     Script(
@@ -174,7 +178,8 @@ _METADATA: Final = [
         name="metadata-disconnected",
         config=LONG,
         program=(Start(), Send("a"), Flush()),
-        answers=(Answer(api="Metadata", nth=2, disconnects=True),),
+        # Java begins anew with bootstrap.servers: a call that does not wait for metadata by then would ask once more.
+        answers=(Answer(api="Metadata", nth=2, disconnects=True, delay_ms=200),),
     ),
 ]
 

@@ -10,6 +10,8 @@ from tests.client.producer_script import Answer, Ended, Flush, Pause, Script, Se
 LONG: Final = {"linger.ms": 5000}
 ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
 FIRST: Final = (Start(), Send("first", size=300), Flush(), Pause(200))
+# At once, and some 250 and 750 ms later; once more would be after 1750 ms.
+THRICE: Final = {"retry.backoff.ms": 250, "retry.backoff.max.ms": 2000}
 
 # Java estimates compression by topic for a whole JVM: what is compressed has a topic of its own in each script.
 _SPLITS: Final = [
@@ -100,15 +102,17 @@ _REQUESTS: Final = [
 _EXPIRIES: Final = [
     Script(
         name="expired-in-flight",
-        config={"request.timeout.ms": 1000, "delivery.timeout.ms": 1700, "linger.ms": 700},
-        # The first attempt times out, the second is in flight when the batch expires. Another record comes before the
-        # answer: without it, chance decides whether Java's loop turns, and begins an epoch, before it learns the fate.
-        program=(*FIRST, Send("b"), Flush(), Pause(50), Send("c"), Flush()),
-        answers=(Answer(nth=2, lost=True), Answer(nth=3, delay_ms=750)),
+        config={"request.timeout.ms": 1500, "delivery.timeout.ms": 2200, "linger.ms": 10},
+        # The first attempt times out, the second is in flight when the batch expires. Java's loop, when it wakes in the
+        # very millisecond of a time-out, sleeps on until the batch expires: the flush wakes it. Another record comes
+        # before the answer: without it, chance decides whether the loop turns, and begins an epoch, before it learns
+        # the fate.
+        program=(*FIRST, Send("b"), Pause(1700), Flush(), Pause(50), Send("c"), Flush()),
+        answers=(Answer(nth=2, lost=True), Answer(nth=3, delay_ms=1250)),
     ),
     Script(
         name="expired-while-retried",
-        config={"request.timeout.ms": 300, "delivery.timeout.ms": 500, "linger.ms": 10},
+        config={"request.timeout.ms": 300, "delivery.timeout.ms": 1150, "linger.ms": 10, **THRICE},
         program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
         answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
@@ -116,42 +120,45 @@ _EXPIRIES: Final = [
         name="expired-while-retried-without-idempotence",
         config={
             "request.timeout.ms": 300,
-            "delivery.timeout.ms": 500,
+            "delivery.timeout.ms": 1150,
             "linger.ms": 10,
             "enable.idempotence": False,
+            **THRICE,
         },
         program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
         answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="expired-without-a-leader",
-        config={"request.timeout.ms": 300, "delivery.timeout.ms": 500, "linger.ms": 10},
+        config={"request.timeout.ms": 900, "delivery.timeout.ms": 1000, "linger.ms": 10},
         topics={"t": (None,)},
         program=(Start(), Send("a"), Ended()),
+        # The last is held, so that no other is asked for before the batch expires.
+        answers=(Answer(api="Metadata", nth=5, delay_ms=2000),),
     ),
     Script(
         name="expired-behind-a-slow-request",
         config={
-            "request.timeout.ms": 900,
-            "delivery.timeout.ms": 1000,
+            "request.timeout.ms": 1500,
+            "delivery.timeout.ms": 1600,
             "linger.ms": 10,
             "max.in.flight.requests.per.connection": 1,
         },
         program=(*FIRST, Send("b"), Pause(100), Send("c"), Ended(), Send("d"), Ended()),
-        answers=(Answer(nth=2, delay_ms=800), Answer(nth=3, delay_ms=800)),
+        answers=(Answer(nth=2, delay_ms=1100), Answer(nth=3, delay_ms=1100)),
     ),
 ]
 
 _BLOCKED: Final = [
     Script(
         name="a-topic-that-is-not-there",
-        config={"max.block.ms": 500, **LONG},
+        config={"max.block.ms": 1400, "retry.backoff.ms": 300, "retry.backoff.max.ms": 3000, **LONG},
         program=(Start(), Send("a", topic="missing"), Ended(), Send("b"), Flush()),
     ),
     Script(
         name="a-partition-that-is-not-there",
-        config={"max.block.ms": 500, **LONG},
-        program=(Start(), Send("a"), Flush(), Pause(150), Send("b", partition=3), Send("c"), Flush()),
+        config={"max.block.ms": 1400, "retry.backoff.ms": 300, "retry.backoff.max.ms": 3000, **LONG},
+        program=(Start(), Send("a"), Flush(), Pause(500), Send("b", partition=3), Send("c"), Flush()),
     ),
 ]
 

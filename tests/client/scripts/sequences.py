@@ -143,7 +143,7 @@ _IDS: Final = [
         name="id-answered-late",
         config={"linger.ms": 10},
         program=(Start(), Send("a"), Pause(50), Send("b"), Ended()),
-        answers=(Answer(api="InitProducerId", delay_ms=400),),
+        answers=(Answer(api="InitProducerId", delay_ms=700),),
     ),
 ]
 
@@ -193,7 +193,8 @@ _DISCONNECTED: Final = [
         name="disconnected-twice",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, times=2, disconnects=True),),
+        # Late: metadata are due by then, and asked for before a connection may be tried again.
+        answers=(Answer(nth=2, times=2, disconnects=True, delay_ms=300),),
     ),
 ]
 

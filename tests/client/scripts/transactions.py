@@ -57,7 +57,7 @@ _BOTH: Final = [
             name=f"txn-{generation}-aborts-what-was-not-sent",
             config=TXN,
             features=features,
-            program=(*INIT, BEGIN, Send("a"), joined(generation), Pause(100), ABORT, *NEXT),
+            program=(*INIT, BEGIN, Send("a"), joined(generation), Pause(200), ABORT, *NEXT),
         ),
         Script(
             name=f"txn-{generation}-empty-ones-ask-for-nothing",
@@ -100,7 +100,7 @@ _BOTH: Final = [
                 joined(generation, 2),
                 Send("c", partition=2),
                 joined(generation, 3),
-                Pause(100),
+                Pause(200),
                 COMMIT,
                 BEGIN,
                 Send("w", partition=2),
