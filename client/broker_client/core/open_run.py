@@ -1,14 +1,19 @@
 """Records one after the other to the same batch: no key, no headers, one millisecond. RecordAccumulator.append.
 
 For each record `append` asks whether the producer is open, the topic known, its partition still the sticky one, and
-whether the batch has room. A run holds the answers for as long as none of them can change, under the lock of its queue:
-what it takes is a value kept and a number counted down. It ends with its millisecond, with the room that was left, with
-new metadata, and as soon as anyone else wants the queue's batches as they are: who takes the lock settles the queue,
-which puts the values into the batch.
+whether the batch has room. A run holds the answers for as long as none of them can change: what it takes is a value
+kept and a number counted down. It ends with its millisecond, with the room that was left, with new metadata, and as
+soon as anyone else wants the queue's batches as they are: who takes the queue's lock settles the queue, which puts the
+values into the batch.
+
+A run belongs to one thread, which takes no lock: it keeps the value first, then looks whether the run is still open.
+Whoever settles closes the run first, then counts the values. So a value that was kept while the run was open is
+counted; of another the thread asks, behind the lock, whether it was. Threads that alternate have no runs.
 """
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
@@ -54,7 +59,9 @@ class OpenRuns:
 
         `switches_at`: after so many bytes the partition changes, whatever its batch.
         """
-        if batch.magic != MAGIC_V2:
+        thread = get_ident()
+        if queue.appender != thread or batch.magic != MAGIC_V2:
+            queue.appender = thread
             return
         frames, records_max = batch.next_frames()
         room_bytes = min(batch.room_for(switches_at - sticky.produced_bytes), self._record_size_max)
@@ -67,19 +74,22 @@ class OpenRuns:
 
 
 class OpenRun:
-    """One run. `append` from any thread, without a lock; `settle` and `__len__` under the queue's."""
+    """One run. `append` from any thread, without a lock; `settle` under the queue's."""
 
     __slots__ = (
         "_batch",
+        "_callbacks",
         "_first_index",
         "_from_s",
-        "_lock",
+        "_is_open",
         "_metadata",
         "_queue",
         "_result",
         "_runs",
         "_seconds",
+        "_settled",
         "_sticky",
+        "_thread",
         "_timestamp_ms",
         "_until_s",
         "_values",
@@ -105,7 +115,6 @@ class OpenRun:
     ) -> None:
         self._runs = runs
         self._queue = queue
-        self._lock = queue.lock
         self._batch = batch
         self._result = batch.result
         self._first_index = batch.record_count
@@ -115,46 +124,65 @@ class OpenRun:
         self._timestamp_ms = batch.last_append_ms
         self._from_s = (batch.last_append_ms - _ROUNDED_UP_MS) / 1000
         self._until_s = (batch.last_append_ms + 1 - _ROUNDED_UP_MS) / 1000
+        self._thread = queue.appender
+        self._is_open = True
         self._values: list[bytes] = []
+        self._callbacks: dict[int, DeliveryCallback] = {}
+        self._settled = 0
 
     def append(self, value: bytes, on_delivery: DeliveryCallback | None) -> FutureRecordMetadata | None:
         """Add a record; None: it has to go the long way."""
-        with self._lock:
-            values = self._values
-            size = len(value)
-            index = len(values)
-            try:
-                room_bytes = self.room_bytes - self.frames[size][2]
-            except IndexError:  # larger than the table has it
-                return None
-            if (
-                room_bytes < 0
-                or index >= self.records_max
-                or self._metadata.cluster is not self.cluster
-                or not self._from_s <= self._seconds() < self._until_s
-            ):
-                return None
-            self.room_bytes = room_bytes
-            values.append(value)
-            index += self._first_index
-            future = _new_tuple(FutureRecordMetadata, (self._result, index, self._timestamp_ms, -1, size))
-            if on_delivery is not None:
-                self._batch.call_back(future, on_delivery)
-            return future
+        if get_ident() != self._thread:
+            return None
+        values = self._values
+        size = len(value)
+        index = len(values)
+        try:
+            room_bytes = self.room_bytes - self.frames[size][2]
+        except IndexError:  # larger than the table has it
+            return None
+        if (
+            room_bytes < 0
+            or index >= self.records_max
+            or self._metadata.cluster is not self.cluster
+            or not self._from_s <= self._seconds() < self._until_s
+        ):
+            return None
+        self.room_bytes = room_bytes
+        if on_delivery is not None:
+            self._callbacks[index] = on_delivery
+        values.append(value)
+        if not self._is_open and not self._has_settled(index):
+            return None
+        sent = self._result, self._first_index + index, self._timestamp_ms, -1, size
+        return _new_tuple(FutureRecordMetadata, sent)
 
     def settle(self) -> None:
         """End it: its values become the batch's, as if each had been appended alone."""
-        self.room_bytes = -1
+        self._is_open = False
+        self._settled = count = len(self._values)
         self._queue.run = None
         topic = self._queue.topic_partition.topic
         if self._runs.by_topic.get(topic) is self:
             # Another thread may just have put a newer one there, which ends then without having been of use.
             self._runs.by_topic.pop(topic, None)
-        if self._values:
-            batch = self._batch
+        if count:
+            batch, values = self._batch, self._values[:count]
             before = batch.estimated_size_in_bytes
-            batch.append_values(self._values)
+            batch.append_values(values)
             self._sticky.produced_bytes += batch.estimated_size_in_bytes - before
+            for index, on_delivery in self._callbacks.items():
+                if index < count:
+                    batch.call_back(self._future(index, len(values[index])), on_delivery)
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def _has_settled(self, index: int) -> bool:
+        """Whether the value kept there was counted by who has settled the run, or does so now."""
+        with self._queue.lock:
+            return index < self._settled
+
+    def _future(self, index: int, size: int) -> FutureRecordMetadata:
+        sent = self._result, self._first_index + index, self._timestamp_ms, -1, size
+        return _new_tuple(FutureRecordMetadata, sent)

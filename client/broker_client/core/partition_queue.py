@@ -23,13 +23,15 @@ __all__ = ["LedQueues", "PartitionQueue", "TopicInfo"]
 class PartitionQueue:
     """Oldest batch first; callers append to the last one under `lock`, the Sender takes the first."""
 
-    __slots__ = ("batches", "lock", "run", "topic_partition")
+    __slots__ = ("appender", "batches", "lock", "run", "topic_partition")
 
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
         self.lock = Lock()
         self.batches: deque[ProducerBatch] = deque()
         self.run: OpenRun | None = None
+        self.appender = 0
+        """The thread that may open a run with its next record."""
 
     def settle(self) -> None:
         """Make the last batch what was appended to it; whoever looks at more than its age does so first."""

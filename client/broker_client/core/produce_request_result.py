@@ -40,6 +40,7 @@ class ProduceRequestResult:
         "completed",
         "completing_thread",
         "error_of_record",
+        "is_written",
         "log_append_time_ms",
         "topic_partition",
     )
@@ -50,6 +51,8 @@ class ProduceRequestResult:
         self.log_append_time_ms = NO_TIMESTAMP
         self.error_of_record: Callable[[int], ProducerError] | None = None
         self.completed = False
+        self.is_written = False
+        """Whether all its records were written, where they are: what is asked most often of a record that has ended."""
         self.completing_thread = 0
         self._lock = Lock()
         self._waiting: list[Callable[[], object]] = []
@@ -71,6 +74,7 @@ class ProduceRequestResult:
     def complete(self) -> None:
         """From now on the records' fate is known."""
         with self._lock:
+            self.is_written = self.error_of_record is None and self._moved_to is None
             self.completed = True
             waiting, self._waiting = self._waiting, []
             futures, self._waiting_futures = self._waiting_futures, []
@@ -78,11 +82,6 @@ class ProduceRequestResult:
             notify()
         for future, callback in futures:
             _call(callback, future)
-
-    @property
-    def is_written(self) -> bool:
-        """Whether all its records were written, where they are: what is asked most often of a record that has ended."""
-        return self.completed and self.error_of_record is None and self._moved_to is None
 
     def on_completion(self, notify: Callable[[], object]) -> None:
         """Call once when completed; at once when it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -25,6 +25,7 @@ from sim_runtime.backoff import ExponentialBackoff
 
 if TYPE_CHECKING:
     from broker_client.core.future_record_metadata import FutureRecordMetadata
+    from broker_client.core.partition_queue import PartitionQueue
     from broker_client.core.producer_batch import ProducerBatch
     from broker_client.records import Headers
 
@@ -81,7 +82,7 @@ class Side:
     now_us: int = 1_000_000
     woken: int = 0
     in_runs: int = 0
-    came: list[object] = field(default_factory=list)
+    came: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         backoff = ExponentialBackoff(100, 1_000, 2, 0, random.Random(1))
@@ -112,6 +113,11 @@ class Side:
     @property
     def now_ms(self) -> int:
         return self.now_us // 1000
+
+    @property
+    def queue(self) -> PartitionQueue:
+        (queue,) = self.accumulator.topic_info("t").queues.values()
+        return queue
 
     def send(
         self,
@@ -202,7 +208,7 @@ def test_a_record_comes_to_the_same_by_both_ways(program: list[Step], batch_size
 def test_most_records_of_a_batch_go_the_short_way() -> None:
     side = Side(batch_size=16_384)
     side.take(Sent(100, 100))
-    assert side.in_runs == 98
+    assert side.in_runs == 97
 
 
 def test_a_batch_of_more_records_than_two_bytes_count_is_written_as_by_the_long_way() -> None:
@@ -233,10 +239,60 @@ def test_a_run_ends_with_its_millisecond_its_metadata_and_its_producer() -> None
 def test_what_is_given_up_takes_the_records_of_its_run_with_it() -> None:
     side = Side(batch_size=16_384)
     futures = [side.send(b"x") for _ in range(5)]
-    assert side.in_runs == 3
+    assert side.in_runs == 2
     side.accumulator.abort_undrained_batches(ProducerClosed("over"))
     assert [type(future.exception(0)) for future in futures] == [ProducerClosed] * 5
     assert side.accumulator.unacknowledged_records() == 0
+
+
+class Settles(list[bytes]):
+    """The values of a run that another thread settles just before or just after the next of them is kept."""
+
+    def __init__(self, side: Side, *, before: bool) -> None:
+        super().__init__()
+        self.side = side
+        self.before = before
+
+    def append(self, value: bytes) -> None:
+        queue = self.side.queue
+        if self.before:
+            with queue.lock:
+                queue.settle()
+        super().append(value)
+        if not self.before:
+            with queue.lock:
+                queue.settle()
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_record_is_in_a_run_that_is_settled_meanwhile_or_goes_the_long_way(before: bool) -> None:
+    side = Side(batch_size=16_384)
+    sent = [side.send(b"%d" % number) for number in range(3)]
+    run = side.queue.run
+    assert run is not None
+    run._values = Settles(side, before=before)
+    sent.append(side.send(b"3"))
+    assert side.in_runs == (0 if before else 1)
+    sent += [side.send(b"%d" % number) for number in range(4, 6)]
+    drained = side.accumulator.drain(side.metadata.cluster, [1], 1 << 20, side.now_ms)
+    side.ended([batch for batches in drained.values() for batch in batches])
+    assert [future.batch_index for future in sent] == list(range(6))
+    (*_, written), *told = side.came
+    assert [record.value for record in read_records(written)] == [b"%d" % number for number in range(6)]
+    assert [metadata.offset for metadata in told] == list(range(6))
+
+
+def test_a_run_belongs_to_its_thread() -> None:
+    side = Side(batch_size=16_384)
+    for number in range(4):
+        side.send(b"%d" % number)
+    in_runs = side.in_runs
+    other = threading.Thread(target=lambda: [side.send(b"other") for _ in range(2)])
+    other.start()
+    other.join(60)
+    assert side.in_runs == in_runs == 1
+    side.send(b"after")
+    assert side.in_runs == in_runs
 
 
 def test_records_of_several_threads_are_written_once_each_in_the_order_of_their_thread() -> None:
