@@ -210,6 +210,24 @@ def test_a_change_anywhere_in_a_run_or_shape_is_seen(value_size: int, key_size: 
                 assert outcome(section, 30) == slow_outcome(section, 30), (at - ends[19], bit)
 
 
+@pytest.mark.parametrize("value_size", [None, 0, 53, 54, 55, 56, 57, 100, 8184, 8191, 8192])
+@pytest.mark.parametrize("key_size", [None, 0, 5, 100])
+def test_a_change_anywhere_in_a_lone_record_is_seen(key_size: int | None, value_size: int | None) -> None:
+    [record] = alike(
+        1,
+        key=lambda _: None if key_size is None else bytes(key_size),
+        value=lambda _: None if value_size is None else bytes(value_size),
+    )
+    sound = section_of([record])
+    assert walk_records(sound, 1) == expected_walk([record])
+    for at in (*range(min(len(sound), 20)), *range(max(0, len(sound) - 3), len(sound))):
+        for bit in (0x01, 0x02, 0x80):
+            section = bytes((*sound[:at], sound[at] ^ bit, *sound[at + 1 :]))
+            assert outcome(section, 1) == slow_outcome(section, 1), (at, bit)
+    for section in (sound[:-1], sound + b"\0", sound[:1], b""):
+        assert outcome(section, 1) == slow_outcome(section, 1)
+
+
 def test_a_longer_key_length_in_a_shape_is_not_mistaken_for_a_short_one() -> None:
     drawn = alike(30, key=lambda _: b"12345", value=lambda index: bytes(60 + index % 2))
     lie = framed(b"\x00\x00", encode_varint(20), b"\x84", b"\x7f" * 66, b"\x02v", b"\x00")
