@@ -370,6 +370,7 @@ def _answer_one(
     if not result.error_code and request.acks and version >= LOWEST_VERSION and context.channel is not None:
         [topic] = request.topic_data
         return produced(
+            context.correlation_id,
             version,
             topic.name,
             topic.topic_id,

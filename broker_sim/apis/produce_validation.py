@@ -36,7 +36,9 @@ __all__ = [
     "whole_request_error",
 ]
 
-INTERNAL_TOPICS: Final = (GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME)
+INTERNAL_TOPICS: Final = frozenset(
+    {GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME, SHARE_GROUP_STATE_TOPIC_NAME}
+)
 TOPIC_IDS_LOWEST: Final = 13
 VALID_ACKS: Final = (-1, 0, 1)
 LOG_OVERHEAD: Final = 12
@@ -51,6 +53,8 @@ INT32_MAX: Final = 2**31 - 1
 ZSTD: Final = 4
 CODEC_MASK: Final = 0x07
 TRANSACTIONAL: Final = 0x10
+TRANSACTIONAL_ZSTD_OR_BEYOND: Final = TRANSACTIONAL | ZSTD
+"""Codecs end with zstd, whose number is a bit of its own."""
 ZSTD_LOWEST_PRODUCE: Final = 7
 BATCHES_LOWEST_PRODUCE: Final = 3
 
@@ -87,13 +91,11 @@ def is_plain_batch(records: memoryview | bytes | None) -> bool:
     length = len(records)
     if length < RECORD_BATCH_OVERHEAD:
         return False
+    size: int
+    magic: int
+    attributes: int
     size, magic, attributes = _SIZE_MAGIC_ATTRIBUTES.unpack_from(records, 8)
-    return bool(
-        size + LOG_OVERHEAD == length
-        and magic == MAGIC_V2
-        and not attributes & TRANSACTIONAL
-        and attributes & CODEC_MASK < ZSTD
-    )
+    return size + LOG_OVERHEAD == length and magic == MAGIC_V2 and not attributes & TRANSACTIONAL_ZSTD_OR_BEYOND
 
 
 def partition_error(records: memoryview | bytes | None, version: int) -> ErrorCode:

@@ -189,7 +189,9 @@ class ReplicaLog:
         self.epochs.assign(leader_epoch, offset)
         if batch.size > config.segment_bytes:
             self._expect_room_for(batch)
-        segment = self._segment_for(batch, now_ms)
+        segment = self._segments[-1]
+        if segment.should_roll(config, batch, now_ms):
+            segment = self.roll(offset, now_ms)
         if batch.producer_id >= 0:
             duplicate = self._check_producer(batch, origin, now_ms)
             if duplicate is not None:

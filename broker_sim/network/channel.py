@@ -35,6 +35,7 @@ BULK_READ_SIZE_BYTES: Final = 256 * 1024
 """How much the next read takes when one was full."""
 MUTED_BUFFER_LIMIT_BYTES: Final = 1024 * 1024
 """A muted channel with more unserved bytes than this stops reading."""
+NO_CLIENT_ID: Final = b"\xff\xff"
 WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 """Responses to pipelined requests of one read are sent together up to this size."""
 
@@ -70,8 +71,9 @@ class KafkaChannel(Protocol):
         self._writer: ResponseWriter | None = None
         self._send_pending = False
         self._read_size = 0
-        self.client_id_bytes = b""
-        self.client_id = ""
+        self.client_id_field = NO_CLIENT_ID
+        """The client id as the last request's header had it, its length before it."""
+        self.client_id: str | None = None
         self._throttle: IDelayedCall | None = None
         self.unsent: tuple[RequestContext, int, int] | None = None
         """What is answered and waits in the transport: the request, the answer's size, since when."""

@@ -49,9 +49,11 @@ CONNECTION_QUEUE_SIZE: Final = 20
 POLL_MS: Final = 300
 """How long a Processor waits in its Selector when nothing happens."""
 
-_RESPONSES: Final = (Message, PreparedResponse)
-_HEADER: Final = struct.Struct(">Iih")
-"""API key and version in one, correlation id, length of the client id."""
+_RESPONSES: Final = (PreparedResponse, Message)
+_HEADER: Final = struct.Struct(">Ii")
+"""API key and version in one, correlation id; what follows is the client id, its length first."""
+_LENGTH: Final = struct.Struct(">h")
+_SHORTEST_HEADER_BYTES: Final = _HEADER.size + _LENGTH.size
 
 _log = Logger()
 
@@ -177,37 +179,34 @@ class Processor:
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Take one frame: header, version gate, body, then on to the RequestChannel; the channel is muted."""
-        if len(frame) < _HEADER.size:
+        if len(frame) < _SHORTEST_HEADER_BYTES:
             self._receive_unusual(channel, frame)
             return
-        api_key_and_version, correlation_id, length = _HEADER.unpack_from(frame)
+        api_key_and_version, correlation_id = _HEADER.unpack_from(frame)
         route = self._routes.get(api_key_and_version)
-        if route is None:
+        # Most requests of a connection have the client id of the one before.
+        known = frame.startswith(channel.client_id_field, _HEADER.size) or _note_client_id(channel, frame)
+        position = _HEADER.size + len(channel.client_id_field)
+        if route is None or not known:
             self._receive_unusual(channel, frame)
             return
-        position = 10 + length if length > 0 else 10
-        if position + route.tagged > len(frame) or (route.tagged and frame[position]):
-            self._receive_unusual(channel, frame)
-            return
-        client_id: str | None = None
-        if length >= 0:
-            name = frame[10:position]
-            if name != channel.client_id_bytes:
-                channel.client_id_bytes = name
-                channel.client_id = str(name, "utf-8", "replace")
-            client_id = channel.client_id
+        if route.tagged:
+            if position == len(frame) or frame[position]:
+                self._receive_unusual(channel, frame)
+                return
+            position += 1
         broker = self._broker
         if broker.faults.active:
-            context = self._context(channel, frame, route, correlation_id, client_id)
+            context = self._context(channel, frame, route, correlation_id, channel.client_id)
             channel.mute_for_request()
-            fault_stage.before_parse(self, context, frame, position + route.tagged)
+            fault_stage.before_parse(self, context, frame, position)
             return
         try:
-            request = route.decode(frame, position + route.tagged)[0]
+            request = route.decode(frame, position)[0]
         except ProtocolError as error:
             self.refuse_request(channel, str(error))
             return
-        context = self._context(channel, frame, route, correlation_id, client_id, request)
+        context = self._context(channel, frame, route, correlation_id, channel.client_id, request)
         if broker.journal.full:
             self._record_request(context)
         channel.mute_for_request()
@@ -317,18 +316,19 @@ class Processor:
         """Write a response message."""
         channel = context.channel
         assert channel is not None
+        broker = self._broker
         if self._quotas.active:
             response = self._quotas.throttle(context, response)
         frame = self.encode(context, response)
-        if frame is None or (self._broker.faults.active and fault_stage.mid_response(context, frame)):
+        if frame is None or (broker.faults.active and fault_stage.mid_response(context, frame)):
             return
         if channel.send(frame):
             channel.response_sent()
             if context.request_id <= TIMED_ALL or not context.request_id % TIMED_ONE_OF:
                 self._metrics.answered(context, len(frame))
         else:
-            channel.unsent = context, len(frame), self._broker.journal.now_us()
-        if self._broker.journal.full:
+            channel.unsent = context, len(frame), broker.journal.now_us()
+        if broker.journal.full:
             self._record_response(context, len(frame))
 
     def encode(self, context: RequestContext, response: Response) -> bytes | None:
@@ -337,7 +337,7 @@ class Processor:
         What does not fit is most often a text that repeats a long value: Kafka answers that the request has failed.
         """
         if isinstance(response, PreparedResponse):
-            return response.frame(context.correlation_id)
+            return response
         try:
             return encode_response(response, context.api_version, correlation_id=context.correlation_id)
         except MessageEncodeError as error:
@@ -505,6 +505,17 @@ class Processor:
                 total_us=now_us - context.received_us,
             )
         )
+
+
+def _note_client_id(channel: KafkaChannel, frame: bytes) -> bool:
+    """Keep the client id of a request's header, unless the frame ends before it does."""
+    (length,) = _LENGTH.unpack_from(frame, _HEADER.size)
+    end = _SHORTEST_HEADER_BYTES + max(length, 0)
+    if end > len(frame):
+        return False
+    channel.client_id_field = frame[_HEADER.size : end]
+    channel.client_id = str(frame[_SHORTEST_HEADER_BYTES:end], "utf-8", "replace") if length >= 0 else None
+    return True
 
 
 def _last_active_us(channel: KafkaChannel) -> int:

@@ -126,8 +126,7 @@ def _is_from_follower(context: RequestContext) -> bool:
 
 def _with_throttle(context: RequestContext, response: Response, throttle_ms: int) -> Response:
     if isinstance(response, PreparedResponse):
-        frame = response.frame(context.correlation_id)
-        response = decode_response(ProduceResponse, context.api_version, frame[4:])[1]
+        response = decode_response(ProduceResponse, context.api_version, response[4:])[1]
     if not hasattr(response, "throttle_time_ms"):
         return response
     told: Any = copy(response)

@@ -7,6 +7,7 @@ many appends brought, and no handler runs inside another one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
@@ -241,28 +242,21 @@ class ReplicaManager:
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
         waiting: list[tuple[int, Partition]] = []
         for index, result in enumerate(results):
-            if result.error_code:
-                error: ErrorCode | None = result.error_code
-            else:
+            if not result.error_code:
                 partition = self.partitions.get(result.topic_partition)
                 if partition is None:
-                    error = result.error_code = self._lack_of(result.topic_partition)
+                    result.error_code = self._lack_of(result.topic_partition)
                 else:
-                    error = partition.enough_replicas_reached(result.last_offset + 1)
-                    if error is None:
+                    reached = partition.enough_replicas_reached(result.last_offset + 1)
+                    if reached is None:
                         waiting.append((index, partition))
-                    else:
-                        result.error_code = error
-            if error is not None and self.journal.full:
+                        continue
+                    result.error_code = reached
+            if self.journal.full:
                 self._note_answer(result, -1, request_id)
         if not waiting:
             return results
-
-        def partition_done(result: PartitionAppend) -> None:
-            if self.journal.full:
-                self._note_answer(result, -1, request_id)
-
-        operation = DelayedProduce(results, [index for index, _ in waiting], partition_done)
+        operation = DelayedProduce(results, [index for index, _ in waiting], partial(self._partition_done, request_id))
         for index, partition in waiting:
             partition.await_high_watermark(results[index].last_offset + 1, operation, index)
         if timeout_ms <= 0:
@@ -270,6 +264,10 @@ class ReplicaManager:
         elif not self._stopped:
             self._expirations.add(operation, timeout_ms)
         return operation.deferred
+
+    def _partition_done(self, request_id: int, result: PartitionAppend) -> None:
+        if self.journal.full:
+            self._note_answer(result, -1, request_id)
 
     @property
     def delayed_operations(self) -> list[DelayedOperation]:

@@ -41,12 +41,12 @@ def test_the_frame_is_the_one_of_the_message(
     )
     topics = [TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[answer])]
     expected = encode_response(ProduceResponse(responses=topics), version, correlation_id=correlation_id)
-    assert produced(version, topic, topic_id, partition, *numbers).frame(correlation_id) == expected
+    assert produced(correlation_id, version, topic, topic_id, partition, *numbers) == expected
 
 
 def test_examples_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepared_response, "EXAMPLES_LIMIT", 3)
     monkeypatch.setattr(prepared_response, "_examples", {})
     for partition in range(10):
-        produced(9, "orders", bytes(16), partition, 0, -1, 0)
+        produced(7, 9, "orders", bytes(16), partition, 0, -1, 0)
         assert len(prepared_response._examples) <= 3
