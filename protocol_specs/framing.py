@@ -35,14 +35,14 @@ M = TypeVar("M", bound="Message")
 class FrameReader:
     """Collects chunks and answers whole frames, without their size. `option` names the setting behind the limit."""
 
-    __slots__ = ("_chunks", "_missing", "_unread", "fault", "limit_bytes", "option")
+    __slots__ = ("_chunks", "_unread", "fault", "limit_bytes", "missing_bytes", "option")
 
     def __init__(self, *, limit_bytes: int, option: str) -> None:
         self.limit_bytes = limit_bytes
         self.option = option
         self._chunks: list[bytes | memoryview] = []
         """What there is of an unfinished frame, without its size: one join makes the frame, its only copy."""
-        self._missing = 0
+        self.missing_bytes = 0
         """How many bytes that frame lacks; 0 when there is none."""
         self._unread = b""
         """What no frame can be made of yet: less than a size, or all that follows a size that is not believed."""
@@ -52,7 +52,7 @@ class FrameReader:
     @property
     def buffered_bytes(self) -> int:
         """How many bytes of an unfinished frame have come."""
-        return _SIZE.size + sum(map(len, self._chunks)) if self._missing else len(self._unread)
+        return _SIZE.size + sum(map(len, self._chunks)) if self.missing_bytes else len(self._unread)
 
     def receive(self, data: bytes) -> list[bytes]:
         """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize for good."""
@@ -60,15 +60,15 @@ class FrameReader:
             raise self.fault
         frames: list[bytes] = []
         position, end = 0, len(data)
-        if self._missing:
-            position = self._missing
+        if self.missing_bytes:
+            position = self.missing_bytes
             self._chunks.append(data if position >= end else memoryview(data)[:position])
             if position > end:
-                self._missing -= end
+                self.missing_bytes -= end
                 return frames
             frames.append(b"".join(self._chunks))
             self._chunks.clear()
-            self._missing = 0
+            self.missing_bytes = 0
         elif self._unread:
             data = self._unread + data
             end = len(data)
@@ -82,8 +82,9 @@ class FrameReader:
             position += 4
             stop = position + size
             if stop > end:
-                self._chunks.append(memoryview(data)[position:])
-                self._missing = stop - end
+                if position < end:
+                    self._chunks.append(memoryview(data)[position:])
+                self.missing_bytes = stop - end
                 position = end
                 break
             frames.append(data[position:stop])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.protocol import Protocol, connectionDone
 
 from broker_sim.network.channel_mute import TABLE, MuteEvent, MuteState
+from broker_sim.network.read_pace import ReadPace
 from broker_sim.network.response_writer import writer_for
 from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KafkaChannel"]
 
-READ_SIZE_BYTES: Final = 120 * 1024
-"""How much one read takes from the socket: C libraries allocate from 128 KiB on by a system call, which costs more
-than a small request."""
-BULK_READ_SIZE_BYTES: Final = 256 * 1024
-"""How much the next read takes when one was full."""
 MUTED_BUFFER_LIMIT_BYTES: Final = 1024 * 1024
 """A muted channel with more unserved bytes than this stops reading."""
 NO_CLIENT_ID: Final = b"\xff\xff"
@@ -70,7 +66,7 @@ class KafkaChannel(Protocol):
         self._outgoing_bytes = 0
         self._writer: ResponseWriter | None = None
         self._send_pending = False
-        self._read_size = 0
+        self._pace: ReadPace | None = None
         self.client_id_field = NO_CLIENT_ID
         """The client id as the last request's header had it, its length before it."""
         self.client_id: str | None = None
@@ -81,7 +77,7 @@ class KafkaChannel(Protocol):
     def connectionMade(self) -> None:  # noqa: N802
         """Read in large pieces, answer at once."""
         transport = self.transport
-        self._set_read_size(READ_SIZE_BYTES)
+        self._pace = ReadPace(transport)
         transport.setTcpNoDelay(True)
         transport.setTcpKeepAlive(True)
         self._writer = writer_for(transport, self._drained)
@@ -91,14 +87,15 @@ class KafkaChannel(Protocol):
         """Split into frames and have them served, unless a request of this channel is in the broker."""
         if self.closed:
             return
-        if (len(data) >= READ_SIZE_BYTES) is not (self._read_size == BULK_READ_SIZE_BYTES):
-            self._set_read_size(BULK_READ_SIZE_BYTES if len(data) >= READ_SIZE_BYTES else READ_SIZE_BYTES)
+        reader = self._reader
         try:
-            frames = self._reader.receive(data)
+            frames = reader.receive(data)
         except FrameError as error:
             if not self._frames and self.mute_state is _NOT_MUTED:
                 self.processor.refuse(self, _told(data, error))
             return
+        assert self._pace is not None
+        self._pace.adjust(len(data), reader.missing_bytes)
         if frames:
             self._frames.extend(frames)
             if self.mute_state is _NOT_MUTED:
@@ -249,11 +246,6 @@ class KafkaChannel(Protocol):
             self.processor.forget(self)
 
     # Bytes.
-
-    def _set_read_size(self, size: int) -> None:
-        # On the instance: Twisted's transports read it each time, others ignore it.
-        self._read_size = size
-        self.transport.bufferSize = size  # type: ignore[attr-defined]
 
     def _flush(self) -> bool:
         outgoing = self._outgoing

@@ -55,6 +55,14 @@ def test_an_unfinished_frame_says_how_much_of_it_has_come() -> None:
     assert collector.buffered_bytes == 0
 
 
+def test_a_frame_that_comes_by_itself_is_not_copied() -> None:
+    collector, frame = reader(), b"x" * 9
+    assert collector.receive(struct.pack(">i", len(frame))) == []
+    assert collector.missing_bytes == len(frame)
+    assert collector.receive(frame)[0] is frame
+    assert collector.missing_bytes == 0
+
+
 def test_a_negative_size_is_refused_after_the_frames_before_it() -> None:
     collector = reader()
     assert collector.receive(framed(b"first") + struct.pack(">i", -5)) == [b"first"]

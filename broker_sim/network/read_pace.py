@@ -1,0 +1,71 @@
+"""How much the next read takes from a socket, and when it comes. Mirrors how NetworkReceive sizes its buffer.
+
+Small requests come many at a time, and one read takes them all. Of a large one, a read takes the size alone, and the
+next one, which comes when the rest has arrived, takes exactly that: the kernel's copy is the only one of its bytes, and
+they wake this process once.
+"""
+
+from __future__ import annotations
+
+import sys
+from socket import SO_RCVLOWAT, SOL_SOCKET
+from typing import TYPE_CHECKING, Final
+
+from twisted.internet import tcp
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from broker_sim.network.response_writer import IChannelTransport
+
+__all__ = ["ReadPace"]
+
+READ_SIZE_BYTES: Final = 120 * 1024
+"""How much one read takes from the socket: C libraries allocate from 128 KiB on by a system call, which costs more
+than a small request."""
+BULK_READ_SIZE_BYTES: Final = 256 * 1024
+"""How much the next read takes when one was full."""
+AWAITED_BYTES_MIN: Final = 64 * 1024
+"""A request that lacks less is read as it comes."""
+AWAITED_BYTES_MAX: Final = 1024 * 1024
+"""So much is waited for at most: until it is read it takes room in the kernel."""
+FRAME_SIZE_BYTES: Final = 4
+
+
+class ReadPace:
+    """The reads of one connection; a transport that is no socket of Linux's is read as it comes."""
+
+    __slots__ = ("_awaited", "_read_size", "_socket", "_transport")
+
+    def __init__(self, transport: IChannelTransport) -> None:
+        self._transport = transport
+        self._socket: socket | None = None
+        if sys.platform == "linux" and isinstance(transport, tcp.Connection) and not transport.TLS:
+            self._socket = transport.socket
+        self._awaited = 0
+        """With how many bytes the next read comes; 0 for any."""
+        self._set_read_size(READ_SIZE_BYTES)
+
+    def adjust(self, received: int, missing: int) -> None:
+        """A read has brought `received` bytes; the unfinished request lacks `missing`."""
+        if missing >= AWAITED_BYTES_MIN and self._socket is not None:
+            self._await(self._socket, min(missing, AWAITED_BYTES_MAX))
+        elif self._awaited and self._socket is not None:
+            # The next request is most likely as large. If not, a small read is all that this costs.
+            self._await(self._socket, 0)
+            self._set_read_size(missing or FRAME_SIZE_BYTES)
+        elif received >= READ_SIZE_BYTES:
+            self._set_read_size(BULK_READ_SIZE_BYTES)
+        elif self._read_size != READ_SIZE_BYTES:
+            self._set_read_size(READ_SIZE_BYTES)
+
+    def _await(self, connected: socket, size: int) -> None:
+        if size != self._awaited:
+            self._awaited = size
+            connected.setsockopt(SOL_SOCKET, SO_RCVLOWAT, size or 1)
+            self._set_read_size(size)
+
+    def _set_read_size(self, size: int) -> None:
+        # On the instance: Twisted's transports read it each time, others ignore it.
+        self._read_size = size
+        self._transport.bufferSize = size  # type: ignore[attr-defined]
