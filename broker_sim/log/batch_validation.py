@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin
 from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, target_codec
-from broker_sim.log.stored_batch import NO_TIMESTAMP, StoredBatch
+from broker_sim.log.stored_batch import LOG_FIELDS, NO_TIMESTAMP, ReceivedBatch, StoredBatch
 from protocol_specs.errors import RecordBatchError
 from protocol_specs.records.batch_peek import (
     ATTRIBUTES_OFFSET,
     COMPRESSION_CODEC_MASK,
     CONTROL_FLAG_MASK,
-    HEADER,
     LOG_OVERHEAD,
     MAGIC_OFFSET,
     MAGIC_V2,
@@ -33,11 +32,18 @@ from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_sim.config.topic_config import TopicConfig
     from protocol_specs.records.batch_walk import RecordsWalk
 
-_PREFIX: Final = struct.Struct(">qii")
-"""Base offset, batch length, leader epoch: all that lies before the magic."""
+_FIELDS: Final = struct.Struct(">qi4xxIhiqqqhii")
+"""The header of a batch but for leader epoch and magic."""
+
+LARGE_BATCH_BYTES: Final = 16 * 1024
+"""From here on a batch is left in the request that brought it: to copy it would cost more."""
+BESIDE_BATCH_MAX_BYTES: Final = 4096
+"""A request with more than that beside the batch is not kept for it."""
 
 # What is asked of each batch: an enum's members are looked up slowly.
 _CLIENT: Final = AppendOrigin.CLIENT
@@ -59,8 +65,6 @@ def stored_as_it_is(
     (
         base_offset,
         batch_length,
-        _,
-        _,
         crc,
         attributes,
         last_offset_delta,
@@ -70,7 +74,7 @@ def stored_as_it_is(
         producer_epoch,
         base_sequence,
         records_count,
-    ) = HEADER.unpack_from(records)
+    ) = _FIELDS.unpack_from(records)
     codec = attributes & COMPRESSION_CODEC_MASK
     if (
         LOG_OVERHEAD + batch_length != length
@@ -82,16 +86,20 @@ def stored_as_it_is(
         return None
     if origin is _CLIENT and (
         base_offset
-        or records_count <= 0
-        or last_offset_delta + 1 != records_count
+        or not 0 < records_count == last_offset_delta + 1
         or attributes & CONTROL_FLAG_MASK
         or (producer_id >= 0 and base_sequence < 0)
     ):
         return None
-    # What changes lies before the checksum: one copy, and nothing to compute. It is also what is walked.
-    data = b"".join((_PREFIX.pack(offset, batch_length, leader_epoch), records[MAGIC_OFFSET:]))
+    make: Callable[..., StoredBatch] = StoredBatch
+    data: bytes | memoryview
     try:
-        walk = _walk_compressed(data) if codec else walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
+        walk = _walk_in_request(records, records_count) if length >= LARGE_BATCH_BYTES and not codec else None
+        if walk is not None:
+            make, data = ReceivedBatch, memoryview(records)
+        else:
+            data = b"".join((LOG_FIELDS.pack(offset, batch_length, leader_epoch), records[MAGIC_OFFSET:]))
+            walk = _walk_compressed(data) if codec else walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
     except RecordBatchError:
         return None
     if walk is None or attributes & TIMESTAMP_TYPE_MASK or (config.compact and walk.first_null_key_index >= 0):
@@ -99,11 +107,10 @@ def stored_as_it_is(
     newest = _newest_timestamp(walk, base_timestamp, config, now_ms)
     if newest is None:
         return None
-    if newest != max_timestamp or config.timestamp_type:
-        data = with_offset_and_epoch(
-            records, offset, leader_epoch, max_timestamp=newest, timestamp_type=config.timestamp_type
-        )
-    return StoredBatch(
+    timestamp_type = config.timestamp_type
+    if newest != max_timestamp or timestamp_type:
+        data = with_offset_and_epoch(records, offset, leader_epoch, max_timestamp=newest, timestamp_type=timestamp_type)
+    return make(
         data,
         offset,
         offset + last_offset_delta,
@@ -117,6 +124,18 @@ def stored_as_it_is(
         attributes & CONTROL_FLAG_MASK != 0,
         attributes & TRANSACTIONAL_FLAG_MASK != 0,
     )
+
+
+def _walk_in_request(records: bytes | memoryview, count: int) -> RecordsWalk | None:
+    """What the records are like, told where they lie; None where the request is too much more than the batch."""
+    request = memoryview(records).obj
+    if not isinstance(request, bytes) or len(request) - len(records) > BESIDE_BATCH_MAX_BYTES:
+        return None
+    place = request.find(records[:RECORD_BATCH_OVERHEAD])
+    # Whoever wrote the request may have written such a header before, too.
+    if not request.startswith(records, place):
+        return None
+    return walk_records(request, count, start=place + RECORD_BATCH_OVERHEAD, end=place + len(records))
 
 
 def _walk_compressed(data: bytes) -> RecordsWalk | None:

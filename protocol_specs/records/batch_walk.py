@@ -75,11 +75,17 @@ _LONE_WITHOUT_KEY: Final = RecordsWalk(1, 0, 0, NOT_FOUND, 0)
 
 
 def walk_records(
-    section: bytes | memoryview, count: int, *, reading: RecordReading = _BUFFER, start: int = 0
+    section: bytes | memoryview,
+    count: int,
+    *,
+    reading: RecordReading = _BUFFER,
+    start: int = 0,
+    end: int | None = None,
 ) -> RecordsWalk:
     """Walk `count` records of a decompressed section; an offset delta is right when it is the record's index.
 
-    The section begins at `start`, which errors count from. A view is copied first: bytes are walked where they are.
+    The section begins at `start`, which errors count from, and ends at `end` or else with the bytes; what goes beyond
+    `end` is refused, if not always in the same words. A view is copied first: bytes are walked where they are.
     Raises InvalidRecord (Kafka's 87) for the first malformed record, for bytes after the last one and for a negative
     count; MalformedVarint (Kafka's -1) in a BUFFER for a record length that does not end after five bytes.
     """
@@ -88,17 +94,19 @@ def walk_records(
     if count == 0:
         return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
-    if count == 1:
-        lone = _walk_lone(data, start)
-        if lone is not None:
-            return lone
+    if end is None:
+        end = len(data)
+        if count == 1:
+            lone = _walk_lone(data, start)
+            if lone is not None:
+                return lone
     if reading is not _PARTIAL:
-        return _walk(data, count, reading, start)
+        return _walk(data, count, reading, start, end)
     try:
         # Records that the strict reader takes are the same to the partial one.
-        return _walk(data, count, RecordReading.STREAM, start)
+        return _walk(data, count, RecordReading.STREAM, start, end)
     except InvalidRecord:
-        return _walk_partially(data, count, start)
+        return _walk_partially(data, count, start, end)
 
 
 def _walk_lone(data: bytes, start: int) -> RecordsWalk | None:
@@ -137,7 +145,7 @@ def _lone_before_key(size: int) -> bytes:
     return b"no record has this size"
 
 
-def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> RecordsWalk:  # noqa: PLR0915
+def _walk(data: bytes, count: int, reading: RecordReading, start: int, end: int) -> RecordsWalk:  # noqa: PLR0915
     """The loop of the strict readers, whose state lies in locals."""
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
@@ -204,8 +212,8 @@ def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> Record
                 next_try, pause = index + pause, pause * 2
             else:
                 next_try, pause = index + 1, _WORTH_RECORDS
-    if position != len(data):
-        raise _bytes_left(data, count, position, start)
+    if position != end:
+        raise _bytes_left(count, position, start, end)
     return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
 
@@ -231,7 +239,7 @@ def _skip_ahead(
     return index, position, low, high
 
 
-def _walk_partially(data: bytes, count: int, start: int) -> RecordsWalk:
+def _walk_partially(data: bytes, count: int, start: int, end: int) -> RecordsWalk:
     reader = _RecordReader(data, _PARTIAL, start)
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
@@ -243,13 +251,13 @@ def _walk_partially(data: bytes, count: int, start: int) -> RecordsWalk:
         if key and first_null_key < 0:
             first_null_key = index
         low, high = min(low, delta), max(high, delta)
-    if position != len(data):
-        raise _bytes_left(data, count, position, start)
+    if position != end:
+        raise _bytes_left(count, position, start, end)
     return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
 
-def _bytes_left(data: bytes, count: int, position: int, start: int) -> InvalidRecord:
-    return InvalidRecord(count, position - start, f"{len(data) - position} bytes after the last record")
+def _bytes_left(count: int, position: int, start: int, end: int) -> InvalidRecord:
+    return InvalidRecord(count, position - start, f"{end - position} bytes after the last record")
 
 
 class _RecordReader:

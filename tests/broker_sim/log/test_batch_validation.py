@@ -9,6 +9,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.append_results import RecordsRefused
 from broker_sim.log.replica_log import ReplicaLog
+from broker_sim.log.stored_batch import ReceivedBatch
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import BatchHeader
 from protocol_specs.records.checksums import crc32c
@@ -25,13 +26,13 @@ NOW_MS = 1_767_225_600_000
 HOUR_MS = 3_600_000
 
 
-def validate(records: bytes, *, release: str = "4.3.1", **topic: str) -> StoredBatch:
+def validate(records: bytes | memoryview, *, release: str = "4.3.1", **topic: str) -> StoredBatch:
     stored = validate_any(records, release=release, **topic)
     assert stored is not None
     return stored
 
 
-def validate_any(records: bytes, *, release: str = "4.3.1", **topic: str) -> StoredBatch | None:
+def validate_any(records: bytes | memoryview, *, release: str = "4.3.1", **topic: str) -> StoredBatch | None:
     overrides = {name.replace("_", "."): value for name, value in topic.items()}
     broker_config = BrokerConfig.parse({}, release=release)
     config = TopicConfig.resolve(overrides, broker_config)
@@ -41,7 +42,7 @@ def validate_any(records: bytes, *, release: str = "4.3.1", **topic: str) -> Sto
     return info.batches[0] if info.batches else None
 
 
-def refusal(records: bytes, *, release: str = "4.3.1", **topic: str) -> RecordsRefused:
+def refusal(records: bytes | memoryview, *, release: str = "4.3.1", **topic: str) -> RecordsRefused:
     with pytest.raises(RecordsRefused) as caught:
         validate_any(records, release=release, **topic)
     return caught.value
@@ -208,6 +209,47 @@ def test_nothing_instead_of_compressed_records_depends_on_the_codec(codec: int, 
 def test_batches_of_every_codec_are_stored_as_they_came(codec: CompressionCodec) -> None:
     sent = batch(50, codec=codec, size=40)
     assert validate(sent).data[16:] == sent[16:]
+
+
+# Large batches
+
+
+def of_request(sent: bytes, *, before: bytes = b"before") -> memoryview:
+    """A batch within the request that brought it."""
+    return memoryview(before + sent + b"\0\0\0")[len(before) : -3]
+
+
+def test_a_large_batch_lies_in_its_request_until_it_is_read() -> None:
+    sent = batch(300, size=100)
+    stored = validate(of_request(sent))
+    assert isinstance(stored, ReceivedBatch)
+    assert (stored.base_offset, stored.last_offset, stored.size) == (100, 399, len(sent))
+    data = stored.data
+    assert data == sealed(sent, base_offset=100, partition_leader_epoch=7)
+    assert stored.data is data
+    assert validate(sent).data == data
+
+
+@pytest.mark.parametrize("beside", [b"", bytes(5000)])
+def test_a_header_that_was_sent_before_is_not_taken_for_the_batch(beside: bytes) -> None:
+    sent = batch(300, size=100)
+    assert validate(of_request(sent, before=sent[:61] + b"x" + beside)).data[16:] == sent[16:]
+    broken = of_section(sent[61:-1] + b"\2", 300)
+    assert refusal(of_request(broken, before=sent[:61])).error_code is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("cut", [-101, -1, 1, 3])
+def test_records_of_a_large_batch_that_do_not_end_with_it_are_refused(cut: int) -> None:
+    section = batch(300, size=100)[61:]
+    wrong = section + bytes(cut) if cut > 0 else section[:cut]
+    assert refusal(of_request(of_section(wrong, 300))).error_code is ErrorCode.INVALID_RECORD
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_fragment_of_a_batch_is_its_beginning(size: int) -> None:
+    stored = validate(of_request(batch(300, size=size)))
+    fragment = stored.fragment(70)
+    assert (fragment.data, fragment.size, fragment.last_offset) == (stored.data[:70], 70, 399)
 
 
 # Timestamps and keys
