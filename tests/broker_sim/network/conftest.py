@@ -12,6 +12,7 @@ from twisted.logger import LogEvent, globalLogPublisher
 
 from broker_sim.apis import api_versions
 from broker_sim.apis.kafka_apis import KafkaApis
+from broker_sim.apis.request_context import NO_RESPONSE
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.journal import Journal
 from broker_sim.faults.interception import NO_FAULTS
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 FRAME = struct.Struct(">i")
 
 
+def answer_versions(request: Any, context: Any) -> Any:
+    """Answer ApiVersions; what any bytes may happen to ask for beside it gets no answer."""
+    return api_versions.handle(request, context) if context.api_key == ApiVersionsRequest.API_KEY else NO_RESPONSE
+
+
 class Handler(KafkaApis):
     """The broker's APIs, but each request goes to `handler`."""
 
@@ -37,7 +43,7 @@ class Handler(KafkaApis):
     def __init__(self, broker: Any) -> None:
         super().__init__(broker)
         self.contexts: list[Any] = []
-        self.handler: Callable[[Any, Any], Any] = api_versions.handle
+        self.handler: Callable[[Any, Any], Any] = answer_versions
 
     def handle(self, request: Any, context: Any) -> Any:
         self.contexts.append(context)
