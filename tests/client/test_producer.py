@@ -16,6 +16,7 @@ import pytest
 from broker_client import Producer, TopicPartition
 from broker_client.admin import Admin, NewTopic
 from broker_client.consumer import Consumer, FetchOptions
+from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import (
     BrokerError,
     BufferExhausted,
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
     from broker_client.consumer import ConsumerRecord
 
+SECONDS_MAX = 30
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[ThreadedCluster]:
@@ -52,6 +55,18 @@ def read_all(cluster: ThreadedCluster, topic: str, partitions: int = 1) -> list[
         while any((consumer.position(key) or 0) < ends[key] for key in keys):
             records += consumer.poll(1.0)
         return records
+
+
+@pytest.mark.parametrize("acks", ["0", "all"])
+def test_a_trace_tells_of_a_request_that_the_socket_takes_at_once(cluster: ThreadedCluster, acks: str) -> None:
+    told: list[BatchEvent] = []
+    options = {"acks": acks, "enable_idempotence": acks == "all"}
+    with Producer(bootstrap_servers=cluster.bootstrap_servers, trace=told.append, **options) as producer:
+        producer.send("alone", b"told").result(SECONDS_MAX)
+    ways = [event for event in told if event.kind in (BatchEventKind.SENT, BatchEventKind.IN_FLIGHT)]
+    assert [event.kind for event in ways] == [BatchEventKind.SENT, BatchEventKind.IN_FLIGHT]
+    assert ways[0].correlation_id == ways[1].correlation_id >= 0
+    assert [event.kind for event in told][-2:] == [BatchEventKind.ACKNOWLEDGED, BatchEventKind.FREED]
 
 
 def test_records_of_many_threads_all_arrive_in_their_threads_order(cluster: ThreadedCluster) -> None:

@@ -85,6 +85,8 @@ class TracedAccumulator(RecordAccumulator):
         """The batches whose READY is told, and not over."""
         self._unwritten: dict[int, tuple[int, list[ProducerBatch]]] = {}
         """The newest request of each node: it is written before there is another."""
+        self._written: dict[int, InFlightRequest] = {}
+        """The newest request of each node that was written before anything was told of it: at once."""
 
     # What happens to a batch, in the order of its life
 
@@ -153,11 +155,16 @@ class TracedAccumulator(RecordAccumulator):
         self._unwritten[node] = correlation_id, sent
         for batch in sent:
             self._tell(BatchEventKind.SENT, batch, node=node, correlation_id=correlation_id)
+        written = self._written.pop(node, None)
+        if written is not None and written.correlation_id == correlation_id:
+            self.written(written)
 
     def written(self, request: InFlightRequest) -> None:
         """A request is written."""
         correlation_id, batches = self._unwritten.pop(request.node_id, (-1, []))
-        if correlation_id == request.correlation_id:
+        if correlation_id != request.correlation_id:
+            self._written[request.node_id] = request
+        else:
             detail = f"{request.request.NAME} v{request.api_version}"
             for batch in batches:
                 self._tell(BatchEventKind.IN_FLIGHT, batch, detail, node=request.node_id, correlation_id=correlation_id)
