@@ -158,13 +158,13 @@ _METADATA: Final = [
     ),
     Script(
         name="a-topic-that-may-not-be-seen",
-        config={"max.block.ms": 500, **LONG},
+        config={"max.block.ms": 5000, **LONG},
         program=(Start(), Send("a"), Pause(200), Send("b"), Flush()),
         answers=(Answer(api="Metadata", nth=2, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),),
     ),
     Script(
         name="a-topic-with-an-invalid-name",
-        config={"max.block.ms": 500, **LONG},
+        config={"max.block.ms": 5000, **LONG},
         program=(Start(), Send("a"), Pause(200), Send("b"), Flush()),
         answers=(Answer(api="Metadata", nth=2, error=ErrorCode.INVALID_TOPIC_EXCEPTION),),
     ),
