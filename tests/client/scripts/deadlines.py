@@ -69,25 +69,25 @@ _SPLITS: Final = [
 _REQUESTS: Final = [
     Script(
         name="a-request-without-answer-is-repeated",
-        config={"request.timeout.ms": 400, **LONG, "linger.ms": 4000},
+        config={"request.timeout.ms": 800, **LONG, "linger.ms": 4000},
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
         answers=(Answer(nth=2, lost=True),),
     ),
     Script(
         name="a-written-request-without-answer-is-repeated",
-        config={"request.timeout.ms": 400, **LONG},
+        config={"request.timeout.ms": 800, **LONG},
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
         answers=(Answer(nth=2, lost=True, appends=True),),
     ),
     Script(
         name="three-requests-without-answer-are-repeated",
-        config={"request.timeout.ms": 400, **ALONE},
+        config={"request.timeout.ms": 800, **ALONE},
         program=(*FIRST, Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
         answers=(Answer(nth=2, lost=True),),
     ),
     Script(
         name="metadata-without-answer-is-asked-again",
-        config={"request.timeout.ms": 400, **LONG},
+        config={"request.timeout.ms": 800, **LONG},
         program=(Start(), Send("a"), Flush()),
         answers=(Answer(api="Metadata", nth=2, lost=True),),
     ),
@@ -112,14 +112,14 @@ _EXPIRIES: Final = [
     ),
     Script(
         name="expired-while-retried",
-        config={"request.timeout.ms": 300, "delivery.timeout.ms": 1150, "linger.ms": 10, **THRICE},
+        config={"request.timeout.ms": 1000, "delivery.timeout.ms": 1150, "linger.ms": 10, **THRICE},
         program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
         answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="expired-while-retried-without-idempotence",
         config={
-            "request.timeout.ms": 300,
+            "request.timeout.ms": 1000,
             "delivery.timeout.ms": 1150,
             "linger.ms": 10,
             "enable.idempotence": False,

@@ -135,8 +135,8 @@ _IDS: Final = [
     ),
     Script(
         name="id-request-without-answer",
-        config={"linger.ms": 60, "request.timeout.ms": 400},
-        program=(Start(), Pause(1200), Send("a"), Ended()),
+        config={"linger.ms": 60, "request.timeout.ms": 800},
+        program=(Start(), Pause(2000), Send("a"), Ended()),
         answers=(Answer(api="InitProducerId", lost=True),),
     ),
     Script(

@@ -291,7 +291,7 @@ _BATCHES: Final = [
         ),
         Script(
             name=f"txn-{generation}-a-batch-is-written-and-its-answer-lost",
-            config={**RECONNECTING, "request.timeout.ms": 400},
+            config={**RECONNECTING, "request.timeout.ms": 800},
             features=features,
             program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), COMMIT, *NEXT),
             answers=(Answer(nth=2, appends=True, lost=True),),
