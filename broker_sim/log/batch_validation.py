@@ -129,11 +129,15 @@ def stored_as_it_is(
 def _walk_in_request(records: bytes | memoryview, count: int) -> RecordsWalk | None:
     """What the records are like, told where they lie; None where the request is too much more than the batch."""
     request = memoryview(records).obj
-    if not isinstance(request, bytes) or len(request) - len(records) > BESIDE_BATCH_MAX_BYTES:
+    if not isinstance(request, bytes):
         return None
-    place = request.find(records[:RECORD_BATCH_OVERHEAD])
-    # Whoever wrote the request may have written such a header before, too.
-    if not request.startswith(records, place):
+    beside = len(request) - len(records)
+    if beside > BESIDE_BATCH_MAX_BYTES:
+        return None
+    # A view does not say where it begins. It does where its header is, if that is in one place that leaves room for it.
+    header, end = records[:RECORD_BATCH_OVERHEAD], beside + RECORD_BATCH_OVERHEAD
+    place = request.find(header, 0, end)
+    if place < 0 or request.find(header, place + 1, end) >= 0:
         return None
     return walk_records(request, count, start=place + RECORD_BATCH_OVERHEAD, end=place + len(records))
 
