@@ -6,7 +6,6 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 from twisted.internet.defer import Deferred
@@ -14,6 +13,7 @@ from twisted.python.failure import Failure
 
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.errors import SimRuntimeError
+from sim_runtime.interruptible_waits import wait_in_slices
 from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ class ReactorThread:
             self._refuse_when_stopped()
             self._pending[future] = None
             self.reactor.callFromThread(self._begin, future, waiting, function, args)
+        ended = threading.Event()
+        future.add_done_callback(lambda _: ended.set())
         try:
-            return future.result(timeout_s)
-        except FutureTimeoutError:
-            if future.done():
-                raise  # it is the function's own
+            if wait_in_slices(ended.wait, timeout_s):
+                return future.result(0)
             self.reactor.callFromThread(_cancel_all, waiting)
             name = getattr(function, "__qualname__", None) or repr(function)
             awaited = f"{name} on reactor thread {self.name!r}"
-            raise DeadlineExceeded(awaited, timeout_s * 1000, "call(timeout_s=...)") from None
+            raise DeadlineExceeded(awaited, timeout_s * 1000, "call(timeout_s=...)")
         finally:
             with self._lock:
                 self._pending.pop(future, None)

@@ -34,6 +34,7 @@ from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig
 from broker_client.record_values import checked_headers, serialized
 from sim_runtime.deadlines import DeadlineExceeded
+from sim_runtime.interruptible_waits import wait_in_slices
 from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
@@ -277,7 +278,7 @@ class Producer:
             left_s = self._max_block_ms / 1000 - (seconds() - began)
             if answer is WaitFor.METADATA:
                 without_metadata = True
-                if left_s <= 0 or not changed.wait(left_s):
+                if left_s <= 0 or not wait_in_slices(changed.wait, left_s):
                     core.metadata.forget(changed.set)
                     raise core.metadata_timeout(topic, partition)
             else:
@@ -298,7 +299,7 @@ class Producer:
             changed = Event()
             core.metadata.on_change(changed.set)
             waits_for = sending.advance(int(seconds() * 1000), granted)
-            if waits_for is WaitFor.METADATA and changed.wait(max(deadline - seconds(), 0)):
+            if waits_for is WaitFor.METADATA and wait_in_slices(changed.wait, deadline - seconds()):
                 without_metadata = True
                 continue
             core.metadata.forget(changed.set)
@@ -317,7 +318,7 @@ class Producer:
         waiter = pool.wait(size_bytes, woken.set)
         try:
             self._core.wakeup()  # callers who wait make every batch sendable
-            woken.wait(max(left_s, 0))
+            wait_in_slices(woken.wait, left_s)
         except BaseException:
             # Ctrl-C: who does not wait any more must not keep memory from those behind it.
             if not waiter.abandon() and waiter.state is WaiterState.GRANTED:

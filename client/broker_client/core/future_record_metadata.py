@@ -17,6 +17,7 @@ from twisted.logger import Logger
 from broker_client.core.produce_request_result import ProduceRequestResult
 from broker_client.errors import ProducerError, WaitExpired
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP, UNKNOWN_PARTITION, RecordMetadata, TopicPartition
+from sim_runtime.interruptible_waits import wait_in_slices
 
 __all__ = ["DeliveryCallback", "FutureRecordMetadata"]
 
@@ -69,7 +70,7 @@ class FutureRecordMetadata(_SentRecord):
             undone = Lock()
             undone.acquire()
             self.add_done_callback(lambda _: undone.release())
-            if not undone.acquire(True, -1 if timeout is None else max(timeout, 0)):
+            if not wait_in_slices(lambda seconds: undone.acquire(timeout=seconds), timeout):
                 result, index = self.batch_result.place_of(self.batch_index)
                 text = f"record {index} of a batch for {result.topic_partition} is not acknowledged after {timeout} s"
                 raise WaitExpired(text, "result(timeout)")

@@ -16,6 +16,7 @@ from twisted.logger import Logger
 from broker_client.errors import WaitExpired
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP
 from protocol_specs.records.columnar_arrays import np
+from sim_runtime.interruptible_waits import wait_in_slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -52,7 +53,7 @@ class FutureTable:
         if not self.done():
             done = Event()
             self.add_done_callback(lambda _: done.set())
-            if not done.wait(timeout):
+            if not wait_in_slices(done.wait, timeout):
                 text = f"a table of {len(self._timestamps)} rows is not acknowledged after {timeout} s"
                 raise WaitExpired(text, "result(timeout)")
         if self._table is None:
