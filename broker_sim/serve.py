@@ -208,8 +208,10 @@ def _close(cluster: Cluster, reactor: RealReactor) -> object:
 
 def _load_apis() -> None:
     """Import the API files while nobody waits for them, and keep the collector from looking at what stays for good."""
+    from broker_sim.allocator import reuse_large_blocks
     from broker_sim.apis.kafka_apis import API_FILES, handler_of
 
+    reuse_large_blocks()
     for api_key in API_FILES:
         handler_of(api_key)
     gc.freeze()
