@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from broker_client.core.metrics.selector_metrics import NODE_GROUP
 from tests.client.core.metrics.metrics_as_java import (
     CONFIG,
     SENT,
@@ -27,6 +28,7 @@ def test_the_same_sends_are_measured_as_java_does(world: World, producer_on: Cal
     cluster.create(TOPIC)
     producer = producer_on(cluster, **CONFIG)
     made = of_ours(producer.metrics.read())
+    assert not [key for key in made if key[0] == NODE_GROUP]
 
     async def run() -> None:
         for sizes in SENT:
