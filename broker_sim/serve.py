@@ -207,7 +207,10 @@ def _close(cluster: Cluster, reactor: RealReactor) -> object:
 
 
 def _load_apis() -> None:
-    """Import the API files while nobody waits for them, and keep the collector from looking at what stays for good."""
+    """Import the API files while nobody waits for them, and keep memory as a process does that only serves.
+
+    The garbage collector does not look at what stays for good, and the allocator keeps what large requests took.
+    """
     from broker_sim.allocator import reuse_large_blocks
     from broker_sim.apis.kafka_apis import API_FILES, handler_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from twisted.internet import tcp
 
-__all__ = ["send_at_once", "sends_at_once"]
+__all__ = ["is_plain_socket", "send_at_once"]
 
 
-def sends_at_once(transport: object) -> bool:
-    """Whether `send_at_once` may be used: TLS and simulated sockets need their own buffers."""
+def is_plain_socket(transport: object) -> bool:
+    """Whether a transport is a socket of the kernel and nothing else: TLS and simulated ones have buffers of theirs."""
     return isinstance(transport, tcp.Connection) and not transport.TLS
 
 

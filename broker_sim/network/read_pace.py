@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sys
 from socket import SO_RCVLOWAT, SOL_SOCKET
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from twisted.internet import tcp
+from sim_runtime.direct_send import is_plain_socket
 
 if TYPE_CHECKING:
     from socket import socket
+
+    from twisted.internet import tcp
 
     from broker_sim.network.response_writer import IChannelTransport
 
@@ -40,8 +42,8 @@ class ReadPace:
     def __init__(self, transport: IChannelTransport) -> None:
         self._transport = transport
         self._socket: socket | None = None
-        if sys.platform == "linux" and isinstance(transport, tcp.Connection) and not transport.TLS:
-            self._socket = transport.socket
+        if sys.platform == "linux" and is_plain_socket(transport):
+            self._socket = cast("tcp.Connection", transport).socket
         self._awaited = 0
         """With how many bytes the next read comes; 0 for any."""
         self._set_read_size(READ_SIZE_BYTES)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from twisted.internet.interfaces import IConsumer, IPullProducer, IPushProducer, ITCPTransport
 from zope.interface import implementer
 
-from sim_runtime.direct_send import send_at_once, sends_at_once
+from sim_runtime.direct_send import is_plain_socket, send_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ class ResponseWriter(Protocol):
 
 def writer_for(transport: IChannelTransport, drained: Callable[[], None]) -> ResponseWriter:
     """The fastest writer that the transport allows: TLS and simulated sockets need their own buffers."""
-    if sends_at_once(transport):
+    if is_plain_socket(transport):
         return DirectWriter(cast("tcp.Connection", transport), drained)
     return BufferedWriter(transport, drained)
 

@@ -17,7 +17,7 @@ from zope.interface import implementer
 
 from broker_client.errors import AuthenticationFailed, IllegalState, SslAuthenticationFailed
 from protocol_specs.errors import FrameError, FrameTooLarge
-from sim_runtime.direct_send import send_at_once, sends_at_once
+from sim_runtime.direct_send import is_plain_socket, send_at_once
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IConnector, ITCPTransport
@@ -153,7 +153,7 @@ class KafkaChannel(TwistedProtocol):
         """The transport layer carries frames. An authenticator (SASL) would have its turn before this."""
         assert self._events is not None
         self.state = ChannelState.READY
-        self._sends_at_once = sends_at_once(self._transport)
+        self._sends_at_once = is_plain_socket(self._transport)
         self._transport.registerProducer(self, streaming)  # type: ignore[union-attr]  # every TCP transport is a consumer
         self._events.channel_connected(self)
 

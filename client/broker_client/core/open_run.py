@@ -20,7 +20,7 @@ from broker_client.core.future_record_metadata import DeliveryCallback, FutureRe
 from protocol_specs.records.batch_peek import MAGIC_V2
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from broker_client.core.cluster import Cluster
     from broker_client.core.metadata import Metadata
@@ -44,12 +44,12 @@ class OpenRuns:
     `record_size_max`: what is smaller breaks no limit of the configuration.
     """
 
-    __slots__ = ("_metadata", "_record_size_max", "_seconds", "by_topic")
+    __slots__ = ("_record_size_max", "by_topic", "metadata", "seconds")
 
     def __init__(self, metadata: Metadata, seconds: Callable[[], float], record_size_max: int) -> None:
         self.by_topic: dict[str, OpenRun] = {}
-        self._metadata = metadata
-        self._seconds = seconds
+        self.metadata = metadata
+        self.seconds = seconds
         self._record_size_max = record_size_max
 
     def open(
@@ -63,14 +63,10 @@ class OpenRuns:
         if queue.appender != thread or batch.magic != MAGIC_V2:
             queue.appender = thread
             return
-        frames, records_max = batch.next_frames()
         room_bytes = min(batch.room_for(switches_at - sticky.produced_bytes), self._record_size_max)
-        if records_max < _RECORDS_MIN or room_bytes < _RECORDS_MIN * batch.max_record_size:
-            return
-        run = OpenRun(self, queue, batch, sticky, self._metadata, self._seconds)
-        run.cluster = cluster
-        run.frames, run.records_max, run.room_bytes = frames, records_max, room_bytes
-        queue.run = self.by_topic[queue.topic_partition.topic] = run
+        run = OpenRun(self, queue, batch, sticky, cluster, room_bytes)
+        if run.records_max >= _RECORDS_MIN and room_bytes >= _RECORDS_MIN * batch.max_record_size:
+            queue.run = self.by_topic[queue.topic_partition.topic] = run
 
 
 class OpenRun:
@@ -79,12 +75,15 @@ class OpenRun:
     __slots__ = (
         "_batch",
         "_callbacks",
+        "_cluster",
         "_first_index",
+        "_frames",
         "_from_s",
         "_is_open",
         "_metadata",
         "_queue",
         "_result",
+        "_room_bytes",
         "_runs",
         "_seconds",
         "_settled",
@@ -93,16 +92,8 @@ class OpenRun:
         "_timestamp_ms",
         "_until_s",
         "_values",
-        "cluster",
-        "frames",
         "records_max",
-        "room_bytes",
     )
-
-    cluster: Cluster
-    frames: Mapping[int, tuple[bytes, bytes, int]]
-    records_max: int
-    room_bytes: int
 
     def __init__(
         self,
@@ -110,8 +101,8 @@ class OpenRun:
         queue: PartitionQueue,
         batch: ProducerBatch,
         sticky: StickyPartition,
-        metadata: Metadata,
-        seconds: Callable[[], float],
+        cluster: Cluster,
+        room_bytes: int,
     ) -> None:
         self._runs = runs
         self._queue = queue
@@ -119,15 +110,18 @@ class OpenRun:
         self._result = batch.result
         self._first_index = batch.record_count
         self._sticky = sticky
-        self._metadata = metadata
-        self._seconds = seconds
+        self._metadata = runs.metadata
+        self._cluster = cluster
+        self._seconds = runs.seconds
         self._timestamp_ms = batch.last_append_ms
         self._from_s = (batch.last_append_ms - _ROUNDED_UP_MS) / 1000
         self._until_s = (batch.last_append_ms + 1 - _ROUNDED_UP_MS) / 1000
+        self._frames, self.records_max = batch.next_frames()
+        self._room_bytes = room_bytes
         self._thread = queue.appender
         self._is_open = True
         self._values: list[bytes] = []
-        self._callbacks: dict[int, DeliveryCallback] = {}
+        self._callbacks: list[tuple[int, DeliveryCallback]] = []
         self._settled = 0
 
     def append(self, value: bytes, on_delivery: DeliveryCallback | None) -> FutureRecordMetadata | None:
@@ -138,22 +132,24 @@ class OpenRun:
         size = len(value)
         index = len(values)
         try:
-            room_bytes = self.room_bytes - self.frames[size][2]
+            room_bytes = self._room_bytes - self._frames[size][2]
         except IndexError:  # larger than the table has it
             return None
         if (
             room_bytes < 0
             or index >= self.records_max
-            or self._metadata.cluster is not self.cluster
+            or self._metadata.cluster is not self._cluster
             or not self._from_s <= self._seconds() < self._until_s
         ):
             return None
-        self.room_bytes = room_bytes
+        self._room_bytes = room_bytes
         if on_delivery is not None:
-            self._callbacks[index] = on_delivery
+            self._callbacks.append((index, on_delivery))
         values.append(value)
         if not self._is_open and not self._has_settled(index):
             return None
+        # As _future, whose call would be felt. Not before the value is kept: it may start the garbage collector,
+        # and with it a finalizer that sends.
         sent = self._result, self._first_index + index, self._timestamp_ms, -1, size
         return _new_tuple(FutureRecordMetadata, sent)
 
@@ -171,7 +167,7 @@ class OpenRun:
             before = batch.estimated_size_in_bytes
             batch.append_values(values)
             self._sticky.produced_bytes += batch.estimated_size_in_bytes - before
-            for index, on_delivery in self._callbacks.items():
+            for index, on_delivery in self._callbacks:
                 if index < count:
                     batch.call_back(self._future(index, len(values[index])), on_delivery)
 
