@@ -90,10 +90,10 @@ class MetadataUpdater:
         """Whether a request should go before everything else."""
         return self._pending is None and self._metadata.time_to_next_update_ms(now_ms) == 0
 
-    def needs_rebootstrap(self, now_ms: int, trigger_ms: int) -> bool:
-        """Whether updates have failed for metadata.recovery.rebootstrap.trigger.ms."""
+    def rebootstrap_due_ms(self, trigger_ms: int) -> int:
+        """From when on updates will have failed for longer than metadata.recovery.rebootstrap.trigger.ms."""
         began_ms = self._attempt_began_ms
-        return self._rebootstrap and began_ms is not None and now_ms - began_ms > trigger_ms
+        return NEVER_MS if began_ms is None or not self._rebootstrap else began_ms + trigger_ms + 1
 
     def rebootstrap(self, now_ms: int) -> None:
         """Start over from bootstrap.servers."""

@@ -3,6 +3,9 @@
 The reactor does the waiting. What it delivers is staged, and `on_event` is called so that the owner polls soon; `poll`
 itself never blocks, it only turns what is staged into this poll's results. As in Kafka, a poll answers at most one
 completed receive per channel, and closes at most one idle connection.
+
+Kafka's poll reads the sockets itself, and only then is anything given up. A reactor makes the calls that are due before
+it reads: in a process that stood still, the answer to what is overdue may lie in the socket. See `has_read_since`.
 """
 
 from __future__ import annotations
@@ -93,6 +96,8 @@ class Selector:
         self._write_awaited: dict[int, None] = {}
         self._newly_connected: list[int] = []
         self._newly_disconnected: list[Disconnection] = []
+        self._read_ms = -NEVER_MS
+        self._is_reading = False
 
     def connect(self, node_id: int, host: str, port: int, *, send_buffer_bytes: int, receive_buffer_bytes: int) -> None:
         """Begin a connection; raises IllegalState when the node has one."""
@@ -151,6 +156,18 @@ class Selector:
     def has_events(self) -> bool:
         """Whether a poll would answer something."""
         return bool(self._with_staged or self._newly_connected or self._newly_disconnected)
+
+    def has_read_since(self, due_ms: int, now_ms: int) -> bool:
+        """Whether the reactor has read the sockets since `due_ms`; else it does, and `on_event` is called behind it."""
+        if self._read_ms >= due_ms:
+            return True
+        if not self._is_reading:
+            self._is_reading = True
+            # What another thread has asked for is called just before the calls that are due, and a call that it makes
+            # among those: only the second comes after a look at the sockets.
+            call_later = self._reactor.callLater
+            call_later(0, call_later, 0, self._has_read, now_ms)
+        return False
 
     @property
     def connection_count(self) -> int:
@@ -228,6 +245,11 @@ class Selector:
         self._report(ended)
 
     # Details
+
+    def _has_read(self, asked_ms: int) -> None:
+        self._is_reading = False
+        self._read_ms = asked_ms
+        self._on_event()
 
     def _report(self, disconnection: Disconnection) -> None:
         self._newly_disconnected.append(disconnection)

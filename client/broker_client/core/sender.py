@@ -127,13 +127,16 @@ class Sender:
 
     def run_once(self, now_ms: int) -> int:
         """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
+        if self.client.must_read_first(min(self._no_expiry_before_ms, self.client.time_out_ms), now_ms):
+            return NEVER_MS
         requests = self.transaction_requests
         wait_ms = self._prepare_producer_id(now_ms) if requests is None else requests.run(now_ms)
         if wait_ms is None:
             wait_ms = self._send_producer_data(now_ms)
-        else:
-            self._expire_batches(now_ms)
-        again = self.client.poll(now_ms) or (self.client.answered > 0 and self._has_more_to_do(now_ms))
+        again = self.client.poll(now_ms)
+        # Kafka's Sender does it before its next poll: an answer that has come counts.
+        self._expire_batches(now_ms)
+        again = again or (self.client.answered > 0 and self._has_more_to_do(now_ms))
         again = again or self._can_ask_for_producer_id(now_ms)
         until_expiry_ms = self._until_expiry_ms(now_ms)
         # What is made from now on lives for delivery.timeout.ms at least.
@@ -263,7 +266,6 @@ class Sender:
                     wait_ms = min(wait_ms, self.client.poll_delay_ms(node_id, now_ms))
             batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms)
             self._track(batches)
-        self._expire_batches(now_ms)
         sent = False
         for node_id, of_node in batches.items():
             if of_node:
