@@ -166,7 +166,8 @@ class ClientCore:
 
     def run_once(self, now_ms: int) -> int:
         """One turn: send what can go, poll, give up what is late."""
-        if self.client.must_read_first(self.client.time_out_ms, now_ms):
+        due_ms = self.client.time_out_ms
+        if now_ms >= due_ms and not self.client.selector.has_read_since(due_ms, now_ms):
             return NEVER_MS
         wait_ms = NEVER_MS
         fatal = self.metadata.take_fatal_error() if self._unsent else None

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["MetadataTransport", "MetadataUpdater"]
 
 NEVER_MS: Final = 1 << 62
-_LONG_AGO_MS: Final = -NEVER_MS
 _log = Logger()
 
 
@@ -56,13 +55,14 @@ class MetadataUpdater:
     """At most one Metadata request is under way."""
 
     __slots__ = (
-        "_attempt_began_ms",
         "_metadata",
         "_pending",
         "_rebootstrap",
+        "_rebootstrap_trigger_ms",
         "_reconnect_backoff_ms",
         "_request_timeout_ms",
         "_transport",
+        "rebootstrap_due_ms",
     )
 
     def __init__(
@@ -73,14 +73,17 @@ class MetadataUpdater:
         request_timeout_ms: int,
         reconnect_backoff_ms: int,
         rebootstrap: bool,
+        rebootstrap_trigger_ms: int,
     ) -> None:
+        self.rebootstrap_due_ms = NEVER_MS
+        """From when on updates will have failed for longer than metadata.recovery.rebootstrap.trigger.ms."""
         self._metadata = metadata
         self._transport = transport
         self._request_timeout_ms = request_timeout_ms
         self._reconnect_backoff_ms = reconnect_backoff_ms
         self._rebootstrap = rebootstrap
+        self._rebootstrap_trigger_ms = rebootstrap_trigger_ms
         self._pending: PendingUpdate | None = None
-        self._attempt_began_ms: int | None = None
 
     def nodes(self) -> list[Node]:
         """The nodes that are known."""
@@ -90,16 +93,11 @@ class MetadataUpdater:
         """Whether a request should go before everything else."""
         return self._pending is None and self._metadata.time_to_next_update_ms(now_ms) == 0
 
-    def rebootstrap_due_ms(self, trigger_ms: int) -> int:
-        """From when on updates will have failed for longer than metadata.recovery.rebootstrap.trigger.ms."""
-        began_ms = self._attempt_began_ms
-        return NEVER_MS if began_ms is None or not self._rebootstrap else began_ms + trigger_ms + 1
-
     def rebootstrap(self, now_ms: int) -> None:
         """Start over from bootstrap.servers."""
         _log.info("rebootstrapping from bootstrap.servers")
         self._metadata.rebootstrap()
-        self._attempt_began_ms = now_ms
+        self.rebootstrap_due_ms = now_ms + self._rebootstrap_trigger_ms + 1
 
     def maybe_update(self, now_ms: int) -> int:
         """Send a Metadata request if one is due and can go; answers how long until there is something to do."""
@@ -108,8 +106,8 @@ class MetadataUpdater:
             wait_ms = max(wait_ms, self._request_timeout_ms)
         if wait_ms > 0:
             return wait_ms
-        if self._attempt_began_ms is None:
-            self._attempt_began_ms = now_ms
+        if self._rebootstrap and self.rebootstrap_due_ms == NEVER_MS:
+            self.rebootstrap_due_ms = now_ms + self._rebootstrap_trigger_ms + 1
         transport = self._transport
         node, any_ready = transport.least_loaded_node(now_ms)
         if node is None and not any_ready and self._rebootstrap and not self._metadata.cluster.is_bootstrap:
@@ -152,7 +150,7 @@ class MetadataUpdater:
         assert pending is not None, "only what was asked for is answered"
         if response.error_code == ErrorCode.REBOOTSTRAP_REQUIRED and self._rebootstrap:
             _log.info("a broker asks for a rebootstrap")
-            self._attempt_began_ms = _LONG_AGO_MS  # due in this turn, which closes the connections first
+            self.rebootstrap_due_ms = now_ms  # in this turn, which closes the connections first
             return
         errors = {topic.name: ErrorCode(topic.error_code).name for topic in response.topics if topic.error_code}
         if errors:
@@ -162,4 +160,4 @@ class MetadataUpdater:
             self._metadata.failed_update(now_ms)
             return
         self._metadata.update(response, version=version, pending=pending, now_ms=now_ms)
-        self._attempt_began_ms = None
+        self.rebootstrap_due_ms = NEVER_MS

@@ -114,7 +114,7 @@ class NetworkClient:
         )
         self.next_poll_ms = NEVER_MS
         self.time_out_ms = NEVER_MS
-        """When the first of what was there after the latest poll is given up: see `must_read_first`."""
+        """When the first of what was there after the latest poll is given up: the sockets are read before that poll."""
         self.answered = 0
         self.throttle_time: Sensor | None = None
         self.telemetry: TelemetrySender | None = None
@@ -128,6 +128,7 @@ class NetworkClient:
             request_timeout_ms=config.request_timeout_ms,
             reconnect_backoff_ms=config.reconnect_backoff_ms,
             rebootstrap=config.rebootstrap,
+            rebootstrap_trigger_ms=config.rebootstrap_trigger_ms,
         )
         self._versions = VersionNegotiation(
             api_versions=self.api_versions,
@@ -233,13 +234,6 @@ class NetworkClient:
 
     # One turn
 
-    def must_read_first(self, due_ms: int, now_ms: int) -> bool:
-        """Whether something is to be given up and the sockets were not read since: they are, and `on_event` comes then.
-
-        `due_ms` is `time_out_ms`, or earlier when whoever polls gives up something itself.
-        """
-        return now_ms >= due_ms and not self.selector.has_read_since(due_ms, now_ms)
-
     def poll(self, now_ms: int) -> bool:
         """Do what can be done now without waiting; answers whether another turn should follow at once.
 
@@ -284,7 +278,8 @@ class NetworkClient:
             self._handle_timed_out_connections(now_ms)
         if self._in_flight.next_overdue_ms(now_ms, NEVER_MS) == 0:
             self._handle_timed_out_requests(now_ms)
-        self._handle_rebootstrap(now_ms)
+        if now_ms >= self._updater.rebootstrap_due_ms:
+            self._handle_rebootstrap(now_ms)
         again = bool(
             more
             or self._answered_internally
@@ -308,7 +303,8 @@ class NetworkClient:
             wait_ms = min(wait_ms, self._versions.next_run_ms(now_ms))
         if self.connection_states.is_any_connecting:
             wait_ms = min(wait_ms, self.connection_states.next_setup_timeout_ms(now_ms))
-        self.time_out_ms = min(now_ms + wait_ms, self._updater.rebootstrap_due_ms(self.config.rebootstrap_trigger_ms))
+        self.time_out_ms = now_ms + wait_ms
+        self.time_out_ms = min(self.time_out_ms, self._updater.rebootstrap_due_ms)
         wait_ms = min(wait_ms, metadata_wait_ms)
         if self.telemetry is not None:
             wait_ms = min(wait_ms, self.telemetry.wait_ms(now_ms))
@@ -546,8 +542,6 @@ class NetworkClient:
             self._process_disconnection(node_id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
 
     def _handle_rebootstrap(self, now_ms: int) -> None:
-        if now_ms < self._updater.rebootstrap_due_ms(self.config.rebootstrap_trigger_ms):
-            return
         for node in self._updater.nodes():
             connected = self.selector.is_channel_ready(node.id) or self.connection_states.is_preparing(node.id)
             self.selector.close(node.id)

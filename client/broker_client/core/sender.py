@@ -127,8 +127,10 @@ class Sender:
 
     def run_once(self, now_ms: int) -> int:
         """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
-        if self.client.must_read_first(min(self._no_expiry_before_ms, self.client.time_out_ms), now_ms):
-            return NEVER_MS
+        if now_ms >= self.client.time_out_ms or now_ms >= self._no_expiry_before_ms:
+            due_ms = min(self.client.time_out_ms, self._no_expiry_before_ms)
+            if not self.client.selector.has_read_since(due_ms, now_ms):
+                return NEVER_MS
         requests = self.transaction_requests
         wait_ms = self._prepare_producer_id(now_ms) if requests is None else requests.run(now_ms)
         if wait_ms is None:
