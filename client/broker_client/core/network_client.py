@@ -547,7 +547,7 @@ class NetworkClient:
             self.selector.close(node.id)
             if connected:
                 reason = "no metadata within metadata.recovery.rebootstrap.trigger.ms"
-                self._process_disconnection(node.id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
+                self._process_disconnection(node.id, ChannelState.LOCAL_CLOSE, reason, now_ms)
         self._updater.rebootstrap(now_ms)
         self._gave_up = True
 

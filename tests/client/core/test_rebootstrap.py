@@ -8,10 +8,11 @@ import pytest
 
 from broker_client.core.client_core import ClientCore, ClientOptions
 from broker_client.core.network_client import NetworkClientConfig
+from broker_client.errors import ConnectionFailed
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from protocol_specs.messages.metadata import MetadataResponse
-from tests.client.scripted_broker import METADATA, PORT, ScriptedCluster
+from tests.client.scripted_broker import INIT_PRODUCER_ID, METADATA, PORT, ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,6 +140,20 @@ def test_without_an_answer_it_begins_when_its_time_is_over(
     three.silent_apis.clear()
     world.run_until(client.cluster_with(["orders"]))
     assert not client.metadata.cluster.is_bootstrap
+
+
+def test_requests_under_way_end_with_their_connections_then(
+    world: World, three: ScriptedCluster, client_on: ClientOn
+) -> None:
+    client = client_on(three, rebootstrap_trigger_ms=2_000, connections_max_idle_ms=5_000)
+    world.run_until(client.cluster_with(["orders"]))
+    three.silent_apis += [METADATA, INIT_PRODUCER_ID]
+    client.metadata.request_update()
+    request = InitProducerIdRequest(transaction_timeout_ms=1)
+    # No time-out of theirs has passed; the turn that comes next is that of a connection that was idle.
+    with pytest.raises(ConnectionFailed, match="node 2 was disconnected"):
+        world.run_until(client.request(InitProducerIdRequest, lambda _: request, node_id=2))
+    assert client.metadata.cluster.is_bootstrap
 
 
 def test_without_an_answer_nothing_begins_with_the_strategy_none(
