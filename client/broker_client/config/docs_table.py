@@ -31,6 +31,8 @@ It differs from Java on purpose in this:
 - Serializers may be left out: keys and values are bytes then. `acks` may be a number.
 - An address without a host, and port 0, are refused. Names are resolved when they are connected to, so that one that
   stands for nothing is told by the first `send` and not by the constructor.
+- A request is given up as soon as `request.timeout.ms` is over. Java's loop looks when it wakes for something else, or
+  that long after it last looked, and so may wait for an answer twice as long.
 
 `print(broker_client.ProducerConfig.docs())` prints the same table.
 """

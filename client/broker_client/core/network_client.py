@@ -298,6 +298,7 @@ class NetworkClient:
         return again or bool(self._aborted_sends)
 
     def _next_poll_ms(self, metadata_wait_ms: int, now_ms: int) -> int:
+        # Kafka's poll waits for request.timeout.ms whenever that began, and so ends a request up to that much late.
         wait_ms = min(self._in_flight.next_overdue_ms(now_ms, NEVER_MS), self.selector.next_idle_close_ms(now_ms))
         if self._versions.is_busy:
             wait_ms = min(wait_ms, self._versions.next_run_ms(now_ms))
