@@ -23,9 +23,13 @@ from sim_runtime.held_ports import HeldPorts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from twisted.internet.interfaces import IListeningPort
     from twisted.internet.protocol import ServerFactory
+
+    Wait: TypeAlias = Callable[[float, int], Sequence[tuple[int, int]]]
+    """Waits for so many seconds at most (-1: for ever), for so many events at most; answers descriptors and events."""
 
 LOOK_SECONDS: Final = 250e-6
 """How long a reactor that spins looks before it sleeps: longer than a client takes from an answer to a request."""
@@ -77,13 +81,14 @@ class DirectEPollReactor(EPollReactor):
         self._spins = spins and len(os.sched_getaffinity(0)) >= PROCESSORS_MIN
         self._short_sleeps = 0
         self.held_ports = HeldPorts()
+        self._wait: Wait | None = self._look_and_wait if self._spins else None
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
 
     def doPoll(self, timeout: float | None) -> None:  # noqa: N802
         """Wait for events, for `timeout` seconds at most, and have them handled."""
         selectables = self._selectables
         handle: Callable[[Any, int, int], None] = self._doReadOrWrite
-        wait = self._look_and_wait if self._spins else self._poller.poll
+        wait = self._wait or self._poller.poll
         waker = self.waker
         for fd, event in wait(-1 if timeout is None else timeout, len(selectables)):
             selectable = selectables.get(fd)
@@ -113,7 +118,7 @@ class DirectEPollReactor(EPollReactor):
         return EventWaker()
 
     def _look_and_wait(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
-        poll: Callable[[float, int], Sequence[tuple[int, int]]] = self._poller.poll
+        poll: Wait = self._poller.poll
         if not timeout:
             return poll(0, events_max)
         now = self.seconds()

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 from twisted.internet.defer import Deferred
@@ -14,7 +15,7 @@ from twisted.python.failure import Failure
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.errors import SimRuntimeError
 from sim_runtime.interruptible_waits import wait_in_slices
-from sim_runtime.real_reactor import new_reactor, release_reactor
+from sim_runtime.real_reactor import lending_side, new_reactor, release_reactor
 
 if TYPE_CHECKING:
     from sim_runtime.real_reactor import RealReactor
@@ -32,11 +33,15 @@ class ReactorThreadError(SimRuntimeError):
 
 
 class ReactorThread:
-    """Start a new reactor in a daemon thread, without signal handlers. `stop()` it, or use it in a `with`."""
+    """Start a new reactor in a daemon thread, without signal handlers. `stop()` it, or use it in a `with`.
 
-    def __init__(self, name: str) -> None:
+    With `lends` other threads may act for it now and then, where the reactor can lend: see `lending_side`.
+    """
+
+    def __init__(self, name: str, *, lends: bool = False) -> None:
         self.name = name
-        self.reactor: RealReactor = new_reactor()
+        self.reactor: RealReactor = new_reactor(lends=lends)
+        self._lending = lending_side(self.reactor)
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._pending: dict[Future[Any], None] = {}
@@ -48,6 +53,11 @@ class ReactorThread:
     def running(self) -> bool:
         """Whether calls are still taken, in this process."""
         return not self._stopped and os.getpid() == self._pid
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the calling thread is the reactor's, or acts for it: it cannot wait for the reactor."""
+        return get_ident() == self._thread.ident or (self._lending is not None and self._lending.is_borrowed_here())
 
     @overload
     def call(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float = ...) -> T: ...
@@ -143,7 +153,7 @@ class ReactorThread:
                 f"reactor thread {self.name!r} was started in process {self._pid} and did not survive the fork into "
                 f"process {os.getpid()}: start a new one there"
             )
-        if threading.current_thread() is self._thread:
+        if self.is_here:
             raise ReactorThreadError(
                 f"{method}() of reactor thread {self.name!r} would wait for itself: it is for other threads"
             )

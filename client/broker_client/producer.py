@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import atexit
 import os
-from threading import Event, current_thread
+from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
+from broker_client.caller_turns import CallerTurns
 from broker_client.core.buffer_pool import WaiterState
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
@@ -36,6 +37,7 @@ from broker_client.record_values import checked_headers, serialized
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.interruptible_waits import wait_in_slices
 from sim_runtime.reactor_thread import ReactorThread
+from sim_runtime.real_reactor import lending_side
 
 if TYPE_CHECKING:
     import random
@@ -74,7 +76,9 @@ class Producer:
         self._forks = forks.count
         self._pid = os.getpid()
         self._closed = False
-        self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}")
+        # Without these two a batch leaves as soon as it is made, and whoever waits for it may see to that.
+        lends = self.config.number("linger.ms") == 0 and self.config["transactional.id"] is None
+        self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}", lends=lends)
         reactor = self._thread.reactor
         self._core: ProducerCore = self._thread.call(
             lambda: ProducerCore(
@@ -85,6 +89,9 @@ class Producer:
                 trace=trace,
             )
         )
+        lending = lending_side(reactor)
+        if lending is not None:
+            CallerTurns(self._core, lending)
         self._try_append = self._core.try_append
         self._runs = self._core.runs.by_topic if self._value_serializer is None else {}
         self._at_exit = warn_at_exit(self._core)
@@ -254,7 +261,7 @@ class Producer:
     ) -> FutureRecordMetadata:
         """Wait in the caller's thread for metadata and memory, max.block.ms in all."""
         core = self._core
-        if current_thread().name == self._thread.name:
+        if self._thread.is_here:
             # A callback on the network thread cannot wait for that thread: the record waits in the core.
             return core.send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
         seconds = core.reactor.seconds
@@ -287,7 +294,7 @@ class Producer:
     def _send_table(self, sending: ColumnarSend) -> None:
         """Wait in the caller's thread for metadata and memory, max.block.ms for each part."""
         core = self._core
-        if current_thread().name == self._thread.name:
+        if self._thread.is_here:
             core.send_prepared(sending)  # it cannot wait for itself
             return
         granted = 0

@@ -249,6 +249,13 @@ class NetworkClient:
         metadata_wait_ms = self._updater.maybe_update(now_ms)
         if self.telemetry is not None:
             self.telemetry.maybe_update(now_ms)
+        try:
+            return self.take_events(now_ms)
+        finally:
+            self.next_poll_ms = self._next_poll_ms(metadata_wait_ms, now_ms)
+
+    def take_events(self, now_ms: int) -> bool:
+        """The part of `poll` that the network's events need, and what is overdue: no request of its own is sent."""
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []
@@ -292,7 +299,6 @@ class NetworkClient:
         ended, self._ended = self._ended, []
         self.answered = len(ended)
         self._complete(ended)
-        self.next_poll_ms = self._next_poll_ms(metadata_wait_ms, now_ms)
         if broken is not None:
             raise broken
         return again or bool(self._aborted_sends)

@@ -148,7 +148,7 @@ class ProducerCore:
             metrics=self.metrics.sender,
             formats=self._formats,
         )
-        self._loop = SenderLoop(
+        self.loop = SenderLoop(
             taker=self.metrics.measured(self.sender), reactor=reactor, call_from_thread=call_from_thread
         )
         self._pending = PendingSends(self, call_from_thread)
@@ -257,7 +257,7 @@ class ProducerCore:
 
     def wakeup(self) -> None:
         """Let the Sender take a turn soon."""
-        self._loop.wakeup()
+        self.loop.wakeup()
 
     # On the reactor
 
@@ -372,12 +372,12 @@ class ProducerCore:
             self.closed = True
             self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
             self.accumulator.close()
-            self._loop.after_turn = self._finish_if_done
+            self.loop.after_turn = self._finish_if_done
             if self.client.telemetry is not None and (timeout_ms is None or timeout_ms > 0):
                 self.client.telemetry.reporter.initiate_close()
         if timeout_ms is not None and not self._ended.called:
             if timeout_ms <= 0:
-                self._loop.stop()  # Sender.forceClose: nothing is sent any more
+                self.loop.stop()  # Sender.forceClose: nothing is sent any more
             self.reactor.callLater(max(timeout_ms, 0) / 1000, self._finish)
         self.wakeup()
         done: Deferred[None] = Deferred()
@@ -387,7 +387,7 @@ class ProducerCore:
     @property
     def loop_errors(self) -> int:
         """How many turns of the network loop ended with an error, which was logged."""
-        return self._loop.errors
+        return self.loop.errors
 
     # For the faces
 
@@ -420,7 +420,7 @@ class ProducerCore:
     # Details
 
     def _on_event(self) -> None:
-        self._loop.on_event()
+        self.loop.on_event()
 
     def _call_later(self, function: Callable[[], None]) -> object:
         return self.reactor.callLater(0, function)
@@ -565,7 +565,7 @@ class ProducerCore:
     def _finish(self) -> None:
         if self._ended is None or self._ended.called:
             return
-        self._loop.stop()
+        self.loop.stop()
         self.sender.abort()
         self.client.close()
         self.accumulator.deallocate_ended_in_flight()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
     from broker_client.core.message_formats import MessageFormats
     from broker_client.core.open_run import OpenRuns
+    from broker_client.core.produce_request_result import AwaitHere
     from broker_client.core.transaction_manager import TransactionManager
     from protocol_specs.records.columnar_builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["AccumulatorConfig", "ReadyCheckResult", "RecordAccumulator"]
 
 NEVER_MS: Final = 1 << 62
+# Of a batch with one record without headers.
+_OVERHEAD_SURELY_BELOW: Final = 128
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -97,6 +100,8 @@ class RecordAccumulator:
         self._transactions = transactions
         self._random = random
         self.wakeup = wakeup
+        self.await_here: AwaitHere | None = None
+        """Given to every batch: see ProduceRequestResult."""
         self._estimator = CompressionRatioEstimator()
         self._topics: dict[str, TopicInfo] = {}
         self._queues: list[PartitionQueue] = []  # of all topics; it only grows, so that it can be gone through anytime
@@ -214,7 +219,13 @@ class RecordAccumulator:
 
     def batch_memory(self, key: bytes | None, value: bytes | None, headers: Headers) -> int:
         """What a new batch needs that begins with this record."""
-        return max(self.config.batch_size, estimate_size_in_bytes_upper_bound(key, value, headers))
+        batch_size = self.config.batch_size
+        if (
+            not headers
+            and (len(key) if key else 0) + (len(value) if value else 0) < batch_size - _OVERHEAD_SURELY_BELOW
+        ):
+            return batch_size
+        return max(batch_size, estimate_size_in_bytes_upper_bound(key, value, headers))
 
     # The Sender's turn
 
@@ -440,6 +451,7 @@ class RecordAccumulator:
             granted_bytes=size,
             now_ms=now_ms,
         )
+        batch.result.await_here = self.await_here
         self._incomplete[batch] = None
         return batch
 

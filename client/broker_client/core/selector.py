@@ -24,6 +24,8 @@ from protocol_specs.framing import FrameReader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from twisted.internet import tcp
+
     from broker_client.core.channel_builder import ChannelBuilder
     from broker_client.core.kafka_channel import KafkaChannel
     from broker_client.core.metrics.selector_metrics import SelectorMetrics
@@ -178,6 +180,11 @@ class Selector:
         """Whether the node's connection is there."""
         channel = self._channels.get(node_id)
         return channel is not None and channel.state is ChannelState.READY
+
+    def plain_socket(self, node_id: int) -> tcp.Connection | None:
+        """The node's connection if it is a socket with nothing in between, which is read from."""
+        channel = self._channels.get(node_id)
+        return None if channel is None or channel.muted else channel.plain_socket
 
     def mute(self, node_id: int) -> None:
         """Read no more from a node."""

@@ -145,6 +145,14 @@ class Sender:
         self._no_expiry_before_ms = now_ms + min(until_expiry_ms, self.config.delivery_timeout_ms)
         return 0 if again else min(wait_ms, until_expiry_ms, self.client.next_poll_ms)
 
+    def take_answers(self, now_ms: int) -> bool:
+        """The part of a turn that answers need; answers whether a whole turn should follow at once.
+
+        When it need not, nothing is due earlier than the last turn has said.
+        """
+        again = self.client.take_events(now_ms)
+        return again or self.client.answered == 0 or self._has_more_to_do(now_ms)
+
     @property
     def has_work(self) -> bool:
         """Whether something is unsent or unanswered."""

@@ -82,6 +82,32 @@ class SenderLoop:
         elif self._in_turn:
             self._woken = True
 
+    def turn_here(self) -> None:
+        """One turn now, in a thread that acts for the reactor."""
+        if self._stopped or self._in_turn:
+            return
+        self._in_turn = True
+        try:
+            self._woken = False
+            delay_ms = self._take_turn()
+        finally:
+            self._in_turn = False
+        self._plan_next_turn(delay_ms)
+
+    def answers_here(self, receive: Callable[[], object], take_answers: Callable[[int], bool]) -> None:
+        """Have what `receive` brings taken, in a thread that acts for the reactor; a turn follows if one should."""
+        if self._stopped or self._in_turn:
+            return
+        self._in_turn = True
+        try:
+            receive()
+            self._woken = False
+            again = self._run(take_answers)
+        finally:
+            self._in_turn = False
+        if again or self._woken or self.after_turn is not None:
+            self.turn_here()
+
     def stop(self) -> None:
         """Take no more turns."""
         self._stopped = True
@@ -95,7 +121,10 @@ class SenderLoop:
             delay_ms = self._take_turns()
         finally:
             self._in_turn = False
-        if self._is_off():
+        self._plan_next_turn(delay_ms)
+
+    def _plan_next_turn(self, delay_ms: int) -> None:
+        if self._stopped:
             return
         if self._woken or delay_ms <= 0:
             self._woken = True
@@ -108,9 +137,6 @@ class SenderLoop:
         else:
             self._next_turn.reset(delay_ms / 1000)  # mostly to later, which costs next to nothing
 
-    def _is_off(self) -> bool:
-        return self._stopped
-
     def _take_turns(self) -> int:
         delay_ms = 0
         for _ in range(TURNS_IN_A_ROW_MAX):
@@ -121,15 +147,18 @@ class SenderLoop:
         return delay_ms
 
     def _take_turn(self) -> int:
-        try:
-            delay_ms = self._taker.run_once(now_ms_of(self._reactor))
-        except Exception:  # noqa: BLE001 - as Kafka's loop: logged, and the next turn goes on
-            self.errors += 1
-            _log.failure("uncaught error in a turn of the producer's network loop")
-            delay_ms = 1
+        delay_ms = self._run(self._taker.run_once)
         if self.after_turn is not None:
             self.after_turn()
         return delay_ms
+
+    def _run(self, turn: Callable[[int], int]) -> int:
+        try:
+            return turn(now_ms_of(self._reactor))
+        except Exception:  # noqa: BLE001 - as Kafka's loop: logged, and the next turn goes on
+            self.errors += 1
+            _log.failure("uncaught error in a turn of the producer's network loop")
+            return 1
 
     def _due(self) -> None:
         self._next_turn = None
