@@ -1,10 +1,14 @@
-"""One confluent-kafka producer in a process of its own: sends, waits for every acknowledgement, prints one number.
+"""confluent-kafka producers in one process, one for each server: they take turns, and each turn prints one number.
 
-    python benchmarks/measured_producer.py throughput BOOTSTRAP_SERVERS TOPIC RECORD_BYTES RECORDS [name=value ...]
-    python benchmarks/measured_producer.py latency    BOOTSTRAP_SERVERS TOPIC RECORD_BYTES RECORDS [name=value ...]
+    python benchmarks/measured_producer.py throughput TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
+    python benchmarks/measured_producer.py latency    TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
 
 `throughput` prints records a second, from the first record to the last acknowledgement; `latency` prints the median
-seconds of a synchronous send. A first part, not measured, fetches the metadata and warms both sides up.
+seconds of a synchronous send. A line has the figures of one round, in the order of the servers; who begins changes from
+round to round. A first round, not measured, fetches the metadata and warms all sides up.
+
+What a process is dealt when it starts (its memory, its processor) makes a tenth of its speed, and so does what else the
+machine has to do: here all sides share both.
 """
 
 from __future__ import annotations
@@ -13,20 +17,25 @@ import statistics
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from confluent_kafka import Producer
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 RUN_SECONDS_MAX = 120
-WARM_UP_SHARE = 10
 
 
-def measure(kind: str, bootstrap_servers: str, topic: str, record_bytes: int, records: int, *configs: str) -> float:
-    """Run a producer as a process of its own; the number that it printed."""
-    arguments = [kind, bootstrap_servers, topic, str(record_bytes), str(records), *configs]
+def measure(
+    kind: str, servers: Sequence[str], topic: str, record_bytes: int, records: int, *configs: str, rounds: int = 1
+) -> list[list[float]]:
+    """Run producers in a process of their own, one for each bootstrap servers; their figures, round by round."""
+    arguments = [kind, topic, str(record_bytes), str(records), str(rounds), *servers, *configs]
     run = subprocess.run(
         [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX
     )
-    return float(run.stdout)
+    return [[float(figure) for figure in line.split()] for line in run.stdout.splitlines()]
 
 
 def throughput(producer: Producer, topic: str, value: bytes, records: int) -> float:
@@ -62,19 +71,21 @@ def flush(producer: Producer) -> None:
 
 def main() -> None:
     """Measure as the command line says."""
-    kind, bootstrap_servers, topic, record_bytes, records, *configs = sys.argv[1:]
-    producer = Producer(
-        {
-            "bootstrap.servers": bootstrap_servers,
-            "acks": "all",
-            **dict(config.split("=", 1) for config in configs),
-        }
-    )
+    kind, topic, record_bytes, records, rounds, *others = sys.argv[1:]
+    configs = dict(one.split("=", 1) for one in others if "=" in one)
+    all_servers = [one for one in others if "=" not in one]
+    producers = [Producer({"bootstrap.servers": servers, "acks": "all", **configs}) for servers in all_servers]
     value = bytes(range(256)) * (int(record_bytes) // 256 + 1)
     value = value[: int(record_bytes)]
     measured = throughput if kind == "throughput" else latency
-    measured(producer, topic, value, int(records) // WARM_UP_SHARE)
-    print(measured(producer, topic, value, int(records)))
+    for producer in producers:
+        measured(producer, topic, value, int(records))
+    for number in range(int(rounds)):
+        figures = [0.0] * len(producers)
+        for turn in range(len(producers)):
+            which = (number + turn) % len(producers)
+            figures[which] = measured(producers[which], topic, value, int(records))
+        print(*figures)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ def run(pairs: int) -> list[Result]:
     for _ in range(pairs):
         with served_cluster(*arguments) as cluster:
             for figures, topic in ((three, "three"), (one, "one")):
-                figures.append(measure("throughput", cluster.bootstrap_servers, topic, RECORD_BYTES, RECORDS))
+                turns = measure("throughput", [cluster.bootstrap_servers], topic, RECORD_BYTES, RECORDS)
+                figures.append(turns[0][0])
     return [
         Result(
             name="100 B records, acks=all, replication factor 3 against 1",
