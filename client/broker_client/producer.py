@@ -16,7 +16,6 @@ import os
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
-from broker_client.caller_turns import CallerTurns
 from broker_client.core.buffer_pool import WaiterState
 from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
@@ -91,6 +90,8 @@ class Producer:
         )
         lending = lending_side(reactor)
         if lending is not None:
+            from broker_client.caller_turns import CallerTurns  # it needs what Linux alone has
+
             CallerTurns(self._core, lending)
         self._try_append = self._core.try_append
         self._runs = self._core.runs.by_topic if self._value_serializer is None else {}
