@@ -101,8 +101,9 @@ class Answer:
 class Side:
     """One broker, and the ids that it gave to the topics of the exploration."""
 
-    def __init__(self, bootstrap: str, release: str, name: str) -> None:
+    def __init__(self, bootstrap: str, release: str, name: str, *, on_controller: bool = False) -> None:
         self.probe = Probe(bootstrap, release=release, name=name)
+        self._listener = "CONTROLLER" if on_controller else None
         self._ids: dict[bytes, bytes] = {}
         self._session_id = 0
 
@@ -157,7 +158,7 @@ class Side:
         for marked, topic_id in self._ids.items():
             data = data.replace(marked, topic_id)
         data = data.replace(struct.pack(">i", SESSION_MARKER), struct.pack(">i", self._session_id))
-        connection = Connection(self.probe.addresses[shot.broker])
+        connection = Connection(self.probe.address_of(shot.broker, self._listener))
         try:
             connection.send(data)
             frame = connection.receive(seconds)

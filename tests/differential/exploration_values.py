@@ -275,6 +275,7 @@ _TABLE: Final[dict[str, tuple[list[Any], list[Any]]]] = {
         ],
     ),
     "replica_epoch": ([-1], [0, 1, INT64]),
+    "Vote.replica_epoch": ([1, 0], [2, 3, -1]),
     "replica_id": ([-1, -1, -1], [-2, 1, 2, -3, INT32]),
     "replication_factor": ([1, 1, -1], [0, 2, -2, INT16]),
     "resource_types": ([2, 4, 8, 16, 32], [0, 1, 3, 64, -1, 127]),

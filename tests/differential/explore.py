@@ -2,7 +2,7 @@
 
     python -m tests.differential.explore --release 4.3.1 --api Fetch --seed 1 --probes 500
 
-Three kinds of probes: `values` (sound frames of values that matter), `mutations` (a field of a sound request at its
+With --listener controller the controllers are asked. Three kinds of probes: `values` (sound frames of values that matter), `mutations` (a field of a sound request at its
 borders) and `broken` (frames that break a rule of the wire format). Without --real a real broker is started; with it,
 the one at that address is asked, and --name must be one that it has not seen. What differs is printed, class by class.
 """
@@ -19,6 +19,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs import registry, releases
 from protocol_specs.registry import request_type
@@ -26,6 +27,7 @@ from tests.differential.case import RELEASES
 from tests.differential.exploration_bytes import broken, headers, mutations_of
 from tests.differential.exploration_sides import PATIENT_SECONDS, Answer, Shot, Side, framed_request
 from tests.differential.exploration_values import Drawer
+from tests.differential.extra_listeners import bound_by, probe_servers
 from tests.differential.probe import SILENT
 from tests.differential.record import SETTINGS
 from tests.interop.real_kafka import real_kafka
@@ -33,6 +35,8 @@ from tests.interop.real_kafka import real_kafka
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LISTENERS: Final = ("broker", "controller")
+FILES: Final = {LISTENERS[0]: API_FILES, LISTENERS[1]: CONTROLLER_API_FILES}
 KINDS: Final = ("values", "mutations", "broken")
 MUTATIONS_OF_ONE: Final = 10
 SETTLE_SECONDS: Final = 0.03
@@ -105,8 +109,8 @@ def first_difference(real: Any, ours: Any, path: str = "") -> tuple[str, Any, An
 class Exploration:
     """The shots of one run: the same for the same seed, name and release."""
 
-    def __init__(self, release: str, name: str, seed: int, *, brokers: int = 1) -> None:
-        self.release = release
+    def __init__(self, release: str, name: str, seed: int, *, brokers: int = 1, listener: str = "broker") -> None:
+        self._served = releases.get(release).listeners[listener].api_versions
         self.random = Random(f"{seed} {release}")
         self.drawer = Drawer(self.random, name, release, brokers=brokers)
         self._brokers = brokers
@@ -122,7 +126,7 @@ class Exploration:
 
     def _version(self, api_key: int) -> int:
         declared = request_type(api_key).VERSIONS
-        served = releases.get(self.release).api_versions.get(api_key, declared)
+        served = self._served.get(api_key, declared)
         lowest, highest = max(served.lowest, declared.lowest), min(served.highest, declared.highest)
         return self.random.choice((highest, self.random.randint(lowest, highest)))
 
@@ -146,7 +150,7 @@ class Exploration:
                 yield Shot(api_key=api_key, version=version, data=data, note=note)
 
     def _broken(self, api_key: int, count: int) -> Iterator[Shot]:
-        versions = releases.get(self.release).api_versions.get(api_key, request_type(api_key).VERSIONS)
+        versions = self._served.get(api_key, request_type(api_key).VERSIONS)
         each = max(1, count // len(versions))
         for version in versions:
             bodies = [self._body(api_key, version, sound=self.random.random() < 0.5) for _ in range(each)]
@@ -202,6 +206,7 @@ def main() -> int:
     parser.add_argument("--api", action="append", help="an API's name; all that are served when none is given")
     parser.add_argument("--kind", action="append", choices=KINDS, help="all when none is given")
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
+    parser.add_argument("--listener", choices=LISTENERS, default=LISTENERS[0], help="whose requests are explored")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--probes", type=int, default=100, help="for each API and kind")
     parser.add_argument("--real", metavar="HOST:PORT", help="a real broker that runs")
@@ -211,22 +216,24 @@ def main() -> int:
     api_keys = (
         [registry.api_key(name) for name in arguments.api]
         if arguments.api
-        else [each for each in API_FILES if each != DEADLY]
+        else [each for each in FILES[arguments.listener] if each != DEADLY]
     )
-    served = releases.get(arguments.release).api_versions
+    served = releases.get(arguments.release).listeners[arguments.listener].api_versions
     api_keys = [key for key in api_keys if arguments.api or key in served or key in (71, 72)]
+    on_controller = arguments.listener == LISTENERS[1]
     brokers = arguments.brokers
     name = arguments.name or f"x{arguments.seed}"
     with ExitStack() as running:
         bootstrap = arguments.real
         if bootstrap is None:
             kafka = real_kafka(arguments.release, brokers=brokers, settings=SETTINGS)
-            bootstrap = running.enter_context(kafka).bootstrap_servers
+            bootstrap = running.enter_context(kafka).probe_servers
         cluster = running.enter_context(ThreadedCluster(brokers=brokers, release=arguments.release, config=SETTINGS))
-        sides = [Side(each, arguments.release, name) for each in (bootstrap, cluster.bootstrap_servers)]
+        own = probe_servers(cluster.bootstrap_servers, bound_by(cluster))
+        sides = [Side(each, arguments.release, name, on_controller=on_controller) for each in (bootstrap, own)]
         for side in sides:
             side.prepare()
-        exploration = Exploration(arguments.release, name, arguments.seed, brokers=brokers)
+        exploration = Exploration(arguments.release, name, arguments.seed, brokers=brokers, listener=arguments.listener)
         shots = exploration.shots(api_keys, arguments.kind or list(KINDS), arguments.probes)
         findings = explore(sides[0], sides[1], shots)
     report(findings, examples=arguments.examples)

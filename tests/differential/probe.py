@@ -126,11 +126,14 @@ class Probe:
         assert self._nodes is not None, f"{self.name}: nobody holds the brokers' processes"
         return self._nodes
 
+    def address_of(self, broker: int, listener: str | None = None) -> tuple[str, int]:
+        """Where a broker listens, or a further listener of it."""
+        host, port = self.addresses[broker]
+        return host, port if listener is None else self._further[f"{broker}@{listener}"]
+
     def connect(self, broker: int = 1, *, listener: str | None = None) -> Connection:
         """A connection of its own to a broker, by a further listener if one is named, closed at the end of the case."""
-        address = self.addresses[broker]
-        if listener is not None:
-            address = (address[0], self._further[f"{broker}@{listener}"])
+        address = self.address_of(broker, listener)
         for _ in attempts(f"broker {broker} to listen"):
             with contextlib.suppress(ConnectionRefusedError):
                 connection = Connection(address)
