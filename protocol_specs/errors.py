@@ -31,7 +31,7 @@ class MessageDecodeError(ProtocolError):
 
 
 class MessageEncodeError(ProtocolError):
-    """A message's values cannot be written in the asked version. Mirrors UnsupportedVersionException."""
+    """A message's values cannot be written in the asked version."""
 
     def __init__(self, message: str, version: int, path: str, reason: str) -> None:
         super().__init__(message, version, path, reason)
@@ -42,6 +42,10 @@ class MessageEncodeError(ProtocolError):
 
     def __str__(self) -> str:
         return f"{_place(self.message, self.version, self.path)}: {self.reason}"
+
+
+class FieldNotInVersion(MessageEncodeError):
+    """A field that the asked version lacks has a value that counts. Mirrors UnsupportedVersionException."""
 
 
 class UnsupportedVersion(ProtocolError):

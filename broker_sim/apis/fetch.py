@@ -72,9 +72,14 @@ class Fetch:
         by_id = self.version >= TOPIC_IDS_LOWEST
         faulty = self.context.injected_errors
         missing: dict[SessionKey, PartitionData] = {}
+        names = self.session.names
         for key, wanted in self.session.partitions.items():
             topic = image.topics_by_id.get(key.topic_id) if by_id else image.topics.get(key.topic)
-            if topic is None and by_id:
+            if topic is None and key in names:
+                topic = image.topics.get(names[key])  # another of the same name, whose id does not fit, or none
+            elif topic is not None and by_id:
+                names[key] = topic.name
+            if topic is None and by_id and key not in names:
                 # A follower's partitions are refused in their order; for others Kafka looks for the ids first.
                 refused = missing if self.replica_id >= 0 else self.refused
                 refused[key] = refused_partition(key.partition, ErrorCode.UNKNOWN_TOPIC_ID)

@@ -61,12 +61,14 @@ class FetchSession:
     last_used_ms: int
     epoch: int
     partitions: dict[SessionKey, CachedPartition]
+    names: dict[SessionKey, str]
+    """The topics of partitions that are known by id, once they have been found: they stay although a topic goes."""
 
 
 class FetchContext:
     """One Fetch seen through its session. Mirrors FullFetchContext, IncrementalFetchContext and the others."""
 
-    __slots__ = ("_cache", "_expected_epoch", "_opens", "_privileged", "error_code", "partitions", "session")
+    __slots__ = ("_cache", "_expected_epoch", "_opens", "_privileged", "error_code", "names", "partitions", "session")
 
     def __init__(
         self,
@@ -85,6 +87,8 @@ class FetchContext:
         self.session = session
         self.partitions = partitions
         """Everything that this request fetches, what the session remembers included."""
+        self.names: dict[SessionKey, str] = {} if session is None else session.names
+        """What is known of the topics of ids; who finds more writes it down here."""
         self._expected_epoch = session.epoch if session is not None else 0
 
     def would_name(self, updates: dict[SessionKey, PartitionData]) -> dict[SessionKey, PartitionData]:
@@ -120,7 +124,7 @@ class FetchContext:
                 for key, data in updates.items()
             }
             session_id = self._cache.open(
-                partitions, privileged=self._privileged, uses_topic_ids=uses_topic_ids, now_ms=now_ms
+                partitions, self.names, privileged=self._privileged, uses_topic_ids=uses_topic_ids, now_ms=now_ms
             )
             return ErrorCode.NONE, session_id, updates
         if self.session is None:
@@ -212,6 +216,7 @@ class FetchSessionCache:
                 cached.request = request
         for key in forgotten:
             session.partitions.pop(key, None)
+            session.names.pop(key, None)
         if not session.partitions:
             del sessions[session_id]
             return FetchContext(self, partitions)
@@ -221,7 +226,13 @@ class FetchSessionCache:
         return FetchContext(self, everything, session=session)
 
     def open(
-        self, partitions: dict[SessionKey, CachedPartition], *, privileged: bool, uses_topic_ids: bool, now_ms: int
+        self,
+        partitions: dict[SessionKey, CachedPartition],
+        names: dict[SessionKey, str],
+        *,
+        privileged: bool,
+        uses_topic_ids: bool,
+        now_ms: int,
     ) -> int:
         """The id of a new session, 0 when the cache has no room for it. Raises InvalidSession."""
         number = self._next_shard
@@ -244,6 +255,7 @@ class FetchSessionCache:
             last_used_ms=now_ms,
             epoch=INITIAL_EPOCH + 1,
             partitions=partitions,
+            names=names,
         )
         return session_id
 

@@ -5,10 +5,11 @@ Mirrors KafkaApis.handleFetchRequest: what is not sent is not counted and leaves
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.framing import encode_response
-from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse
+from protocol_specs.messages.fetch import EpochEndOffset, FetchableTopicResponse, FetchResponse
 from protocol_specs.messages.headers import response_header_version
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["throttled_answer"]
 
 CORRELATION_BYTES: Final = 4
+DIVERGING_EPOCHS_LOWEST: Final = 12
 
 
 def throttled_answer(
@@ -40,6 +42,11 @@ def _size(named: dict[SessionKey, PartitionData], version: int) -> int:
         if (key.topic_id, key.topic) != last:
             last = key.topic_id, key.topic
             topics.append(FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id))
-        topics[-1].partitions.append(data)
+        sized = data
+        if version < DIVERGING_EPOCHS_LOWEST and data.diverging_epoch.epoch >= 0:
+            # A session may know from a later version what was last fetched. Nothing but the sending fails on that.
+            sized = copy(data)
+            sized.diverging_epoch = EpochEndOffset()
+        topics[-1].partitions.append(sized)
     frame = encode_response(FetchResponse(responses=topics), version, correlation_id=0)
     return len(frame) - CORRELATION_BYTES - response_header_version(FetchResponse, version)

@@ -163,6 +163,8 @@ class ReleaseBehaviour:
     """CreateTopics refuses too many partitions in words of their own, before it counts metadata records."""
     cluster_metadata_creation_is_invalid: bool = _since("3.9")
     """Creating __cluster_metadata is 42 with a reason (else 29)."""
+    records_go_without_a_policy: bool = _since("4.2")
+    """DeleteRecords serves a topic whose cleanup.policy is empty (else only one whose policy is to delete)."""
     reassignment_shrinks_safely: bool = _since("4.0")
     """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
 

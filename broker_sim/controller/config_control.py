@@ -66,10 +66,10 @@ class ConfigControl:
         request: IncrementalAlterConfigsRequest,
         source: int,  # noqa: ARG002 - any broker may ask
     ) -> IncrementalAlterConfigsResponse:
-        """Change single configurations; an operation that nobody knows fails the whole request."""
+        """Change single configurations; an operation that nobody knows fails the whole request, as no items do."""
         try:
             errors = self._change_all(request.resources, self._incremental_records, request.validate_only)
-        except _UnknownOperation:
+        except _FailsTheRequest:
             errors = [ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(request.resources)
         return IncrementalAlterConfigsResponse(
             responses=[
@@ -127,7 +127,7 @@ class ConfigControl:
         for name in hash_order(by_name):
             change = by_name[name]
             if change.config_operation not in _OPERATIONS:
-                raise _UnknownOperation
+                raise _FailsTheRequest
             operation = ConfigOperation(change.config_operation)
             value: str | None = before.get(name)
             if operation is ConfigOperation.SET:
@@ -135,19 +135,20 @@ class ConfigControl:
             elif operation is ConfigOperation.DELETE:
                 value = None
             else:
-                assert change.value is not None
                 value = self._changed_list(resource, name, value, operation, change.value)
             if value != before.get(name) or resource.type == ResourceType.BROKER:
                 records.append(ConfigRecord(resource=resource, name=name, value=value))
         return records
 
     def _changed_list(
-        self, resource: ConfigResource, name: str, before: str | None, operation: ConfigOperation, change: str
+        self, resource: ConfigResource, name: str, before: str | None, operation: ConfigOperation, change: str | None
     ) -> str:
         definition = self._list_definition(resource, name)
         if definition is None:
             message = f"Can't {operation.name} to key {name} because its type is not LIST."
             raise Refused(ErrorCode.INVALID_CONFIG, message)
+        if change is None:  # brokers let none through, but who asks the controller finds it unprepared
+            raise _FailsTheRequest
         text = render_value(definition, definition.default) if before is None else before
         items = [item for item in (text or "").split(",") if item]
         for item in java_split(change):
@@ -225,7 +226,7 @@ class ConfigControl:
             raise Refused(ErrorCode.INVALID_CONFIG, message)
 
 
-class _UnknownOperation(Exception):
+class _FailsTheRequest(Exception):
     pass
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from broker_sim.config.java_hash import hash_order
+from broker_sim.config.java_hash import hash_order, timeline_order
 from broker_sim.controller.manual_assignment import Refused, validate_manual_assignment
 from broker_sim.controller.replica_placer import PlacementError, place
 from broker_sim.controller.topics import MAX_RECORDS_PER_OPERATION, new_partition
@@ -108,7 +108,8 @@ def _added(
         raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     if quota is not None and not quota.accepts(additional):
         raise Refused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
-    factor = len(topic.partitions[0].replicas)
+    # Reassignments may have left several factors. Kafka takes that of the partition which its hash table lists first.
+    factor = len(topic.partitions[timeline_order(range(existing))[0]].replicas)
     if wanted.assignments is not None:
         partitions = _assigned(wanted, image, existing, factor)
     else:

@@ -22,7 +22,7 @@ from broker_sim.network import fault_stage
 from broker_sim.network.old_requests import read_old_header
 from broker_sim.network.routes import Route, route_of
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.errors import MessageEncodeError, ProtocolError
+from protocol_specs.errors import FieldNotInVersion, MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
 from protocol_specs.message import Message
 from protocol_specs.registry import api_name
@@ -334,7 +334,8 @@ class Processor:
     def encode(self, context: RequestContext, response: Response) -> bytes | None:
         """The response's frame; None, and the connection closed, when not even an error's fits the version.
 
-        What does not fit is most often a text that repeats a long value: Kafka answers that the request has failed.
+        What does not fit is most often a text that repeats a long value: Kafka answers that the request has failed. A
+        value that the version has no field for is an unsupported version.
         """
         if isinstance(response, PreparedResponse):
             return response
@@ -344,7 +345,8 @@ class Processor:
             return self._encode_failure(context, error)
 
     def _encode_failure(self, context: RequestContext, error: MessageEncodeError) -> bytes | None:
-        failed = ErrorCode.UNKNOWN_SERVER_ERROR
+        unknown = isinstance(error, FieldNotInVersion)
+        failed = ErrorCode.UNSUPPORTED_VERSION if unknown else ErrorCode.UNKNOWN_SERVER_ERROR
         try:
             response = self._broker.apis.error_response(context.request, context, failed)
             if isinstance(response, Message):

@@ -73,12 +73,19 @@ class ReplicationQuota:
         self._rate.bound = bytes_per_second
 
     def throttle(self, topic: str, replicas: str, broker_id: int) -> None:
-        """Take a topic's list of `partition:broker`, or `*` for all of them; an empty one ends its throttle."""
-        if replicas.strip() == ALL_REPLICAS:
+        """Take a topic's list of `partition:broker`, or `*` for all of them; an empty one ends its throttle.
+
+        The validator lets empty items through. Brokers read past those at the end; with others they fail on the whole
+        list, and the throttle stays as it was.
+        """
+        listed = replicas.strip().rstrip(",")
+        if listed == ALL_REPLICAS:
             self._partitions[topic] = None
-        elif replicas.strip():
-            pairs = [item.split(":") for item in replicas.split(",")]
-            self._partitions[topic] = tuple(int(index) for index, broker in pairs if int(broker) == broker_id)
+        elif listed:
+            pairs = [item.partition(":") for item in map(str.strip, listed.split(","))]
+            if any(not index for index, _, _ in pairs):
+                return
+            self._partitions[topic] = tuple(int(index) for index, _, broker in pairs if int(broker) == broker_id)
         else:
             self._partitions.pop(topic, None)
         self.active = bool(self._partitions)

@@ -20,6 +20,7 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.replication.partition import Partition
     from broker_sim.topic_partition import TopicPartition
 
@@ -42,6 +43,8 @@ DeleteResults: TypeAlias = "Mapping[TopicPartition, DeleteResult]"
 class PartitionsHost(Protocol):
     """What a deletion needs of the broker's ReplicaManager."""
 
+    config: BrokerConfig
+
     def get_partition(self, topic_partition: TopicPartition, topic_id: bytes | None = None) -> Partition | ErrorCode:
         """The hosted partition, or why there is none."""
 
@@ -60,7 +63,7 @@ def _delete_on_leader(host: PartitionsHost, topic_partition: TopicPartition, off
     if not partition.is_leader:
         return DeleteResult(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     log = partition.log
-    if log.config.compact and not log.config.delete:
+    if not log.config.delete and (log.config.compact or not host.config.behaviour.records_go_without_a_policy):
         return DeleteResult(error_code=ErrorCode.POLICY_VIOLATION)
     requested = log.high_watermark if offset == HIGH_WATERMARK else offset
     if requested < 0:

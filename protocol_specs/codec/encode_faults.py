@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from protocol_specs.errors import MessageEncodeError
+from protocol_specs.errors import FieldNotInVersion, MessageEncodeError
 from protocol_specs.fields import Array, Bool, FieldType, FixedType, SizedType, String, Uuid
 
 if TYPE_CHECKING:
@@ -18,51 +18,54 @@ _KINDS = {
 }
 
 
+class _Fault(NamedTuple):
+    path: str
+    reason: str
+    error: type[MessageEncodeError] = MessageEncodeError
+
+
 def locate_encode_fault(message: Message, version: int, fault: Exception) -> MessageEncodeError:
     """The error for a message that generated code refused with `fault`: with the path of the field."""
-    found = _struct_fault(type(message), message, version, "")
-    path, reason = found or ("", f"{type(fault).__name__}: {fault}")
-    return MessageEncodeError(type(message).__name__, version, path, reason)
+    found = _struct_fault(type(message), message, version, "") or _Fault("", f"{type(fault).__name__}: {fault}")
+    return found.error(type(message).__name__, version, found.path, found.reason)
 
 
-def _struct_fault(cls: type[Struct], value: object, version: int, path: str) -> tuple[str, str] | None:
+def _struct_fault(cls: type[Struct], value: object, version: int, path: str) -> _Fault | None:
     if not isinstance(value, cls):
-        return path, f"{_shown(value)} is no {cls.__name__}"
+        return _Fault(path, f"{_shown(value)} is no {cls.__name__}")
     tags = [tag for tag, _ in value.unknown_tags]
     for f in cls.FIELDS:
         field_path = f"{path}.{f.name}" if path else f.name
         field_value = getattr(value, f.name, None)
         if version not in f.versions:
             if not f.ignorable and field_value != f.default:
-                return (
-                    field_path,
-                    f"version {version} has no such field, and the value is {_shown(field_value)}",
-                )
+                reason = f"version {version} has no such field, and the value is {_shown(field_value)}"
+                return _Fault(field_path, reason, FieldNotInVersion)
             continue
         if version in f.tagged and f.tag in tags:
-            return field_path, f"unknown_tags holds tag {f.tag}, which is this field's"
+            return _Fault(field_path, f"unknown_tags holds tag {f.tag}, which is this field's")
         found = _field_fault(f, f.type, field_value, version, field_path)
         if found:
             return found
     if len(set(tags)) != len(tags):
-        return f"{path}.unknown_tags" if path else "unknown_tags", "a tag stands there twice"
+        return _Fault(f"{path}.unknown_tags" if path else "unknown_tags", "a tag stands there twice")
     return None
 
 
 def _field_fault(
     f: Field | None, field_type: FieldType | type[Struct], value: object, version: int, path: str
-) -> tuple[str, str] | None:
+) -> _Fault | None:
     if value is None:
         if f is not None and version in f.nullable:
             return None
-        return path, f"None, but this field is never null in version {version}"
+        return _Fault(path, f"None, but this field is never null in version {version}")
     if isinstance(field_type, FixedType):
         return _fixed_fault(field_type, value, path)
     if isinstance(field_type, SizedType):
         return _sized_fault(field_type, value, path)
     if isinstance(field_type, Array):
         if not isinstance(value, list | tuple):
-            return path, f"{_shown(value)} is no list"
+            return _Fault(path, f"{_shown(value)} is no list")
         for index, item in enumerate(value):
             found = _field_fault(None, field_type.element, item, version, f"{path}[{index}]")
             if found:
@@ -72,29 +75,29 @@ def _field_fault(
     return _struct_fault(field_type, value, version, path)
 
 
-def _fixed_fault(field_type: FixedType, value: object, path: str) -> tuple[str, str] | None:
+def _fixed_fault(field_type: FixedType, value: object, path: str) -> _Fault | None:
     if field_type is Uuid and isinstance(value, bytes) and len(value) != field_type.size:
-        return path, f"{len(value)} bytes: a uuid has {field_type.size}"
+        return _Fault(path, f"{len(value)} bytes: a uuid has {field_type.size}")
     if field_type is Bool and value not in (True, False):
-        return path, f"{_shown(value)} is no bool"
+        return _Fault(path, f"{_shown(value)} is no bool")
     try:
         struct.pack(">" + field_type.format, value)
     except (struct.error, OverflowError, TypeError) as error:
-        return path, f"{_shown(value)} is no {field_type.name}: {error}"
+        return _Fault(path, f"{_shown(value)} is no {field_type.name}: {error}")
     return None
 
 
-def _sized_fault(field_type: SizedType, value: object, path: str) -> tuple[str, str] | None:
+def _sized_fault(field_type: SizedType, value: object, path: str) -> _Fault | None:
     if not isinstance(value, _KINDS[field_type.name]):  # type: ignore[arg-type]
-        return path, f"{_shown(value)} is no {field_type.name}"
+        return _Fault(path, f"{_shown(value)} is no {field_type.name}")
     if field_type is String:
         assert isinstance(value, str)
         try:
             length = len(value.encode())
         except UnicodeEncodeError as error:
-            return path, f"{_shown(value)} is not UTF-8: {error.reason}"
+            return _Fault(path, f"{_shown(value)} is not UTF-8: {error.reason}")
         if length > 32767:
-            return path, f"{length} bytes: a string has at most 32767"
+            return _Fault(path, f"{length} bytes: a string has at most 32767")
     return None
 
 

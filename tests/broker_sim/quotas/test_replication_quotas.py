@@ -33,7 +33,9 @@ def rated(quotas: ReplicationQuotas, **own: str) -> None:
         ("*", [0, 1, 2]),
         ("0:1,2:1,1:2", [0, 2]),
         ("1:2", []),
+        ("0:1,,", [0]),
         ("", []),
+        (",", []),
     ],
 )
 def test_a_topic_names_its_throttled_replicas(replicas: str, throttled: list[int]) -> None:
@@ -41,9 +43,16 @@ def test_a_topic_names_its_throttled_replicas(replicas: str, throttled: list[int
     quotas.topic_changed("t", {"leader.replication.throttled.replicas": replicas})
     assert [index for index in range(3) if quotas.leader.is_throttled(TopicPartition("t", index))] == throttled
     assert not quotas.follower.is_throttled(T0)
-    assert quotas.leader.active == bool(replicas)
+    assert quotas.leader.active == bool(replicas.strip(","))
     quotas.topic_changed("t", {})
     assert not quotas.active
+
+
+def test_a_list_with_an_empty_item_leaves_the_throttle_as_it_was() -> None:
+    quotas = quotas_at([0])
+    for replicas in ("0:1", "1:1,,2:1", ",1:1"):
+        quotas.topic_changed("t", {"leader.replication.throttled.replicas": replicas})
+        assert [index for index in range(3) if quotas.leader.is_throttled(TopicPartition("t", index))] == [0]
 
 
 def test_a_rate_begins_with_one_window_and_grows_to_all_of_them() -> None:

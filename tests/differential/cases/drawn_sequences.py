@@ -1,0 +1,140 @@
+"""What was found by drawing whole conversations: a request that goes wrong after what was asked before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol_specs.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from protocol_specs.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from protocol_specs.messages.delete_topics import DeleteTopicsRequest
+from protocol_specs.messages.fetch import ForgottenTopic
+from tests.differential.case import case
+from tests.differential.cases.alter_partition_reassignments import await_reassigned, reassign
+from tests.differential.cases.client_quotas import settle
+from tests.differential.cases.cluster import placed
+from tests.differential.cases.controller_listener import controller
+from tests.differential.cases.fetch_sessions import open_session
+from tests.differential.config_requests import APPEND, BROKER, SET, SUBTRACT, TOPIC, await_value, incremental
+from tests.differential.probe import attempts
+from tests.differential.requests import batch, fetch, fill, metadata, wanted
+
+if TYPE_CHECKING:
+    from tests.differential.probe import Probe
+
+BY_ID = 16
+
+
+def delete(probe: Probe, topic: str) -> None:
+    """Delete a topic; wait until the broker no longer knows it."""
+    probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
+    for _ in attempts(f"{topic} to be gone"):
+        answer: Any = probe.quiet(metadata(topic), 12)
+        if answer.topics[0].error_code:
+            return
+
+
+@case()
+def sessions_keep_the_names_of_topics_that_go(probe: Probe) -> None:
+    topic = probe.topic()
+    other = probe.topic("u")
+    topic_id, other_id = probe.topic_id(topic), probe.topic_id(other)
+    fill(probe, topic, batch(b"a"))
+    session = open_session(probe, topic, wanted(), wanted(partition=1), version=BY_ID, topic_id=topic_id)
+    late = open_session(probe, other, wanted(), version=BY_ID, topic_id=other_id)
+    delete(probe, topic)
+    probe.ask(fetch(None, session_id=session, session_epoch=1), BY_ID, note="deleted")
+    again = fetch(topic, wanted(), wanted(partition=2), topic_id=topic_id, session_id=session, session_epoch=2)
+    probe.ask(again, BY_ID, note="asked by id again, and another partition of it")
+    probe.ask(fetch(topic, wanted(), topic_id=topic_id, session_id=late, session_epoch=1), BY_ID, note="never known")
+    probe.ask(fetch(topic, wanted(), topic_id=topic_id), BY_ID, note="without a session")
+    probe.topic()
+    probe.ask(fetch(None, session_id=session, session_epoch=3), BY_ID, note="another of its name")
+    probe.ask(fetch(None, session_id=late, session_epoch=2), BY_ID, note="another of a name that was never known")
+    forget = [ForgottenTopic(topic=topic, topic_id=topic_id, partitions=[0])]
+    forgets = fetch(None, session_id=session, session_epoch=4, forgotten=forget)
+    probe.ask(forgets, BY_ID, note="0 is forgotten")
+    back = fetch(topic, wanted(), topic_id=topic_id, session_id=session, session_epoch=5)
+    probe.ask(back, BY_ID, note="0 comes back without a name")
+
+
+@case()
+def sessions_of_several_versions_diverge(probe: Probe) -> None:
+    ask_in_several_versions(probe)
+
+
+@case()
+def sessions_of_several_versions_diverge_where_there_are_quotas(probe: Probe) -> None:
+    entity = (("client-id", probe.name),)
+    settle(probe, {entity: {"consumer_byte_rate": 1e9}})
+    ask_in_several_versions(probe)
+    settle(probe, {entity: {}})
+
+
+def ask_in_several_versions(probe: Probe) -> None:
+    """Versions before 12 have no place for what a session still asks since a later one."""
+    topic = probe.topic(partitions=2)
+    fill(probe, topic, batch(b"a"), batch(b"b"))
+    fill(probe, topic, batch(b"c"), partition=1)
+    far = wanted(9, last_fetched_epoch=0)
+    for isolation in (0, 1):
+        session = open_session(probe, topic, wanted(partition=1), far, isolation_level=isolation)
+        for epoch, version in enumerate((7, 11, 12, 9), 1):
+            probe.ask(fetch(None, session_id=session, session_epoch=epoch), version)
+        fill(probe, topic, batch(b"d"), partition=1)
+        probe.ask(fetch(topic, wanted(3, partition=1), session_id=session, session_epoch=5), 9, note="news of 1")
+        probe.ask(fetch(None, session_id=session, session_epoch=6), 12, note="the same in a version that tells")
+        moved = fetch(topic, wanted(1), session_id=session, session_epoch=7)
+        probe.ask(moved, 9, note="the epoch is no longer asked")
+
+
+@case()
+def records_are_deleted_of_topics_without_a_policy(probe: Probe) -> None:
+    topic = probe.topic()
+    fill(probe, topic, batch(b"a"), batch(b"b"))
+    probe.ask(incremental((TOPIC, topic, [("cleanup.policy", SUBTRACT, "delete")])), 1)
+    await_value(probe, TOPIC, topic, "cleanup.policy", "")
+    for offset in (1, 9, -1, -2):
+        ask_delete_records(probe, topic, offset)
+    probe.ask(incremental((TOPIC, topic, [("cleanup.policy", SET, "compact")])), 1)
+    await_value(probe, TOPIC, topic, "cleanup.policy", "compact")
+    ask_delete_records(probe, topic, 1)
+
+
+def ask_delete_records(probe: Probe, topic: str, offset: int) -> None:
+    """Delete the records before an offset of a topic's first partition."""
+    partition = DeleteRecordsPartition(partition_index=0, offset=offset)
+    topics = [DeleteRecordsTopic(name=topic, partitions=[partition])]
+    probe.ask(DeleteRecordsRequest(topics=topics, timeout_ms=5_000), 2, note=f"before {offset}")
+
+
+@case(brokers=3)
+def partitions_are_added_where_factors_differ(probe: Probe) -> None:
+    """New partitions have the factor of whichever a hash table lists first, which is seldom partition 0."""
+    for count in (3, 6):
+        topic, _ = placed(probe, f"of{count}", *[[1]] * count)
+        for partition in range(count):
+            moved = [[1, 2] if each == partition else [1] for each in range(count)]
+            probe.quiet(reassign((topic, {partition: [1, 2], partition - 1: [1]} if partition else {0: [1, 2]})), 0)
+            await_reassigned(probe, topic, *moved)
+            for replicas in ([1], [2, 1]):
+                assignments = [CreatePartitionsAssignment(broker_ids=replicas)]
+                more = CreatePartitionsTopic(name=topic, count=count + 1, assignments=assignments)
+                request = CreatePartitionsRequest(topics=[more], timeout_ms=5_000, validate_only=True)
+                probe.ask(request, 3, note=f"two replicas of {partition}, new ones on {replicas}")
+
+
+@case()
+def the_controller_is_asked_to_append_nothing(probe: Probe) -> None:
+    """Brokers let no such request through. What is no list is refused before the value is looked at."""
+    for kind, name in ((TOPIC, probe.topic()), (TOPIC, "nobody"), (BROKER, "1"), (BROKER, "")):
+        for operation in (APPEND, SUBTRACT):
+            request = incremental((kind, name, [("flush.ms", operation, None)]))
+            probe.ask(request, 1, on=controller(probe), note=f"{operation} of type {kind}")
