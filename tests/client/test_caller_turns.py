@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Event, Thread, get_ident, main_thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,13 +20,13 @@ from broker_sim.threaded_cluster import ThreadedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-T = TypeVar("T")
+    from types import FrameType
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only an epoll reactor lends")
 
 SECONDS_MAX = 30
 RECORDS = 50
+WAITS = {"_has_received", "wait_in_slices"}
 HANDLED = (signal.SIGALRM, signal.SIGTERM)
 
 
@@ -223,11 +223,18 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caller_turns, "AWAIT_MS_MAX", SECONDS_MAX * 1000)
 
 
-def wait_for_caller_that_waits() -> None:
-    """Until some thread waits for an answer itself."""
+def wait_until_waiting(thread: int | None) -> None:
+    """Until a thread waits for an answer: itself, or for the network thread if that was busy when it began to."""
     pause = Event()
-    while not any(frame.f_code.co_name == "_has_received" for frame in sys._current_frames().values()):
+    while not WAITS & set(functions(sys._current_frames()[thread or 0])):
         pause.wait(0.001)
+
+
+def functions(frame: FrameType | None) -> Iterator[str]:
+    """What a thread is in, from the inside."""
+    while frame is not None:
+        yield frame.f_code.co_name
+        frame = frame.f_back
 
 
 def test_a_producer_that_is_closed_keeps_nobody_waiting(cluster: ThreadedCluster) -> None:
@@ -244,7 +251,7 @@ def test_a_record_that_joins_during_the_wait_ends_as_well(cluster: ThreadedClust
         with held_produce(cluster):
             future = producer.send("alone", b"one")
             waiting = Elsewhere(lambda: future.result(SECONDS_MAX).offset)
-            wait_for_caller_that_waits()
+            wait_until_waiting(waiting.ident)
             other = producer.send("alone", b"two", on_delivery=lambda *_: threads.append(get_ident()))
         assert waiting.answer() + 1 == other.result(SECONDS_MAX).offset
         producer.flush()
@@ -292,7 +299,7 @@ def test_ctrl_c_does_not_break_off_a_turn(
 
 def test_ctrl_c_ends_the_wait_for_an_answer(cluster: ThreadedCluster, as_in_a_program: None, patient: None) -> None:
     def interrupt() -> None:
-        wait_for_caller_that_waits()
+        wait_until_waiting(main_thread().ident)
         signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
 
     with sending(cluster) as producer:
