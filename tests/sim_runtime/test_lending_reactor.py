@@ -195,19 +195,24 @@ def test_who_waits_to_borrow_hears_that_it_is_over() -> None:
     lending = lending_side(thread.reactor)
     assert lending is not None
     entered, leave = Event(), Event()
-    told: SimpleQueue[bool] = SimpleQueue()
+    told: SimpleQueue[str] = SimpleQueue()
 
     def last() -> None:
         entered.set()
         leave.wait(SECONDS_MAX)
         thread.reactor.stop()
 
+    def ask() -> None:
+        while lending.borrow(waits=True):  # the loop looks for events once more before it ends
+            lending.give_back()
+        told.put("over")
+
     thread.reactor.callFromThread(last)
     assert entered.wait(SECONDS_MAX)
-    waiting = Thread(target=lambda: told.put(lending.borrow(waits=True)))
+    waiting = Thread(target=ask)
     waiting.start()
     leave.set()
-    assert not told.get(timeout=SECONDS_MAX), "the loop does not wait before it stops"
+    assert told.get(timeout=SECONDS_MAX) == "over"
     waiting.join(SECONDS_MAX)
     thread.stop()
     assert not lending.borrow()
