@@ -46,7 +46,8 @@ class CallerTurns:
         self._forks = forks.count
         self._polled_fd = _CLOSED
         self._poll = poll()
-        self._is_awaiting = False
+        self._awaited: Connection | None = None
+        core.client.selector.before_reading = self._leave_to_network_thread
         core.accumulator.wakeup = self.wakeup
         core.accumulator.await_here = self.await_here
 
@@ -106,9 +107,9 @@ class CallerTurns:
             self._reactor.give_back()
 
     def _set_aside_borrowed(self) -> Connection | None:
-        connection = None if self._is_awaiting else self._connection_of_only_batch()
+        connection = None if self._awaited is not None else self._connection_of_only_batch()
         if connection is not None:
-            self._is_awaiting = True
+            self._awaited = connection
             self._reactor.set_aside(connection)
         return connection
 
@@ -120,7 +121,7 @@ class CallerTurns:
                 self._reactor.give_back()
 
     def _put_back_borrowed(self, connection: Connection) -> None:
-        self._is_awaiting = False
+        self._awaited = None
         self._reactor.put_back(connection)
 
     def _receive(self, result: ProduceRequestResult, connection: Connection, wait_ms: int) -> bool:
@@ -156,6 +157,11 @@ class CallerTurns:
             return None
         leader = core.metadata.cluster.leader_for(batches[0].topic_partition)
         return None if leader is None else self._client.selector.plain_socket(leader.id)
+
+    def _leave_to_network_thread(self) -> None:
+        """In a process that stood still it gives nothing up before it has read what a caller still waits for."""
+        if self._awaited is not None:
+            self._reactor.put_back(self._awaited)
 
     def _take_turn(self) -> None:
         core = self._core

@@ -98,6 +98,8 @@ class Selector:
         self._write_awaited: dict[int, None] = {}
         self._newly_connected: list[int] = []
         self._newly_disconnected: list[Disconnection] = []
+        self.before_reading: Callable[[], None] | None = None
+        """Called when all sockets are to be read: see `has_read_since`."""
         self._read_ms = -NEVER_MS
         self._is_reading = False
 
@@ -165,6 +167,8 @@ class Selector:
             return True
         if not self._is_reading:
             self._is_reading = True
+            if self.before_reading is not None:
+                self.before_reading()
             # What another thread has asked for is called just before the calls that are due, and a call that it makes
             # among those: only the second comes after a look at the sockets.
             call_later = self._reactor.callLater

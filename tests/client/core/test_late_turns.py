@@ -6,13 +6,14 @@ import asyncio
 import random
 import select
 import socket
+import sys
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from twisted.internet.defer import Deferred, execute
-from twisted.internet.tcp import Connection
 
+from broker_client.caller_turns import CallerTurns
 from broker_client.core.client_core import ClientCore, ClientOptions
 from broker_client.core.network_client import NetworkClientConfig
 from broker_client.core.producer_core import ProducerCore
@@ -24,11 +25,13 @@ from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from sim_runtime.asyncio_reactor import AsyncioReactor
 from sim_runtime.reactor_thread import ReactorThread
+from sim_runtime.real_reactor import lending_side
 from tests.client.scripted_broker import API_VERSIONS, METADATA, PORT, ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from broker_client.core.future_record_metadata import FutureRecordMetadata
     from sim_runtime.interfaces import IReactor
     from sim_runtime.world import World
 
@@ -170,43 +173,95 @@ def test_a_batch_whose_answer_is_there_does_not_expire(
     assert isinstance(sent.exception(0), BatchExpired) is not arrives
 
 
+def test_who_takes_answers_alone_gives_nothing_up(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    producer = producer_on(cluster, linger_ms=0)
+    world.run_until(producer.send("orders", b"first").as_deferred())
+    world.network.link("broker-1", "client").hold()
+    sent = producer.send("orders", b"second")
+    world.run_for(ms=1)
+    assert producer.sender.take_answers(producer.client.time_out_ms)
+    assert not sent.done()
+    assert producer.client.in_flight_count() == 1
+
+
 # Real sockets
 
 
-@pytest.mark.parametrize(("stood_still_s", "option"), [(40, "request.timeout.ms"), (200, "delivery.timeout.ms")])
-def test_an_answer_counts_that_came_while_the_process_stood_still(stood_still_s: int, option: str) -> None:
-    with ThreadedCluster(brokers=1, topics=["orders:1:1"]) as cluster, ReactorThread("late turns") as thread:
+class Standing:
+    """A producer on sockets with a record in flight, whose reactor can be kept from everything."""
+
+    def __init__(self, cluster: ThreadedCluster, thread: ReactorThread) -> None:
+        self.cluster = cluster
+        self.thread = thread
+        self.reactor: Any = thread.reactor
+        self.told: list[BatchEventKind] = []
+        self._in_flight = threading.Event()
+        self._stands_still = threading.Event()
         config = ProducerConfig({"bootstrap.servers": cluster.bootstrap_servers, "linger.ms": 0})
-        assert config.number(option) < stood_still_s * 1000
-        reactor: Any = thread.reactor
-        told: list[BatchEventKind] = []
-        in_flight = threading.Event()
+        options = {"call_from_thread": self.reactor.callFromThread, "trace": self.hear}
+        self.producer = thread.call(lambda: ProducerCore(config, self.reactor, random.Random(1), **options))
 
-        def trace(event: BatchEvent) -> None:
-            told.append(event.kind)
-            if event.kind is BatchEventKind.IN_FLIGHT:
-                in_flight.set()
+    def hear(self, event: BatchEvent) -> None:
+        self.told.append(event.kind)
+        if event.kind is BatchEventKind.IN_FLIGHT:
+            self._in_flight.set()
 
-        options = {"call_from_thread": reactor.callFromThread, "trace": trace}
-        producer = thread.call(lambda: ProducerCore(config, reactor, random.Random(1), **options))
-        cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
-        sent = thread.call(producer.send, "orders", b"sent")
-        assert in_flight.wait(SECONDS_MAX)
-        stands_still = threading.Event()
+    def send(self) -> FutureRecordMetadata:
+        """A record that has left and is not answered yet."""
+        self.cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
+        sent = self.thread.call(self.producer.send, "orders", b"sent")
+        assert self._in_flight.wait(SECONDS_MAX)
+        return sent
 
-        def stand_still() -> None:
-            sockets = [reader.getHandle() for reader in reactor.getReaders() if isinstance(reader, Connection)]
-            stands_still.set()
-            assert select.select(sockets, [], [], SECONDS_MAX)[0]
-            seconds = reactor.seconds
-            reactor.seconds = lambda: seconds() + stood_still_s
+    def stand_still(self, seconds: int) -> None:
+        """Have the answer come meanwhile."""
+        self.reactor.callFromThread(self._stand_still, seconds)
+        assert self._stands_still.wait(SECONDS_MAX)
+        self.cluster.remove_rule("held")
 
-        reactor.callFromThread(stand_still)
-        assert stands_still.wait(SECONDS_MAX)
-        cluster.release_rule("held")
-        assert sent.result(SECONDS_MAX).offset == 0
-        thread.call(producer.close)
-        assert told.count(BatchEventKind.SENT) == 1
+    def _stand_still(self, seconds: int) -> None:
+        leader: Any = self.producer.client.selector.plain_socket(1)
+        self._stands_still.set()
+        assert select.select([leader], [], [], SECONDS_MAX)[0]
+        clock = self.reactor.seconds
+        self.reactor.seconds = lambda: clock() + seconds
+
+
+@pytest.fixture
+def standing(request: pytest.FixtureRequest) -> Iterator[Standing]:
+    lends = getattr(request, "param", False)
+    with ThreadedCluster(brokers=1, topics=["orders:1:1"]) as cluster, ReactorThread("late", lends=lends) as thread:
+        made = Standing(cluster, thread)
+        yield made
+        thread.call(made.producer.close)
+
+
+# request.timeout.ms is over, then delivery.timeout.ms too.
+@pytest.mark.parametrize("seconds", [40, 200])
+def test_an_answer_counts_that_came_while_the_process_stood_still(standing: Standing, seconds: int) -> None:
+    sent = standing.send()
+    standing.stand_still(seconds)
+    assert sent.result(SECONDS_MAX).offset == 0
+    assert standing.told.count(BatchEventKind.SENT) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only an epoll reactor lends")
+@pytest.mark.parametrize("standing", [True], indirect=True)
+def test_an_answer_counts_for_which_a_caller_stood_still(standing: Standing) -> None:
+    lending = lending_side(standing.reactor)
+    assert lending is not None
+    turns = standing.thread.call(CallerTurns, standing.producer, lending)
+    sent = standing.send()
+    lending.borrow(waits=True)
+    connection = turns._set_aside_borrowed()
+    lending.give_back()
+    assert connection is not None
+    standing.stand_still(40)
+    assert sent.result(SECONDS_MAX).offset == 0
+    turns._put_back(connection)
+    assert standing.told.count(BatchEventKind.SENT) == 1
 
 
 class Reading:
