@@ -405,11 +405,13 @@ class ReplicaLog:
     def max_timestamp_offset(self) -> TimestampAndOffset | None:
         """The first record with the largest timestamp, None in a log without timestamps.
 
-        3.7 answers the last record of that record's batch.
+        3.7 answers the last record of that record's batch, and the log's latest epoch.
         """
         if self._behaviour.max_timestamp_offset_is_the_records:
             return first_with_max_timestamp(self._segments)
-        return last_of_batch_with_max_timestamp(self._segments)
+        found = last_of_batch_with_max_timestamp(self._segments)
+        latest = self.epochs.latest_epoch
+        return found if found is None or latest is None else found._replace(leader_epoch=latest)
 
     def _segment_index(self, offset: int) -> int:
         segments = self._segments

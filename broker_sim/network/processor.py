@@ -19,7 +19,7 @@ from broker_sim.apis.request_context import NoAnswer, RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.metrics.request_metrics import TIMED_ALL, TIMED_ONE_OF
 from broker_sim.network import fault_stage
-from broker_sim.network.old_requests import read_old_header
+from broker_sim.network.old_requests import CONTROLLED_SHUTDOWN, read_old_header
 from broker_sim.network.routes import Route, route_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import FieldNotInVersion, MessageEncodeError, ProtocolError
@@ -233,7 +233,7 @@ class Processor:
             refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
             return
         route = route_of(api_key, version)
-        if version in enabled:
+        if version in enabled and (api_key, version) != (CONTROLLED_SHUTDOWN, 0):  # whose header has no client id
             self._routes[api_key << 16 | version] = route
         context = self._context(channel, frame, route, header.correlation_id, header.client_id)
         if header.unknown_tags:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from broker_sim.apis import alter_configs, incremental_alter_configs
 from broker_sim.apis.kafka_apis import ApiHandler
+from broker_sim.apis.request_context import NoAnswer
 from broker_sim.config.config_admin import ApiError, preprocess
 from broker_sim.config.config_resource import ResourceType
 from broker_sim.controller.server.controller_node_view import NotActive
@@ -25,6 +26,8 @@ from protocol_specs.messages.incremental_alter_configs import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
@@ -46,6 +49,8 @@ def alter(request: Any, context: RequestContext) -> HandlerResult:
     refused: list[_Answer] = []
     loggers: list[_Answer] = []
     left: list[Any] = []
+    if not is_incremental and _are_unknown_and_alike(request.resources, server):
+        return NoAnswer.NEVER_ANSWERED
     counts = Counter((each.resource_type, each.resource_name) for each in request.resources)
     seen: Counter[tuple[int, str]] = Counter()
     for resource in request.resources:
@@ -89,6 +94,12 @@ def alter(request: Any, context: RequestContext) -> HandlerResult:
         )
 
     return asked.addCallbacks(answered, not_active)
+
+
+def _are_unknown_and_alike(resources: Sequence[Any], server: ControllerServer) -> bool:
+    """Whether two of one name have types that nobody knows: Kafka takes them for the same, and its handler dies."""
+    names = [each.resource_name for each in resources if _type_of(each.resource_type, server) is None]
+    return len(dict.fromkeys(names)) < len(names)
 
 
 def _type_of(number: int, server: ControllerServer) -> ResourceType | None:

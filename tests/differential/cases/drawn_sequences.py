@@ -21,12 +21,23 @@ from tests.differential.cases.alter_partition_reassignments import await_reassig
 from tests.differential.cases.client_quotas import settle
 from tests.differential.cases.cluster import placed
 from tests.differential.cases.controller_listener import controller
+from tests.differential.cases.elect_leaders import await_leader
 from tests.differential.cases.fetch_sessions import open_session
-from tests.differential.config_requests import APPEND, BROKER, SET, SUBTRACT, TOPIC, await_value, incremental
+from tests.differential.config_requests import (
+    APPEND,
+    BROKER,
+    SET,
+    SUBTRACT,
+    TOPIC,
+    await_value,
+    incremental,
+    legacy,
+)
 from tests.differential.probe import attempts
-from tests.differential.requests import batch, fetch, fill, metadata, wanted
+from tests.differential.requests import TIME_MS, batch, fetch, fill, list_offsets, metadata, produce, timed, wanted
 
 if TYPE_CHECKING:
+    from tests.differential.config_requests import Change
     from tests.differential.probe import Probe
 
 BY_ID = 16
@@ -138,3 +149,42 @@ def the_controller_is_asked_to_append_nothing(probe: Probe) -> None:
         for operation in (APPEND, SUBTRACT):
             request = incremental((kind, name, [("flush.ms", operation, None)]))
             probe.ask(request, 1, on=controller(probe), note=f"{operation} of type {kind}")
+
+
+@case()
+def the_controller_never_answers_of_unknown_types_alike(probe: Probe) -> None:
+    topic = probe.topic()
+    configs: list[tuple[str, str | None]] = [("retention.ms", "1000")]
+    changes: list[Change] = [("retention.ms", SET, "1000")]
+    for kinds in ((99, 98), (99, 99), (99, TOPIC, 98)):
+        alike = legacy(*[(kind, topic, configs) for kind in kinds])
+        probe.expect_silence(alike, 1, on=controller(probe), note=str(kinds))
+        probe.ask(incremental(*[(kind, topic, changes) for kind in kinds]), 1, on=controller(probe), note=str(kinds))
+    apart = legacy((99, topic, configs), (98, f"{topic}-2", configs))
+    probe.ask(apart, 1, on=controller(probe), note="of two names")
+
+
+@case(releases=("3.7.2",))
+def controlled_shutdowns_without_a_client_id(probe: Probe) -> None:
+    """Version 0 has no client id in its header, whatever was asked before."""
+    for body in (b"\0\0\0\x63", b"\0\0\0\x63", b"\0\5probe", b"\0\0\0", b"\0\0\0\0\0"):
+        probe.raw_body(7, 0, body, header=b"", note=body.hex(), listener="CONTROLLER")
+    probe.raw_body(7, 1, b"\0\0\0\x63", note="version 1", listener="CONTROLLER")
+
+
+@case(brokers=3)
+def epochs_of_offsets_after_another_has_led(probe: Probe) -> None:
+    """3.7 tells the log's latest epoch beside the largest timestamp."""
+    topic, _ = placed(probe, "t", [2, 1])
+    for _ in range(2):
+        probe.quiet(produce(topic, timed(TIME_MS, TIME_MS + 2)), 9, on=probe.connect(2))
+    probe.quiet(reassign((topic, {0: [1, 2]})), 0)
+    await_reassigned(probe, topic, [1, 2])
+    probe.quiet(reassign((topic, {0: [1]})), 0)
+    await_reassigned(probe, topic, [1])
+    await_leader(probe, topic, 1)
+    for _ in range(2):
+        for timestamp in (-1, -2, -3, -4, TIME_MS, TIME_MS + 2):
+            for version in (4, 8):
+                probe.ask(list_offsets(topic, timestamp), version, note=str(timestamp))
+        fill(probe, topic, timed(TIME_MS + 1))
