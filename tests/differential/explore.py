@@ -2,9 +2,10 @@
 
     python -m tests.differential.explore --release 4.3.1 --api Fetch --seed 1 --probes 500
 
-With --listener controller the controllers are asked. Three kinds of probes: `values` (sound frames of values that matter), `mutations` (a field of a sound request at its
-borders) and `broken` (frames that break a rule of the wire format). Without --real a real broker is started; with it,
-the one at that address is asked, and --name must be one that it has not seen. What differs is printed, class by class.
+Three kinds of probes: `values` (sound frames of values that matter), `mutations` (a field of a sound request at its
+borders) and `broken` (frames that break a rule of the wire format). With --listener controller the controllers are
+asked. Without --real a real broker is started; with it, the one at that address is asked, and --name must be one that
+it has not seen. What differs is printed, class by class.
 """
 
 from __future__ import annotations
