@@ -108,6 +108,7 @@ class RecordAccumulator:
         self._lock = Lock()
         self._incomplete: dict[ProducerBatch, None] = {}
         self._ended_in_flight: dict[ProducerBatch, None] = {}
+        self._out_of_order: dict[PartitionQueue, None] = {}  # where a batch that is tried again stands before an older
         self._muted: set[TopicPartition] = set()
         self._drain = BatchDrain(self.queue, self._muted, transactions)
         self._led: dict[str, LedQueues] = {}
@@ -258,24 +259,30 @@ class RecordAccumulator:
         latency.ready_ms = now_ms
 
     def first_created_ms(self) -> int:
-        """When the oldest of the batches was made that are first in their queues; NEVER_MS when nothing is queued."""
-        return min([queue.batches[0].created_ms for queue in self._queues if queue.batches], default=NEVER_MS)
+        """When the oldest of the queued batches was made; NEVER_MS when nothing is queued."""
+        oldest = [queue.batches[0].created_ms for queue in self._queues if queue.batches]
+        for queue in list(self._out_of_order):
+            created = [batch.created_ms for batch in list(queue.batches)]
+            oldest += created
+            if created == sorted(created):
+                del self._out_of_order[queue]
+        return min(oldest, default=NEVER_MS)
 
     def expired_batches(self, now_ms: int) -> list[ProducerBatch]:
         """Take out the queued batches that delivery.timeout.ms has passed, in sending order."""
         expired: list[ProducerBatch] = []
+        timeout_ms = self.config.delivery_timeout_ms
         for queue in self._queues:
             head = queue.head()
-            if head is None or not head.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
+            is_late = head is not None and head.has_reached_delivery_timeout(timeout_ms, now_ms)
+            if not is_late and queue not in self._out_of_order:
                 continue
             with queue.lock:
                 queue.settle()
-                while queue.batches:
-                    batch = queue.batches[0]
-                    if not batch.has_reached_delivery_timeout(self.config.delivery_timeout_ms, now_ms):
-                        break
+                for batch in [one for one in queue.batches if one.has_reached_delivery_timeout(timeout_ms, now_ms)]:
                     batch.close_for_record_appends()
-                    expired.append(queue.batches.popleft())
+                    queue.batches.remove(batch)
+                    expired.append(batch)
         return expired
 
     def reenqueue(self, batch: ProducerBatch, now_ms: int) -> None:
@@ -559,6 +566,8 @@ class RecordAccumulator:
     def _put_back(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Before the first queued batch with a larger sequence. Mirrors insertInSequenceOrder."""
         if self._transactions is None:
+            if queue.batches and queue.batches[0].created_ms < batch.created_ms:
+                self._out_of_order[queue] = None
             queue.batches.appendleft(batch)
             return
         if not batch.has_sequence:

@@ -135,3 +135,23 @@ def test_a_split_batch_is_split_again_until_its_small_records_are_alone(
     world.run_for(ms=100)
     assert [future.result(0).offset for future in sent] == [0, 1]
     assert len(cluster.produced) <= 4
+
+
+def test_a_batch_expires_in_time_behind_a_newer_one_that_is_tried_again_before_it(
+    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
+) -> None:
+    options = {"linger_ms": 0, "batch_size": 0, "request_timeout_ms": 1_000, "delivery_timeout_ms": 1_000}
+    core = producer_on(cluster, enable_idempotence=False, **options)
+    world.run_until(core.send("orders", b"first").as_deferred())
+    cluster.script.append(Act(answers=False))
+    older = core.send("orders", b"older")
+    world.run_for(ms=100)
+    newer = core.send("orders", b"newer")
+    world.run_for(ms=100)
+    # Both come back, the older one first, and each is put before what is queued.
+    cluster.brokers[1].crash()
+    world.run_for(ms=801)
+    assert isinstance(older.exception(0), BatchExpired)
+    assert not newer.done()
+    world.run_for(ms=100)
+    assert isinstance(newer.exception(0), BatchExpired)
