@@ -142,17 +142,19 @@ def _trie_order(places: list[int], hashes: list[int], shift: int) -> list[int]:
     return alone + [place for branch in below for place in _trie_order(branch, hashes, shift + _BRANCH_BITS)]
 
 
-def timeline_order(hashes: Iterable[int]) -> list[int]:
+def timeline_order(hashes: Iterable[int], *, replaced: bool = False) -> list[int]:
     """The places of elements in the order in which a TimelineHashMap lists them that they were put into one by one.
 
-    Mirrors BaseHashTable and SnapshottableHashTable.CurrentIterator: what shares a slot comes the newest first.
+    Mirrors BaseHashTable and SnapshottableHashTable.CurrentIterator: what shares a slot comes the newest first. What
+    is put in place of another (`replaced`) makes the table grow as a new element would.
     """
     given = list(hashes)
     slots: list[list[int]] = [[], []]
-    for place in range(len(given)):
+    for place in range(len(given) + replaced):
         if (place + 1) * _LOAD_FACTOR > len(slots):
             slots = _slotted((each for slot in slots for each in slot), given, 2 * len(slots))
-        slots[_fibonacci_slot(given[place], len(slots))].append(place)
+        if place < len(given):
+            slots[_fibonacci_slot(given[place], len(slots))].append(place)
     return [place for slot in slots for place in reversed(slot)]
 
 

@@ -109,7 +109,8 @@ def _added(
     if quota is not None and not quota.accepts(additional):
         raise Refused(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
     # Reassignments may have left several factors. Kafka takes that of the partition which its hash table lists first.
-    factor = len(topic.partitions[timeline_order(range(existing))[0]].replicas)
+    changed = any(each.partition_epoch for each in topic.partitions)
+    factor = len(topic.partitions[timeline_order(range(existing), replaced=changed)[0]].replicas)
     if wanted.assignments is not None:
         partitions = _assigned(wanted, image, existing, factor)
     else:

@@ -18,8 +18,10 @@ from protocol_specs.messages.elect_leaders import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration
 
 _ELECTIONS: Final = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 _MESSAGES: Final = {
@@ -66,7 +68,12 @@ def _everything(image: MetadataImage) -> list[tuple[str, list[int]]]:
     """Every partition by topic, as the controller's tables list them."""
     topics = list(image.topics.values())
     order = timeline_order(string_hash(topic.name) for topic in topics)
-    return [(topics[place].name, timeline_order(range(len(topics[place].partitions)))) for place in order]
+    return [(topics[place].name, _listed(topics[place].partitions)) for place in order]
+
+
+def _listed(partitions: Sequence[PartitionRegistration]) -> list[int]:
+    changed = any(each.partition_epoch for each in partitions)
+    return timeline_order(range(len(partitions)), replaced=changed)
 
 
 def _elect(

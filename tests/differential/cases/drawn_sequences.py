@@ -129,7 +129,7 @@ def ask_delete_records(probe: Probe, topic: str, offset: int) -> None:
 @case(brokers=3)
 def partitions_are_added_where_factors_differ(probe: Probe) -> None:
     """New partitions have the factor of whichever a hash table lists first, which is seldom partition 0."""
-    for count in (3, 6):
+    for count in (3, 5, 6):
         topic, _ = placed(probe, f"of{count}", *[[1]] * count)
         for partition in range(count):
             moved = [[1, 2] if each == partition else [1] for each in range(count)]
