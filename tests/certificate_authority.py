@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 FROM: Final = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 ENDED: Final = dt.datetime(2021, 1, 1, tzinfo=dt.UTC)
 UNTIL: Final = dt.datetime(2119, 1, 1, tzinfo=dt.UTC)
+SIGNS_CERTIFICATES: Final = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 def subject(name: str) -> x509.Name:
@@ -85,7 +96,12 @@ class CertificateAuthority:
             .not_valid_before(FROM)
             .not_valid_after(until)
             .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+            # From 3.13 on Python's ssl refuses certificates without these.
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
         )
+        if authority:
+            builder = builder.add_extension(SIGNS_CERTIFICATES, critical=True)
         if hosts:
             builder = builder.add_extension(x509.SubjectAlternativeName([general_name(each) for each in hosts]), False)
         return builder.sign(self.key, hashes.SHA256())

@@ -121,7 +121,7 @@ class EncodeWriter(SourceWriter):
             self.line(f"{data} = {data}.encode(); {length} = len({data})")
             self.line(f"if {length} > {STRING_LIMIT}: raise CodecFault('long')")
         elif field_type.name == "records":
-            self.line(f"{length} = sum(map(len, {data})) if type({data}) is list else len({data})")
+            self.line(f"{length} = sum(map(len, {data})) if isinstance({data}, list) else len({data})")
         else:
             self.line(f"{length} = len({data})")
         if self.is_nullable(f):
@@ -129,7 +129,7 @@ class EncodeWriter(SourceWriter):
         self.length(field_type.length_format, length, flexible=flexible)
         if field_type.name == "records":
             extend = "parts.extend" if self.write == "write" else f"{self.write.removesuffix('.append')}.extend"
-            self.line(f"if type({data}) is list: {extend}({data})")
+            self.line(f"if isinstance({data}, list): {extend}({data})")
             self.line(f"elif {length} > 0: {self.write}({data})")
         else:
             self.line(f"if {length} > 0: {self.write}({data})")

@@ -41,7 +41,8 @@ def test_acknowledgements_take_the_latency_of_the_slowest_way(crossing: Any) -> 
 def test_large_batches_take_the_bandwidth_between_brokers(crossing: Any) -> None:
     for follower in ("b2", "b3"):
         crossing.world.network.link("b1", follower).bandwidth_bytes_per_s = 1_000
-    assert produced_ms(crossing, *range(20)) > 200
+    # The fetched batch, what is around it in the answer, and little else: nothing is fetched twice.
+    assert 200 < produced_ms(crossing, *range(20)) < 1_500
 
 
 def test_a_host_that_is_cut_off_loses_its_leadership_and_follows_when_it_is_back(crossing: Any) -> None:
