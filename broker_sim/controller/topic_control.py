@@ -32,7 +32,7 @@ class TopicControl:
         creation = create_topics(
             request,
             image=self._controller.image,
-            config=self._controller.config,
+            config=self._controller.node_config,
             random=self._random,
             quota=self._controller.mutation_quotas.current,
         )

@@ -21,6 +21,7 @@ from tests.differential.cases.alter_partition_reassignments import await_reassig
 from tests.differential.cases.client_quotas import settle
 from tests.differential.cases.cluster import placed
 from tests.differential.cases.controller_listener import controller
+from tests.differential.cases.create_topics import ask_create, new
 from tests.differential.cases.elect_leaders import await_leader
 from tests.differential.cases.fetch_sessions import open_session
 from tests.differential.config_requests import (
@@ -188,3 +189,13 @@ def epochs_of_offsets_after_another_has_led(probe: Probe) -> None:
             for version in (4, 8):
                 probe.ask(list_offsets(topic, timestamp), version, note=str(timestamp))
         fill(probe, topic, timed(TIME_MS + 1))
+
+
+@case(settings=(("num.io.threads", "5"),))
+def new_topics_show_what_is_set_for_the_controllers_node(probe: Probe) -> None:
+    settings = (("log.retention.ms", "500000"), ("compression.type", "gzip"), ("message.max.bytes", "99999"))
+    for number, (name, value) in enumerate(settings):
+        for node in ("1", ""):
+            probe.quiet(incremental((BROKER, node, [(name, SET, value)])), 1)
+            await_value(probe, BROKER, "1", name, value)
+            ask_create(probe, 7, new(f"{probe.name}-{number}-{node}", 1), note=f"{name} of {node!r}")
