@@ -1,8 +1,9 @@
 """DescribeConfigs (api key 32): configurations of topics, this broker, its loggers, groups, client metrics.
 
 Versions: v1 sources and synonyms (KIP-226). v3 types and documentation (KIP-569; the texts are ours). A null or an
-empty list of keys asks for all; unknown keys are left out. Success has an empty error text, not null. Mirrors
-ConfigHelper.describeConfigs.
+empty list of keys asks for all; unknown keys are left out. Success has an empty error text, not null; before 2.7 null,
+when a request of a resource type that nobody knows was refused in words of its own. Mirrors AdminManager and, from 2.7
+on, ConfigHelper.describeConfigs.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 DESCRIBE_CONFIGS: Final = 32
+UNKNOWN_TYPE: Final = 0
 
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
@@ -57,7 +59,7 @@ class _Resource:
         self.describer = describer
 
     def topic(self) -> Sequence[DescribeConfigsResourceResult]:
-        reason = refused_name(self.name)
+        reason = refused_name(self.name, illegal=self.broker.config.behaviour.illegal_topic_names)
         if reason is not None:
             raise _Refused(reason, ErrorCode.INVALID_TOPIC_EXCEPTION)
         topic = self.broker.metadata_cache.image.topics.get(self.name)
@@ -116,9 +118,10 @@ _DESCRIBE: Final[dict[int, Callable[[_Resource], Sequence[DescribeConfigsResourc
 def handle_describe_configs(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     """Answer resource by resource; a type that nobody knows fails them all."""
     broker = context.broker
-    known = _DESCRIBE if broker.config.behaviour.describes_groups else _DESCRIBE.keys() - {ResourceType.GROUP}
-    if any(resource.resource_type not in known for resource in request.resources):
-        return error_response(request, context, ErrorCode.INVALID_REQUEST, _MALFORMED)
+    known = broker.config.behaviour.described_resource_types
+    unknown = next((each for each in request.resources if each.resource_type not in known), None)
+    if unknown is not None:
+        return _refused_type(request, context, unknown)
     describer = ConfigDescriber(
         broker.config,
         identity_of(broker),
@@ -126,6 +129,19 @@ def handle_describe_configs(request: DescribeConfigsRequest, context: RequestCon
         include_documentation=request.include_documentation,
     )
     return DescribeConfigsResponse(results=[_result(resource, broker, describer) for resource in request.resources])
+
+
+def _refused_type(
+    request: DescribeConfigsRequest, context: RequestContext, unknown: DescribeConfigsResource
+) -> DescribeConfigsResponse:
+    if not context.broker.config.behaviour.errors_of_configs_may_have_no_words:
+        return error_response(request, context, ErrorCode.INVALID_REQUEST, _MALFORMED)
+    message = f"Unexpected resource type UNKNOWN for resource {unknown.resource_name}"
+    response = error_response(request, context, ErrorCode.INVALID_REQUEST, message)
+    for result in response.results:
+        if result.resource_type not in context.broker.config.behaviour.described_resource_types:
+            result.resource_type = UNKNOWN_TYPE
+    return response
 
 
 def identity_of(broker: Broker) -> dict[str, str]:
@@ -150,7 +166,7 @@ def _result(resource: DescribeConfigsResource, broker: Broker, describer: Config
         error_code, message = refused.error_code, refused.message
     return DescribeConfigsResult(
         error_code=error_code,
-        error_message=message,
+        error_message=None if not message and broker.config.behaviour.errors_of_configs_may_have_no_words else message,
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=list(configs),

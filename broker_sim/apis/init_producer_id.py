@@ -1,9 +1,11 @@
 """InitProducerId (api key 22): a producer id and epoch for an idempotent producer (KIP-98).
 
 Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. The first request of a broker's life is
-COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids. Transactional ids need the transaction
-coordinator, which is not simulated yet: they are checked as Kafka does, then refused with UNSUPPORTED_VERSION, which
-clients take as fatal. Mirrors KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
+COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids; before 3.6 it waits for them. Transactional ids
+need the transaction coordinator, which is not simulated yet: they are checked as Kafka does, then refused with
+UNSUPPORTED_VERSION, which clients take as fatal.
+
+Mirrors KafkaApis.handleInitProducerIdRequest and TransactionCoordinator.handleInitProducerId.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdResponse
 
 if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
     from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Message
     from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 
 INIT_PRODUCER_ID: Final = 22
@@ -27,12 +32,18 @@ NO_PRODUCER_EPOCH: Final = -1
 _log = Logger()
 
 
-def handle_init_producer_id(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
+def handle_init_producer_id(request: InitProducerIdRequest, context: RequestContext) -> Message | Deferred[Message]:
     """Give the next id of this broker's block, always with epoch 0."""
     refused = _refuse(request, context)
     if refused is not None:
         return _refused(refused)
-    producer_id = context.broker.producer_ids.generate()
+    config, ids = context.broker.config, context.broker.producer_ids
+    if config.behaviour.producer_ids_are_waited_for:
+        return ids.generate_within(config.request_timeout_ms).addCallback(_answer)
+    return _answer(ids.generate())
+
+
+def _answer(producer_id: int | ErrorCode) -> Message:
     if isinstance(producer_id, ErrorCode):
         return _refused(producer_id)
     return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)

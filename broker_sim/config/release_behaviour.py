@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.config.config_resource import ResourceType
 from broker_sim.errors import ConfigError, nearest
 from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
@@ -151,6 +152,8 @@ class ReleaseBehaviour:
     """A fetch session that is to hold a partition without a topic id fails the whole request."""
 
     # Topics.
+    illegal_topic_names: bool = _until("3.3")
+    """Names that a topic cannot have are "illegal" in words (else "invalid")."""
     disabled_deletion_has_an_error: bool = _since("2.1")
     """DeleteTopics without `delete.topic.enable` is 73, or 42 before v3 (KIP-322; else it only times out)."""
     min_insync_replicas_is_dynamic_default: bool = _since("4.1")
@@ -168,11 +171,22 @@ class ReleaseBehaviour:
     reassignment_shrinks_safely: bool = _since("4.0")
     """A reassignment that takes more replicas than it brings ends when all that stay are in sync (else: all new)."""
 
+    # Producer ids.
+    producer_ids_are_waited_for: bool = _until("3.6")
+    """InitProducerId waits for its broker's block of ids (else COORDINATOR_LOAD_IN_PROGRESS meanwhile, KAFKA-14694)."""
+
     # Configurations.
+    errors_of_configs_may_have_no_words: bool = _until("2.7")
+    """DescribeConfigs has a null text for what is no error or has no words of its own (else an empty one), and tells
+    which resource has a type that nobody knows (else the words of the error); messages were written by hand then."""
     lists_refuse_empty_items: bool = _since("4.2")
     """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool = _since("4.0")
     """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
+    described_resource_types: tuple[ResourceType, ...] = _steps(
+        {since: tuple(ResourceType)[:count] for since, count in {"0": 2, "2.4": 3, "3.7": 4, "4.0": 5}.items()}
+    )
+    """The resource types that DescribeConfigs knows: loggers came with KIP-412, client metrics with KIP-714."""
     scala_collections_in_messages: bool = _until("4.3")
     """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
     unknown_list_is_server_error: bool = _until("4.0")

@@ -206,7 +206,7 @@ class ConfigControl:
     def _validate_topic(self, name: str, after: Mapping[str, str], config: BrokerConfig) -> None:
         if not name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-        reason = refused_name(name)
+        reason = refused_name(name, illegal=config.behaviour.illegal_topic_names)
         if reason is not None:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
         validate_topic_overrides(after, config.release)

@@ -2,12 +2,15 @@
 RPCProducerIdManager (KIP-730).
 
 A broker without ids asks for a block and answers COORDINATOR_LOAD_IN_PROGRESS meanwhile, as a real one does to the
-first InitProducerId of its life; at nine tenths of a block it asks for the next one ahead of time.
+first InitProducerId of its life; before 3.6 (KAFKA-14694) whoever asked waited for the block. At nine tenths of a block
+it asks for the next one ahead of time.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.controller.metadata_image import ProducerIds
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
@@ -17,7 +20,6 @@ from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsReq
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
@@ -67,6 +69,7 @@ class ProducerIdManager:
         self._asked = False
         self._stopped = False
         self._retry: IDelayedCall | None = None
+        self._waiting: dict[Deferred[int | ErrorCode], IDelayedCall] = {}
 
     def generate(self) -> int | ErrorCode:
         """A producer id nobody else has, or COORDINATOR_LOAD_IN_PROGRESS while a block is on its way."""
@@ -81,9 +84,23 @@ class ProducerIdManager:
             self._ask()
         return producer_id
 
+    def generate_within(self, timeout_ms: float) -> Deferred[int | ErrorCode]:
+        """A producer id once there is one, or REQUEST_TIMED_OUT when no block came in time."""
+        found = self.generate()
+        if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and self._next_block is not None:
+            found = self.generate()  # the link answered at once
+        if found is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            return succeed(found)
+        waiting: Deferred[int | ErrorCode] = Deferred()
+        self._waiting[waiting] = self._reactor.callLater(timeout_ms / 1000, self._give_up, waiting)
+        return waiting
+
     def stop(self) -> None:
-        """The broker is gone."""
+        """The broker is gone: nobody is answered."""
         self._stopped = True
+        for timer in self._waiting.values():
+            timer.cancel()
+        self._waiting.clear()
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
@@ -102,6 +119,15 @@ class ProducerIdManager:
             return
         self._asked = False
         self._next_block = ProducerIdsBlock(response.producer_id_start, response.producer_id_len)
+        for waiting in list(self._waiting):
+            found = self.generate()
+            if found is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+                self._waiting.pop(waiting).cancel()
+                waiting.callback(found)
+
+    def _give_up(self, waiting: Deferred[int | ErrorCode]) -> None:
+        del self._waiting[waiting]
+        waiting.callback(ErrorCode.REQUEST_TIMED_OUT)
 
     def _failed(self, failure: Failure) -> None:
         failure.trap(LinkFailure)

@@ -17,8 +17,10 @@ CLUSTER_METADATA_TOPIC_NAME: Final = "__cluster_metadata"
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
-def refused_name(name: str) -> str | None:
-    """Why a name is not allowed, None when it is."""
+def refused_name(name: str, *, illegal: bool = False) -> str | None:
+    """Why a name is not allowed, None when it is; `illegal`: in the words of before 3.3."""
+    if illegal:
+        return _illegal_name(name)
     if not name:
         reason = "the empty string is not allowed"
     elif name in {".", ".."}:
@@ -30,6 +32,18 @@ def refused_name(name: str) -> str | None:
     else:
         return None
     return f"Topic name is invalid: {reason}"
+
+
+def _illegal_name(name: str) -> str | None:
+    if refused_name(name) is None:
+        return None
+    if not name:
+        return "Topic name is illegal, it can't be empty"
+    if name in {".", ".."}:
+        return 'Topic name cannot be "." or ".."'
+    if len(name) > MAX_NAME_LENGTH:
+        return f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {name}"
+    return f"Topic name \"{name}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
 
 
 def colliding_name(name: str, existing: Iterable[str]) -> str | None:

@@ -40,8 +40,6 @@ class ZooKeeperEra:
     """A broker refuses what is for a later life of it, as before 2.5 (else it has only not yet heard of that life)."""
     marks_foreign_partitions_offline: bool
     """A LeaderAndIsr for a partition that is not the broker's own makes it offline there, as from 1.0 to 3.0."""
-    illegal_names: bool
-    """Topic names are "illegal" in words, as before 3.3 (else "invalid")."""
     answers_topics_once: bool
     """A topic that a request names twice is answered once, as before 2.3, when answers were maps by topic."""
     topic_ids: bool
@@ -61,7 +59,6 @@ class ZooKeeperEra:
             writes_are_fenced=versions[FETCH] >= 10,
             refuses_newer_broker_epochs=versions.get(INIT_PRODUCER_ID, 0) < 3,
             marks_foreign_partitions_offline=leader_and_isr >= 1 and versions[FETCH] < 13,
-            illegal_names=versions.get(ALTER_PARTITION, 0) < 2,
             answers_topics_once=versions[METADATA] < 8,
             topic_ids=leader_and_isr >= 5,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.controller.manual_assignment import Refused
 from broker_sim.controller.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
-from broker_sim.controller.topic_names import MAX_NAME_LENGTH, colliding_name, refused_name
+from broker_sim.controller.topic_names import colliding_name, refused_name
 from broker_sim.controller.topics import random_topic_id
 from broker_sim.errors import ConfigError
 from protocol_specs.error_codes import ErrorCode
@@ -85,7 +85,7 @@ def _validate(
     config: BrokerConfig,
     era: ZooKeeperEra,
 ) -> None:
-    reason = _illegal_name(name) if era.illegal_names else refused_name(name)
+    reason = refused_name(name, illegal=config.behaviour.illegal_topic_names)
     if reason is not None:
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
     collision = colliding_name(name, image.topics)
@@ -107,18 +107,6 @@ def _validate(
         validate_topic_overrides(configs, config.release)
     except ConfigError as error:
         raise Refused(ErrorCode.INVALID_CONFIG, str(error)) from None
-
-
-def _illegal_name(name: str) -> str | None:
-    if refused_name(name) is None:
-        return None
-    if not name:
-        return "Topic name is illegal, it can't be empty"
-    if name in {".", ".."}:
-        return 'Topic name cannot be "." or ".."'
-    if len(name) > MAX_NAME_LENGTH:
-        return f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {name}"
-    return f"Topic name \"{name}\" is illegal, it contains a character other than ASCII alphanumerics, '.', '_' and '-'"
 
 
 def assign_replicas(

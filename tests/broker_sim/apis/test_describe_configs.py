@@ -136,6 +136,34 @@ def test_3_7_knows_no_groups_and_no_dynamic_default(bench: Callable[..., ApiBenc
     assert len(described(api, TOPIC, "orders")) == 31
 
 
+@pytest.mark.parametrize(("release", "no_words"), [("2.6", None), ("2.7", "")])
+def test_what_has_no_words_was_null_before_2_7(
+    bench: Callable[..., ApiBench], release: str, no_words: str | None
+) -> None:
+    api = bench(release=release, topics=[TopicSpec(name="orders")])
+    answers = [api.ask(describing(TOPIC, name), 2).results[0] for name in ("orders", "nobody", "")]
+    assert [(each.error_code, each.error_message) for each in answers] == [
+        (0, no_words),
+        (3, no_words),
+        (17, "Topic name is illegal, it can't be empty"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "types"), [("2.3", [0, 0, 4]), ("2.4", [0, 8, 4]), ("2.6", [0, 8, 4]), ("2.7", [16, 8, 4])]
+)
+def test_types_that_nobody_knows_were_told_before_2_7(
+    bench: Callable[..., ApiBench], release: str, types: list[int]
+) -> None:
+    request = describing(CLIENT_METRICS, "m")
+    request.resources += describing(LOGGER, "1").resources + describing(BROKER, "1").resources
+    results = bench(release=release).ask(request, 2).results
+    told = "Unexpected resource type UNKNOWN for resource m"
+    assert [each.resource_type for each in results] == types
+    assert {each.error_code for each in results} == {42}
+    assert [each.error_message == told for each in results] == [release != "2.7"] * 3
+
+
 def test_configs_come_in_the_order_of_kafkas_hash_table(api: ApiBench) -> None:
     names = list(described(api, TOPIC, "orders"))
     assert names[:4] == [

@@ -27,6 +27,13 @@ def test_first_answer_of_a_broker_is_14_then_ids_are_consecutive(bench: Callable
     assert answers == [(14, -1, -1), (0, 0, 0), (0, 1, 0)]
 
 
+@pytest.mark.parametrize("release", ["0.11", "2.4", "3.2", "3.5"])
+def test_first_answer_waits_for_ids_before_3_6(bench: Callable[..., ApiBench], release: str) -> None:
+    api = bench(release=release, brokers=2)
+    answers = [api.ask(asking(), 0, broker_id=broker_id) for broker_id in (1, 2, 1)]
+    assert [(each.error_code, each.producer_id) for each in answers] == [(0, 0), (0, 1000), (0, 1)]
+
+
 def test_brokers_have_blocks_of_their_own(bench: Callable[..., ApiBench]) -> None:
     api = bench(brokers=2)
     for broker_id in (1, 2):

@@ -50,3 +50,35 @@ def test_a_broker_cut_off_from_the_controller_asks_until_it_is_answered(replicas
     cluster.run(ms=100)
     answer = ids.generate()
     assert answer is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if kill else answer == 0
+
+
+def test_who_waits_for_a_block_has_an_id_each_in_order(replicas: Make) -> None:
+    cluster = replicas()
+    link = cluster.cluster.links.link(1, CONTROLLER_ID)
+    link.hold()
+    ids = cluster.cluster.broker(1).producer_ids
+    waiting = [ids.generate_within(1000) for _ in range(3)]
+    cluster.run(ms=500)
+    assert [each.called for each in waiting] == [False] * 3
+    link.release()
+    cluster.run(ms=1)
+    assert [each.result for each in waiting] == [0, 1, 2]
+
+
+def test_who_waits_for_a_block_in_vain_is_told_so(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.links.link(1, CONTROLLER_ID).cut()
+    waiting = cluster.cluster.broker(1).producer_ids.generate_within(1000)
+    cluster.run(ms=999)
+    assert not waiting.called
+    cluster.run(ms=1)
+    assert waiting.result is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_who_waits_at_a_broker_that_is_killed_is_not_answered(replicas: Make) -> None:
+    cluster = replicas()
+    cluster.cluster.links.link(1, CONTROLLER_ID).cut()
+    waiting = cluster.cluster.broker(1).producer_ids.generate_within(1000)
+    cluster.cluster.kill(1)
+    cluster.run(ms=2000)
+    assert not waiting.called
