@@ -92,10 +92,14 @@ def compare(
     arguments = ["--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1"]
     for key, value in configs.items():
         arguments += ["-o", f"{key}={value}"]
-    for _ in range(pairs):
+    for pair in range(pairs):
         with served_cluster(*arguments) as cluster, other() as other_servers:
             servers = [cluster.bootstrap_servers, other_servers]
-            rounds += measure(load.kind, servers, TOPIC, load.record_bytes, load.records, *load.configs, rounds=ROUNDS)
+            order = 1 if pair % 2 == 0 else -1
+            told = measure(
+                load.kind, servers[::order], TOPIC, load.record_bytes, load.records, *load.configs, rounds=ROUNDS
+            )
+            rounds += [figures[::order] for figures in told]
     ours, others = zip(*rounds, strict=True)
     ratio = statistics.median(our / their for our, their in rounds)
     show = milliseconds if load.kind == "latency" else records_a_second

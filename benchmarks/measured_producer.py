@@ -4,8 +4,8 @@
     python benchmarks/measured_producer.py latency    TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
 
 `throughput` prints records a second, from the first record to the last acknowledgement; `latency` prints the median
-seconds of a synchronous send. A line has the figures of one round, in the order of the servers; who begins changes from
-round to round. A first round, not measured, fetches the metadata and warms all sides up.
+seconds of a synchronous send. A line has the figures of one round, in the order of the servers. A first round, not
+measured, fetches the metadata and warms all sides up.
 
 What a process is dealt when it starts (its memory, its processor) makes a tenth of its speed, and so does what else the
 machine has to do: here all sides share both.
@@ -80,12 +80,8 @@ def main() -> None:
     measured = throughput if kind == "throughput" else latency
     for producer in producers:
         measured(producer, topic, value, int(records))
-    for number in range(int(rounds)):
-        figures = [0.0] * len(producers)
-        for turn in range(len(producers)):
-            which = (number + turn) % len(producers)
-            figures[which] = measured(producers[which], topic, value, int(records))
-        print(*figures)
+    for _ in range(int(rounds)):
+        print(*[measured(producer, topic, value, int(records)) for producer in producers])
 
 
 if __name__ == "__main__":
