@@ -101,9 +101,12 @@ class LendingEPollReactor(DirectEPollReactor):
             events: Sequence[tuple[int, int]] = self._poller.poll(timeout, events_max)
         finally:
             self._held.acquire()
-        # It may have been set aside just after the kernel has told of it.
+        # What was set aside is written to all the same; the kernel may just have told that there is something to read.
         aside = self._aside
-        return events if aside == _NO_DESCRIPTOR else [(fd, event) for fd, event in events if fd != aside]
+        if aside == _NO_DESCRIPTOR:
+            return events
+        kept = ((fd, event & EPOLLOUT if fd == aside else event) for fd, event in events)
+        return [(fd, event) for fd, event in kept if event]
 
     def mainLoop(self) -> None:  # noqa: N802 - Twisted's
         """Run until stopped; who waits to borrow hears then that it is over."""

@@ -17,6 +17,7 @@ from broker_client.core.sender import Sender
 from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerClosed, WaitExpired
 from broker_sim.threaded_cluster import ThreadedCluster
+from broker_sim.topic_spec import TopicSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -159,6 +160,28 @@ def test_callbacks_stay_with_the_network_thread(cluster: ThreadedCluster, listen
     # A done callback that comes after the record has ended is called at once, where it is given.
     assert len(threads) == RECORDS
     assert sender.ident not in threads or listens == "done callback"
+
+
+@pytest.mark.parametrize("acks", ["0", "1"])
+def test_what_nobody_acknowledges_or_a_leader_alone(cluster: ThreadedCluster, acks: str) -> None:
+    with sending(cluster, acks=acks, enable_idempotence=False) as producer:
+
+        def send() -> set[int]:
+            return {producer.send("orders", b"x").result(SECONDS_MAX).offset for _ in range(RECORDS)}
+
+        offsets = Elsewhere(send).answer()
+    assert offsets == {-1} if acks == "0" else min(offsets) >= 0
+
+
+def test_a_record_that_the_socket_does_not_take_at_once(cluster: ThreadedCluster) -> None:
+    cluster.create_topic(TopicSpec(name="large", configs={"max.message.bytes": "20000000"}))
+    with sending(cluster, max_request_size=20_000_000) as producer:
+        value = b"large" * 2_000_000
+
+        def send() -> list[int]:
+            return [producer.send("large", value).result(SECONDS_MAX).offset for _ in range(3)]
+
+        assert Elsewhere(send).answer() == [0, 1, 2]
 
 
 def test_threads_that_send_at_once_all_get_their_answers(cluster: ThreadedCluster) -> None:

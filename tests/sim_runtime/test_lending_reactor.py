@@ -144,6 +144,21 @@ def test_what_is_set_aside_is_received_by_the_borrower(thread: ReactorThread, le
     assert ident != get_ident()
 
 
+def test_what_is_set_aside_is_written_to_all_the_same(thread: ReactorThread, lending: LendingEPollReactor) -> None:
+    hearer, speaker, _ = connected(thread)
+    heard: SimpleQueue[Any] = hearer.notes
+    with borrowed(lending):
+        lending.set_aside(speaker.transport)
+    sent = b"more than a socket takes at once" * 500_000
+    thread.call(lambda: speaker.transport.write(sent))
+    left = len(sent)
+    while left:
+        data, _ = heard.get(timeout=SECONDS_MAX)
+        left -= len(data)
+    with borrowed(lending):
+        lending.put_back(speaker.transport)
+
+
 def test_what_came_while_it_was_aside_is_read_when_it_is_put_back(
     thread: ReactorThread, lending: LendingEPollReactor
 ) -> None:

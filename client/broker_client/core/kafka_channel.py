@@ -104,8 +104,8 @@ class KafkaChannel(TwistedProtocol):
 
     @property
     def plain_socket(self) -> tcp.Connection | None:
-        """The connection, if it is there and is a socket with nothing in between."""
-        return self._transport if self._sends_at_once else None  # type: ignore[return-value]  # it was looked at
+        """The connection, if it is there, is a socket with nothing in between, and has taken all that was sent."""
+        return self._transport if self._sends_at_once and not self.send_pending else None  # type: ignore[return-value]  # it was looked at
 
     def mute(self) -> None:
         """Read no more until `unmute`."""

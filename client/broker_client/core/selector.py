@@ -186,7 +186,7 @@ class Selector:
         return channel is not None and channel.state is ChannelState.READY
 
     def plain_socket(self, node_id: int) -> tcp.Connection | None:
-        """The node's connection if it is a socket with nothing in between, which is read from."""
+        """The node's connection if it is a socket with nothing in between, is read from and has nothing to write."""
         channel = self._channels.get(node_id)
         return None if channel is None or channel.muted else channel.plain_socket
 
