@@ -18,6 +18,7 @@ from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerClosed, WaitExpired
 from broker_sim.threaded_cluster import ThreadedCluster
 from broker_sim.topic_spec import TopicSpec
+from tests.default_handlers import default_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only an epoll r
 SECONDS_MAX = 30
 RECORDS = 50
 WAITS = {"_has_received", "wait_in_slices"}
-HANDLED = (signal.SIGALRM, signal.SIGTERM)
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +40,8 @@ def cluster() -> Iterator[ThreadedCluster]:
 @pytest.fixture
 def as_in_a_program() -> Iterator[None]:
     """The main thread without the handler that a test's time limit has."""
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
-    before |= {number: signal.signal(number, signal.SIG_DFL) for number in HANDLED}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    with default_handlers():
+        yield
 
 
 @contextmanager

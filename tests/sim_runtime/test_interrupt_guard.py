@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sim_runtime.interrupt_guard import InterruptGuard
+from tests.default_handlers import HANDLED, default_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-HANDLED = (signal.SIGALRM, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP)
 
 
 @pytest.fixture(autouse=True)
 def no_handlers_but_the_default() -> Iterator[None]:
     """As a program has them: the time limit of a test has a handler of its own."""
-    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler)}
-    before |= {number: signal.signal(number, signal.SIG_DFL) for number in HANDLED}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+    with default_handlers():
+        yield
 
 
 def test_an_interruption_is_put_off_until_it_is_given_back() -> None:

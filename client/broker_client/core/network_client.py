@@ -310,8 +310,7 @@ class NetworkClient:
             wait_ms = min(wait_ms, self._versions.next_run_ms(now_ms))
         if self.connection_states.is_any_connecting:
             wait_ms = min(wait_ms, self.connection_states.next_setup_timeout_ms(now_ms))
-        self.time_out_ms = now_ms + wait_ms
-        self.time_out_ms = min(self.time_out_ms, self._updater.rebootstrap_due_ms)
+        self.time_out_ms = min(now_ms + wait_ms, self._updater.rebootstrap_due_ms)
         wait_ms = min(wait_ms, metadata_wait_ms)
         if self.telemetry is not None:
             wait_ms = min(wait_ms, self.telemetry.wait_ms(now_ms))

@@ -132,21 +132,11 @@ def test_a_node_that_has_told_its_versions_is_not_silent(
     assert [asked.api_version for asked in cluster.requests(METADATA)] == [13]
 
 
-def test_a_connection_with_something_to_read_is_not_idle(
-    world: World, cluster: ScriptedCluster, client_on: ClientOn
+@pytest.mark.parametrize("gives_up_after", ["connections_max_idle_ms", "rebootstrap_trigger_ms"])
+def test_a_connection_with_something_to_read_is_kept(
+    world: World, cluster: ScriptedCluster, client_on: ClientOn, gives_up_after: str
 ) -> None:
-    client = client_on(cluster, connections_max_idle_ms=2_000)
-    answer = ask(client)
-    world.run_until(lambda: cluster.requests(METADATA))
-    arrives_with_the_time_out(world, client)
-    assert world.run_until(answer, deadline_ms=1).producer_id == 1000
-    assert client.client.selector.connections_closed == 0
-
-
-def test_metadata_that_are_there_need_no_rebootstrap(
-    world: World, cluster: ScriptedCluster, client_on: ClientOn
-) -> None:
-    client = client_on(cluster, rebootstrap_trigger_ms=2_000)
+    client = client_on(cluster, **{gives_up_after: 2_000})
     answer = ask(client)
     world.run_until(lambda: cluster.requests(METADATA))
     arrives_with_the_time_out(world, client)
