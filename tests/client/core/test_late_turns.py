@@ -14,8 +14,6 @@ import pytest
 from twisted.internet.defer import Deferred, execute
 
 from broker_client.caller_turns import CallerTurns
-from broker_client.core.client_core import ClientCore, ClientOptions
-from broker_client.core.network_client import NetworkClientConfig
 from broker_client.core.producer_core import ProducerCore
 from broker_client.core.selector import Selector
 from broker_client.core.trace import BatchEvent, BatchEventKind
@@ -26,11 +24,12 @@ from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from sim_runtime.asyncio_reactor import AsyncioReactor
 from sim_runtime.reactor_thread import ReactorThread
 from sim_runtime.real_reactor import lending_side
-from tests.client.scripted_broker import API_VERSIONS, METADATA, PORT, ScriptedCluster
+from tests.client.scripted_broker import API_VERSIONS, METADATA, ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from broker_client.core.client_core import ClientCore
     from broker_client.core.future_record_metadata import FutureRecordMetadata
     from sim_runtime.interfaces import IReactor
     from sim_runtime.world import World
@@ -46,23 +45,6 @@ def world(world: World) -> World:
     """Without latencies: every turn is taken at a whole millisecond."""
     world.network.latency_ms = 0
     return world
-
-
-@pytest.fixture
-def client_on(world: World) -> Iterator[ClientOn]:
-    made: list[ClientCore] = []
-
-    def make(cluster: ScriptedCluster, **network: Any) -> ClientCore:
-        options = ClientOptions(
-            bootstrap_servers=(("broker-1", PORT),), network=NetworkClientConfig(client_id="test", **network)
-        )
-        made.append(ClientCore(options, cluster.client, world.streams.stream("client")))
-        return made[-1]
-
-    yield make
-    for client in made:
-        client.close()
-    world.run_for(ms=10)
 
 
 def ask(client: ClientCore, *, node_id: int | None = None, timeout_ms: int = 30_000) -> Any:

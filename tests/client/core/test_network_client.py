@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.core.client_core import ClientCore, ClientOptions
 from broker_client.core.cluster_connection_states import NEVER_MS
-from broker_client.core.network_client import NetworkClientConfig
 from broker_client.errors import ConnectionFailed, IllegalState, ProducerClosed, ProducerTimeout, UnsupportedVersion
 from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 from protocol_specs.messages.fetch import FetchRequest
@@ -16,29 +14,23 @@ from protocol_specs.messages.init_producer_id import InitProducerIdRequest, Init
 from tests.client.scripted_broker import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PORT, ScriptedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from broker_client.core.client_core import ClientCore
     from sim_runtime.world import World
 
     ClientOn = Callable[..., ClientCore]
 
 
 @pytest.fixture
-def client_on(world: World) -> Iterator[ClientOn]:
-    made: list[ClientCore] = []
+def client_on(client_on: ClientOn) -> ClientOn:
+    """They begin with every broker of the cluster."""
 
     def make(cluster: ScriptedCluster, **network: Any) -> ClientCore:
-        servers = network.pop("servers", [(f"broker-{number}", PORT) for number in cluster.brokers])
-        options = ClientOptions(
-            bootstrap_servers=tuple(servers), network=NetworkClientConfig(client_id="test", **network)
-        )
-        made.append(ClientCore(options, cluster.client, world.streams.stream("client")))
-        return made[-1]
+        servers = [(f"broker-{number}", PORT) for number in cluster.brokers]
+        return client_on(cluster, **{"servers": servers, **network})
 
-    yield make
-    for client in made:
-        client.close()
-    world.run_for(ms=10)
+    return make
 
 
 def init_producer_id(_: int) -> InitProducerIdRequest:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.core.client_core import ClientCore, ClientOptions
-from broker_client.core.network_client import NetworkClientConfig
 from broker_client.errors import ConnectionFailed
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
@@ -15,30 +13,14 @@ from protocol_specs.messages.metadata import MetadataResponse
 from tests.client.scripted_broker import INIT_PRODUCER_ID, METADATA, PORT, ScriptedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from broker_client.core.client_core import ClientCore
     from broker_client.core.producer_core import ProducerCore
     from sim_runtime.world import World
 
     ClientOn = Callable[..., ClientCore]
     ProducerOn = Callable[..., ProducerCore]
-
-
-@pytest.fixture
-def client_on(world: World) -> Iterator[ClientOn]:
-    made: list[ClientCore] = []
-
-    def make(cluster: ScriptedCluster, **network: Any) -> ClientCore:
-        options = ClientOptions(
-            bootstrap_servers=(("broker-1", PORT),), network=NetworkClientConfig(client_id="test", **network)
-        )
-        made.append(ClientCore(options, cluster.client, world.streams.stream("client")))
-        return made[-1]
-
-    yield make
-    for client in made:
-        client.close()
-    world.run_for(ms=10)
 
 
 @pytest.fixture
