@@ -53,6 +53,14 @@ def _await_high_watermark(probe: Probe, broker: int, topic: str, offset: int) ->
             return
 
 
+def _await_named(probe: Probe, topic: str, partition: int, rack: str) -> None:
+    """A leader names no follower before that has asked it once."""
+    for _ in attempts(f"a follower of partition {partition} in rack {rack}"):
+        answer: Any = probe.quiet(fetch(topic, wanted(partition=partition), rack_id=rack), 12)
+        if answer.responses[0].partitions[0].preferred_read_replica >= 0:
+            return
+
+
 @case(brokers=3, settings=RACK_AWARE)
 def every_version_from_every_rack(probe: Probe) -> None:
     topic, topic_id = _filled(probe)
@@ -92,11 +100,7 @@ def a_long_wait_is_not_waited_for(probe: Probe) -> None:
 @case(brokers=3, settings=RACK_AWARE)
 def several_partitions_with_other_replicas(probe: Probe) -> None:
     topic, topic_id = _filled(probe, [1, 2], [2, 1], [1, 3], [3, 2], [3, 1])
-    # A leader names no follower before that has asked it once.
-    for _ in attempts("a follower of partition 2"):
-        answer: Any = probe.quiet(fetch(topic, wanted(partition=2), rack_id="c"), 12)
-        if answer.responses[0].partitions[0].preferred_read_replica == 3:
-            break
+    _await_named(probe, topic, 2, "c")
     for rack in ("", "a", "b", "c"):
         partitions = [wanted(partition=index) for index in range(5)]
         probe.ask(fetch(topic, *partitions, rack_id=rack), 12, note=rack)
@@ -116,6 +120,7 @@ def other_isolations_and_limits(probe: Probe) -> None:
 @case(brokers=3, settings=RACK_AWARE)
 def sessions(probe: Probe) -> None:
     topic, _ = _filled(probe, [1, 2], [1, 3])
+    _await_named(probe, topic, 1, "c")
     connection = probe.connect()
     request = fetch(topic, wanted(), wanted(partition=1), session_epoch=0, rack_id="b")
     answer: Any = probe.ask(request, 12, on=connection, note="full")

@@ -104,7 +104,11 @@ def patterns(probe: Probe) -> None:
     ):
         # Nobody may see this one: the next change, which everybody sees, comes after it.
         alter(probe, "some", metrics="some", match=match)
-        configure(probe, "everybody", interval_ms=str(20_000 + number))
+        interval_ms = 20_000 + number
+        alter(probe, "everybody", interval_ms=str(interval_ms))
+        for _ in attempts(f"everybody to push every {interval_ms} ms"):
+            if _seen(probe)[1] == interval_ms:
+                break
         _ask(probe, on=connection, note=match)
     alter(probe, "some", metrics=None, match=None)
     _forget(probe, "everybody")
