@@ -4,10 +4,8 @@ Twisted runs each event within a logging context of its own, which names the con
 kind. Nobody here reads it, and it takes a tenth of the time of a small request. What a handler raises is logged and
 ends its connection either way.
 
-A process that sleeps is woken by an interrupt of its processor, which costs it and whoever wakes it more than a small
-request does, and it wakes with cold caches. A reactor that spins looks again for a moment before it sleeps, as long as
-that pays: while requests come and go without a pause, as from a client that sends one record at a time. Each time it
-lets go first whoever else has work. It is for a process that does nothing but serve.
+A reactor that spins looks again for a moment before it sleeps (SpinningWait). It is for a process that does nothing but
+serve.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.epollreactor import EPollReactor
 
 from sim_runtime.held_ports import HeldPorts
+from sim_runtime.spinning_wait import SpinningWait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,18 +30,11 @@ if TYPE_CHECKING:
     Wait: TypeAlias = Callable[[float, int], Sequence[tuple[int, int]]]
     """Waits for so many seconds at most (-1: for ever), for so many events at most; answers descriptors and events."""
 
-LOOK_SECONDS: Final = 250e-6
-"""How long a reactor that spins looks before it sleeps: longer than a client takes from an answer to a request."""
-
-SHORT_SLEEP_SECONDS: Final = 250e-6
 SHORT_SLEEPS_MIN: Final = 8
-"""After so many sleeps in a row that were no longer than that, it looks first. The pieces of one large request, which
-come without a pause too, are fewer: a look after the last of them would be in vain."""
+"""After so many short sleeps in a row a reactor that spins looks first. The pieces of one large request, which come
+without a pause too, are fewer: a look after the last of them would be in vain."""
 
 _CLOSED: Final = -1
-
-PROCESSORS_MIN: Final = 2
-"""With fewer of them nobody could send anything while it looks."""
 
 
 class EventWaker:
@@ -78,10 +70,9 @@ class DirectEPollReactor(EPollReactor):
     """An EPollReactor that hands events to their connections by plain calls, and may spin."""
 
     def __init__(self, *, spins: bool = False) -> None:
-        self._spins = spins and len(os.sched_getaffinity(0)) >= PROCESSORS_MIN
-        self._short_sleeps = 0
+        self._spinning = SpinningWait(self.seconds, short_sleeps_min=SHORT_SLEEPS_MIN)
         self.held_ports = HeldPorts()
-        self._wait: Wait | None = self._look_and_wait if self._spins else None
+        self._wait: Wait | None = self._spin_and_wait if spins else None
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's
 
     def doPoll(self, timeout: float | None) -> None:  # noqa: N802
@@ -117,20 +108,6 @@ class DirectEPollReactor(EPollReactor):
     def _wakerFactory(self) -> EventWaker:  # type: ignore[override]  # noqa: N802 - the interface has no public name
         return EventWaker()
 
-    def _look_and_wait(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
+    def _spin_and_wait(self, timeout: float, events_max: int) -> Sequence[tuple[int, int]]:
         poll: Wait = self._poller.poll
-        if not timeout:
-            return poll(0, events_max)
-        now = self.seconds()
-        if self._short_sleeps >= SHORT_SLEEPS_MIN:
-            look_until = now + min(LOOK_SECONDS, timeout) if timeout > 0 else now + LOOK_SECONDS
-            while now < look_until:
-                events = poll(0, events_max)
-                if events:
-                    return events
-                os.sched_yield()
-                now = self.seconds()
-        events = poll(timeout, events_max)
-        short = events and self.seconds() - now < SHORT_SLEEP_SECONDS
-        self._short_sleeps = self._short_sleeps + 1 if short else 0
-        return events
+        return self._spinning.wait(poll, timeout, events_max)

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from sys import getswitchinterval, setswitchinterval
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python import log
 
@@ -80,61 +82,25 @@ def test_what_a_connection_raises_is_logged_and_ends_it_alone() -> None:
     assert [str(event["failure"].value) for event in logged if event["isError"]] == ["as asked"]
 
 
-class Poller:
-    """Answers `poll` from a script of (seconds that pass, events), and notes each time-out."""
-
-    def __init__(self, *script: tuple[float, list[tuple[int, int]]]) -> None:
-        self.script = list(script)
-        self.now = 100.0
-        self.timeouts: list[float] = []
-
-    def poll(self, timeout: float, events_max: int) -> list[tuple[int, int]]:  # noqa: ARG002 - as epoll's
-        self.timeouts.append(timeout)
-        seconds, events = self.script.pop(0)
-        self.now += seconds
-        return events
-
-
-def polled(spins: bool, *script: tuple[float, list[tuple[int, int]]]) -> list[float]:
-    """The time-outs of the polls of as many turns as the script has events; unknown descriptors are left aside."""
+@pytest.mark.parametrize("spins", [False, True])
+def test_a_reactor_looks_before_it_sleeps_if_it_spins(monkeypatch: pytest.MonkeyPatch, spins: bool) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     reactor: Any = new_reactor(spins=spins)
+    poller = reactor._poller
+    timeouts: list[float] = []
+
+    def poll(timeout: float, events_max: int) -> list[tuple[int, int]]:
+        timeouts.append(timeout)
+        return [(-7, 1)]  # nobody's descriptor
+
     try:
-        poller = Poller(*script)
-        real, reactor._poller = reactor._poller, poller
-        reactor.seconds = lambda: poller.now
-        reactor._spins = spins
-        while poller.script:
+        reactor._poller = SimpleNamespace(poll=poll)
+        for _ in range(SHORT_SLEEPS_MIN + 1):
             reactor.doPoll(5.0)
-        reactor._poller = real
     finally:
+        reactor._poller = poller
         release_reactor(reactor)
-    return poller.timeouts
-
-
-EVENT = [(-7, 1)]
-
-
-SHORT = (0.0001, EVENT)
-OFTEN = [SHORT] * SHORT_SLEEPS_MIN
-
-
-def test_after_many_short_sleeps_a_spinning_reactor_looks_before_it_sleeps() -> None:
-    looks = polled(True, *OFTEN, (0.00005, []), (0.00005, EVENT), SHORT)[SHORT_SLEEPS_MIN:]
-    assert looks == [0, 0, 0]
-
-
-def test_it_sleeps_when_it_has_looked_for_long_enough() -> None:
-    timeouts = polled(True, *OFTEN, (0.0002, []), (0.0002, []), (1.0, EVENT), SHORT)
-    assert timeouts[SHORT_SLEEPS_MIN:] == [0, 0, 5.0, 5.0]
-
-
-def test_it_does_not_look_after_the_few_pieces_of_one_large_request() -> None:
-    pieces = [*OFTEN[:-1], (1.0, EVENT)]
-    assert polled(True, *pieces, *pieces) == [5.0] * 2 * SHORT_SLEEPS_MIN
-
-
-def test_a_reactor_that_does_not_spin_sleeps_at_once() -> None:
-    assert polled(False, (0.0001, EVENT), (0.0001, EVENT)) == [5.0, 5.0]
+    assert timeouts == [5.0] * SHORT_SLEEPS_MIN + [0 if spins else 5.0]
 
 
 def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:
