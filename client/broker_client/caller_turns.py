@@ -12,13 +12,14 @@ from functools import partial
 from select import POLLIN, poll
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.sender_loop import now_ms_of
 from broker_client.process_forks import forks
 from sim_runtime.interrupt_guard import InterruptGuard
+from sim_runtime.spinning_wait import SpinningWait
 
 if TYPE_CHECKING:
     from twisted.internet.tcp import Connection
 
+    from broker_client.core.cluster import Node
     from broker_client.core.produce_request_result import ProduceRequestResult
     from broker_client.core.producer_core import ProducerCore
     from sim_runtime.lending_reactor import LendingEPollReactor
@@ -27,6 +28,9 @@ __all__ = ["CallerTurns"]
 
 AWAIT_MS_MAX: Final = 10
 """How long a caller waits for an answer itself; whoever waits longer sleeps until the network thread wakes it."""
+
+SHORT_SLEEPS_MIN: Final = 2
+"""After so many answers in a row that came soon a caller looks for the next before it sleeps."""
 
 RECEIVES_MAX: Final = 8
 """So many pieces an answer may come in."""
@@ -46,6 +50,7 @@ class CallerTurns:
         self._forks = forks.count
         self._polled_fd = _CLOSED
         self._poll = poll()
+        self._spinning = SpinningWait(reactor.seconds, short_sleeps_min=SHORT_SLEEPS_MIN)
         self._awaited: Connection | None = None
         core.client.selector.before_reading = self._leave_to_network_thread
         core.accumulator.wakeup = self.wakeup
@@ -74,7 +79,8 @@ class CallerTurns:
             try:
                 received = self._receive(result, connection, wait_ms)
             finally:
-                self._put_back(connection)
+                if self._awaited is not None:
+                    self._put_back(connection)
             return 0.0 if received else wait_ms / _MS_PER_S
         finally:
             self._guard.give_back()
@@ -83,11 +89,12 @@ class CallerTurns:
         if not self._reactor.borrow():
             return False
         try:
-            connection = self._set_aside_borrowed()
-            if connection is None:
+            leader = self._leader_of_only_batch()
+            connection = self._set_aside_borrowed(leader)
+            if leader is None or connection is None:
                 return False
             try:
-                self._take_turn()
+                self._send(leader)
                 # The network thread would wake for an answer that is there already.
                 if self._has_received(connection, 0):
                     self._take_answers(connection)
@@ -102,12 +109,12 @@ class CallerTurns:
         if not self._reactor.borrow():
             return None
         try:
-            return self._set_aside_borrowed()
+            return self._set_aside_borrowed(self._leader_of_only_batch())
         finally:
             self._reactor.give_back()
 
-    def _set_aside_borrowed(self) -> Connection | None:
-        connection = None if self._awaited is not None else self._connection_of_only_batch()
+    def _set_aside_borrowed(self, leader: Node | None) -> Connection | None:
+        connection = None if self._awaited is not None else self._connection_to(leader)
         if connection is not None:
             self._awaited = connection
             self._reactor.set_aside(connection)
@@ -134,28 +141,34 @@ class CallerTurns:
             if not self._reactor.borrow(waits=True):
                 break
             try:
-                if self._connection_of_only_batch() is not connection:
+                if self._connection_to(self._leader_of_only_batch()) is not connection:
                     break
                 self._take_answers(connection)
+                if not self._client.in_flight_count():
+                    self._put_back_borrowed(connection)  # while it is borrowed anyway
+                    break
             finally:
                 self._reactor.give_back()
         return True
 
     # What is for who has borrowed the reactor
 
-    def _connection_of_only_batch(self) -> Connection | None:
-        """Where the answer will come if one batch is all there is to do, on a plain socket that is connected.
+    def _leader_of_only_batch(self) -> Node | None:
+        """Who will answer if one batch is all there is to do.
 
         None as well when a turn might call somebody: one who waits for a record, or whose records fail.
         """
         core = self._core
         transactions = core.transactions
-        if transactions is not None and (transactions.has_fatal_error or transactions.has_abortable_error):
+        if transactions is not None and not transactions.is_settled:
             return None
         batches = core.accumulator.incomplete_batches()
         if len(batches) != 1 or batches[0].has_listeners:
             return None
-        leader = core.metadata.cluster.leader_for(batches[0].topic_partition)
+        return core.metadata.cluster.leader_for(batches[0].topic_partition)
+
+    def _connection_to(self, leader: Node | None) -> Connection | None:
+        """Where the answer will come, if that is a plain socket that is connected."""
         return None if leader is None else self._client.selector.plain_socket(leader.id)
 
     def _leave_to_network_thread(self) -> None:
@@ -163,11 +176,9 @@ class CallerTurns:
         if self._awaited is not None:
             self._reactor.put_back(self._awaited)
 
-    def _take_turn(self) -> None:
+    def _send(self, leader: Node) -> None:
         core = self._core
-        core.loop.turn_here()
-        # The partitioner goes by what is queued now that the batch has left, as it would by the next turn's look.
-        core.accumulator.ready(core.metadata.cluster, now_ms_of(core.reactor))
+        core.loop.send_here(partial(core.turns.measure, partial(core.sender.send_alone, leader)))
 
     def _take_answers(self, connection: Connection) -> None:
         self._core.loop.answers_here(partial(self._reactor.receive, connection), self._core.sender.take_answers)
@@ -180,8 +191,13 @@ class CallerTurns:
             self._poll = poll()
             self._poll.register(fd, POLLIN)
             self._polled_fd = fd
+        if not wait_ms:
+            return bool(self._poll.poll(0))
         try:
-            self._guard.let_through(wait_ms > 0)
-            return bool(self._poll.poll(wait_ms))
+            self._guard.let_through(True)
+            return bool(self._spinning.wait(self._poll_seconds, wait_ms / _MS_PER_S))
         finally:
             self._guard.let_through(False)
+
+    def _poll_seconds(self, timeout: float) -> list[tuple[int, int]]:
+        return self._poll.poll(timeout * _MS_PER_S)

@@ -15,7 +15,7 @@ from broker_client import Producer, TopicPartition, caller_turns
 from broker_client.consumer import Consumer
 from broker_client.core.sender import Sender
 from broker_client.core.trace import BatchEvent, BatchEventKind
-from broker_client.errors import ProducerClosed, WaitExpired
+from broker_client.errors import BatchExpired, ProducerClosed, WaitExpired
 from broker_sim.threaded_cluster import ThreadedCluster
 from broker_sim.topic_spec import TopicSpec
 from tests.default_handlers import default_handlers
@@ -121,6 +121,72 @@ def test_the_main_thread_takes_turns_too(cluster: ThreadedCluster, as_in_a_progr
             producer.send("alone", b"x").result(SECONDS_MAX)
     assert (BatchEventKind.ACKNOWLEDGED, main_thread().ident) in told
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_who_sends_and_flushes_takes_the_turns_itself(cluster: ThreadedCluster) -> None:
+    told: list[tuple[BatchEventKind, int]] = []
+
+    with sending(cluster, trace=lambda event: told.append((event.kind, get_ident()))) as producer:
+
+        def send() -> list[bool]:
+            done = []
+            for _ in range(RECORDS):
+                future = producer.send("alone", b"x")
+                producer.flush(SECONDS_MAX)
+                done.append(future.done())
+            return done
+
+        told.clear()
+        sender = Elsewhere(send)
+        assert all(sender.answer())
+        by_sender = [kind for kind, thread in told if thread == sender.ident]
+    assert BatchEventKind.ACKNOWLEDGED in by_sender
+
+
+@pytest.mark.parametrize(
+    "options", [{"acks": 0, "enable_idempotence": False}, {"partitioner_availability_timeout_ms": 500}], ids=str
+)
+def test_what_needs_a_whole_turn_has_one(cluster: ThreadedCluster, options: dict[str, Any]) -> None:
+    with sending(cluster, **options) as producer:
+        futures = [producer.send("orders", b"%d" % number) for number in range(RECORDS) if producer.flush() is None]
+        assert all(future.result(SECONDS_MAX).topic == "orders" for future in futures)
+
+
+def test_a_request_that_a_caller_sent_is_given_up_in_time(cluster: ThreadedCluster) -> None:
+    told: list[tuple[BatchEventKind, int]] = []
+
+    def trace(event: BatchEvent) -> None:
+        told.append((event.kind, get_ident()))
+
+    options = {"request_timeout_ms": 200, "delivery_timeout_ms": 60_000, "retry_backoff_ms": 10}
+    with sending(cluster, trace=trace, **options) as producer:
+        # The network thread has nothing to do for minutes when the callers begin to send.
+        sent = Elsewhere(lambda: [producer.send("alone", b"x").result(SECONDS_MAX) for _ in range(RECORDS)])
+        sent.answer()
+        with held_produce(cluster):
+            told.clear()
+            future = producer.send("alone", b"slow")
+            with pytest.raises(WaitExpired):
+                future.result(1)
+            assert BatchEventKind.RETRIED in [kind for kind, _ in told]
+        future.result(SECONDS_MAX)
+
+
+def test_a_record_that_a_caller_sent_expires_in_time(cluster: ThreadedCluster) -> None:
+    with sending(cluster, request_timeout_ms=100, delivery_timeout_ms=300) as producer, held_produce(cluster):
+        future = producer.send("alone", b"late")
+        with pytest.raises(BatchExpired):
+            future.result(SECONDS_MAX)
+
+
+def test_a_flush_that_takes_too_long_says_so(cluster: ThreadedCluster) -> None:
+    with sending(cluster) as producer:
+        with held_produce(cluster):
+            future = producer.send("alone", b"slow")
+            with pytest.raises(WaitExpired, match=r"flush is not done after 0\.05 s"):
+                producer.flush(0.05)
+            assert not future.done()
+        assert future.result(SECONDS_MAX).offset > 0
 
 
 def test_a_program_with_handlers_of_its_own_has_the_network_thread_do_it(
@@ -284,18 +350,18 @@ def interrupt_within(monkeypatch: pytest.MonkeyPatch, name: str) -> list[str]:
     done: list[str] = []
     original = getattr(Sender, name)
 
-    def interrupted(self: Sender, now_ms: int) -> Any:
+    def interrupted(self: Sender, *arguments: Any) -> Any:
         if get_ident() == main_thread().ident and not done:
             done.append("begun")
             signal.raise_signal(signal.SIGINT)
             done.append("went on")
-        return original(self, now_ms)
+        return original(self, *arguments)
 
     monkeypatch.setattr(Sender, name, interrupted)
     return done
 
 
-@pytest.mark.parametrize("name", ["run_once", "take_answers"])
+@pytest.mark.parametrize("name", ["send_alone", "take_answers"])
 def test_ctrl_c_does_not_break_off_a_turn(
     cluster: ThreadedCluster, as_in_a_program: None, patient: None, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

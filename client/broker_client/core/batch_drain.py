@@ -91,15 +91,5 @@ class BatchDrain:
         return lowest != NO_SEQUENCE and first.has_sequence and first.base_sequence != lowest
 
     def _assign_sequence(self, batch: ProducerBatch) -> None:
-        transactions = self._transactions
-        if transactions is None or batch.has_sequence:
-            return
-        key = batch.topic_partition
-        transactions.maybe_update_producer_id_and_epoch(key)
-        batch.set_producer_state(
-            transactions.producer_id_and_epoch,
-            transactions.sequence_number(key),
-            is_transactional=transactions.is_transactional,
-        )
-        transactions.increment_sequence_number(key, batch.record_count)
-        transactions.add_in_flight_batch(batch)
+        if self._transactions is not None and not batch.has_sequence:
+            self._transactions.assign_sequence(batch)

@@ -68,6 +68,8 @@ class FutureRecordMetadata(_SentRecord):
             return None
         if result.await_here is not None and not result.completed:
             waited_s = result.await_here(result, timeout)
+            if self.batch_result.is_written:
+                return None
             if timeout is not None:
                 timeout -= waited_s
         if not self.done():

@@ -114,7 +114,7 @@ class NetworkClient:
         )
         self.next_poll_ms = NEVER_MS
         self.time_out_ms = NEVER_MS
-        """When the first of what was there after the latest poll is given up: the sockets are read before that poll."""
+        """When the first of what was there since the latest poll is given up: the sockets are read before that poll."""
         self.answered = 0
         self.throttle_time: Sensor | None = None
         self.telemetry: TelemetrySender | None = None
@@ -389,6 +389,8 @@ class NetworkClient:
         except (UnsupportedVersion, MessageEncodeError) as error:
             self._refuse(node_id, correlation_id, api_version, callback, error, now_ms)
             return correlation_id
+        if timeout_ms is None:
+            timeout_ms = self.config.request_timeout_ms
         self._in_flight.add(
             InFlightRequest(
                 node_id=node_id,
@@ -399,10 +401,11 @@ class NetworkClient:
                 is_internal=callback is None,
                 created_ms=now_ms,
                 sent_ms=now_ms,
-                timeout_ms=self.config.request_timeout_ms if timeout_ms is None else timeout_ms,
+                timeout_ms=timeout_ms,
                 callback=callback,
             )
         )
+        self.time_out_ms = min(self.time_out_ms, now_ms + timeout_ms + 1)
         if not expect_response:
             self.selector.await_write(node_id)
         self.selector.send(node_id, frame)

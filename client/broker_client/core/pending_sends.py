@@ -145,6 +145,11 @@ class PendingSends:
         """Whether records of the topic wait: the next one must not overtake them."""
         return topic in self._queues
 
+    @property
+    def has_any(self) -> bool:
+        """Whether any record waits."""
+        return bool(self._queues)
+
     def add(self, pending: PendingSend) -> FutureRecordMetadata:
         """Queue a record; answers its future."""
         if self._bytes + pending.size_bytes > self._core.pool.memory_bytes:

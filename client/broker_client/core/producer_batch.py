@@ -319,7 +319,8 @@ class ProducerBatch:
         if built is None:
             built = self._bytes = self._builder.build()
             self.estimated_size_in_bytes = len(built)
-            self._estimator.update(self.topic_partition.topic, self._builder.codec, self.compression_ratio)
+            if self._builder.codec:
+                self._estimator.update(self.topic_partition.topic, self._builder.codec, self.compression_ratio)
         return built
 
     @property

@@ -148,9 +148,8 @@ class ProducerCore:
             metrics=self.metrics.sender,
             formats=self._formats,
         )
-        self.loop = SenderLoop(
-            taker=self.metrics.measured(self.sender), reactor=reactor, call_from_thread=call_from_thread
-        )
+        self.turns = self.metrics.measured(self.sender)
+        self.loop = SenderLoop(taker=self.turns, reactor=reactor, call_from_thread=call_from_thread)
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
         self._transactional = self._transactional_calls()
@@ -340,6 +339,11 @@ class ProducerCore:
         self.metrics.sender.refused()
         if self._transactional is not None:
             self._transactional.send_failed(error)
+
+    @property
+    def has_unended(self) -> bool:
+        """Whether a record waits to be appended, or was and has not ended; from any thread."""
+        return self.accumulator.has_incomplete or self._pending.has_any
 
     async def flush(self) -> None:
         """Send everything now and wait until it has ended; records sent later are not waited for."""

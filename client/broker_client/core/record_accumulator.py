@@ -258,6 +258,11 @@ class RecordAccumulator:
             latency.drain_ms = now_ms
         latency.ready_ms = now_ms
 
+    def nothing_is_queued(self) -> None:
+        """Have the adaptive partitioners choose as `ready` would, now that the only batch has been drained."""
+        for info in list(self._topics.values()):
+            info.partitioner.nothing_is_queued()
+
     def first_created_ms(self) -> int:
         """When the oldest of the queued batches was made; NEVER_MS when nothing is queued."""
         oldest = [queue.batches[0].created_ms for queue in self._queues if queue.batches]
@@ -357,6 +362,13 @@ class RecordAccumulator:
         return list(self._incomplete)
 
     # Flush, abort, close
+
+    def await_only_batch(self, timeout_s: float | None) -> float:
+        """Let the caller's thread wait itself for the only batch, if it can; answers how long that was in vain."""
+        batches = self.incomplete_batches()
+        if len(batches) != 1 or self.await_here is None:
+            return 0.0
+        return self.await_here(batches[0].result, timeout_s)
 
     def begin_flush(self) -> list[ProducerBatch]:
         """Send everything without lingering; answers what was incomplete, which the flush waits for."""

@@ -145,6 +145,22 @@ class Sender:
         self._no_expiry_before_ms = now_ms + min(until_expiry_ms, self.config.delivery_timeout_ms)
         return 0 if again else min(wait_ms, until_expiry_ms, self.client.next_poll_ms)
 
+    def send_alone(self, node: Node, now_ms: int) -> int:
+        """The part of a turn that a new batch for `node` needs where it is all that there is; answers as `run_once`.
+
+        Everything else is due as the last turn has said; what is answered here tells only of the batch.
+        """
+        if (
+            self.config.acks == 0  # the request ends when it is written: the turn's business
+            or self.accumulator.config.availability_timeout_ms > 0
+            or self._prepare_producer_id(now_ms) is not None
+            or not self.client.ready(node, now_ms)
+            or not self._send_to((node.id,), self.metadata.cluster, now_ms)
+        ):
+            return 0
+        self.accumulator.nothing_is_queued()
+        return min(self.client.time_out_ms, self._no_expiry_before_ms) - now_ms
+
     def take_answers(self, now_ms: int) -> bool:
         """The part of a turn that answers need; answers whether a whole turn should follow at once.
 
@@ -173,11 +189,11 @@ class Sender:
 
     def _has_more_to_do(self, now_ms: int) -> bool:
         """Whether answers left something that a turn could do now: batches to send, or metadata to ask for."""
+        transactions = self.transactions
         return (
             self.accumulator.has_undrained
             or self.metadata.time_to_next_update_ms(now_ms) == 0
-            or (self.transactions is not None and self.transactions.has_request_due)
-            or (self.transaction_requests is None and self._must_fail_batches)
+            or (transactions is not None and not transactions.is_settled and self._has_producer_to_see_to(transactions))
         )
 
     # Idempotence
@@ -185,7 +201,7 @@ class Sender:
     def _prepare_producer_id(self, now_ms: int) -> int | None:
         """None when batches may go out; else how long that will take at least."""
         transactions = self.transactions
-        if transactions is None:
+        if transactions is None or (transactions.is_settled and not self._init_producer_id_in_flight):
             return None
         transactions.maybe_resolve_sequences()
         if transactions.has_fatal_error:
@@ -205,11 +221,11 @@ class Sender:
             return self._init_producer_id_not_before_ms - now_ms
         return self._send_init_producer_id(transactions, now_ms)
 
-    @property
-    def _must_fail_batches(self) -> bool:
-        """Whether what waits has to fail: the id was refused, or can never be used again."""
-        transactions = self.transactions
-        return transactions is not None and (
+    def _has_producer_to_see_to(self, transactions: TransactionManager) -> bool:
+        """Whether a turn has a request to send, or what waits has to fail: the id was refused, or is of no use."""
+        if transactions.has_request_due:
+            return True
+        return self.transaction_requests is None and (
             transactions.has_abortable_error or (transactions.has_fatal_error and self.accumulator.has_incomplete)
         )
 
@@ -266,7 +282,7 @@ class Sender:
                 self.metadata.add(topic, now_ms)
             self.metadata.request_update()
         wait_ms = ready.next_ready_check_ms
-        batches: Mapping[int, list[ProducerBatch]] = {}
+        sent = False
         if ready.ready_nodes:
             nodes = []
             for node_id in ready.ready_nodes:
@@ -276,8 +292,13 @@ class Sender:
                     nodes.append(node_id)
                 else:
                     wait_ms = min(wait_ms, self.client.poll_delay_ms(node_id, now_ms))
-            batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms)
-            self._track(batches)
+            sent = self._send_to(nodes, cluster, now_ms)
+        return 0 if sent and self.accumulator.has_undrained else max(wait_ms, 0)
+
+    def _send_to(self, nodes: Iterable[int], cluster: Cluster, now_ms: int) -> bool:
+        """Send each node what is queued for it; answers whether anything was."""
+        batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms)
+        self._track(batches)
         sent = False
         for node_id, of_node in batches.items():
             if of_node:
@@ -285,7 +306,7 @@ class Sender:
                 sent = True
         for of_node in batches.values():
             self.metrics.sent(of_node, now_ms)
-        return 0 if sent and self.accumulator.has_undrained else max(wait_ms, 0)
+        return sent
 
     def _track(self, batches: Mapping[int, list[ProducerBatch]]) -> None:
         for of_node in batches.values():
@@ -437,7 +458,7 @@ class Sender:
 
 def _answer_of(partition: PartitionProduceResponse) -> PartitionAnswer:
     return PartitionAnswer(
-        error_code=ErrorCode(partition.error_code),
+        error_code=ErrorCode(partition.error_code) if partition.error_code else ErrorCode.NONE,
         base_offset=partition.base_offset,
         log_append_time_ms=partition.log_append_time_ms,
         log_start_offset=partition.log_start_offset,

@@ -83,6 +83,16 @@ class TransactionManager:
         """Whether what is queued has to fail before anything is sent."""
         return self.state is TransactionState.ABORTABLE_ERROR
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether batches may go out and nothing has to be done about the producer itself before."""
+        return (
+            self.state is TransactionState.READY
+            and not self._unresolved
+            and not self._epoch_bump_required
+            and not self._request_due
+        )
+
     def bump_epoch_and_reset_id_if_needed(self) -> None:
         """Begin a new epoch when a partition asked for one; ask for an id when there is none."""
         if self._epoch_bump_required:
@@ -157,12 +167,19 @@ class TransactionManager:
         """The sequence of the partition's next batch."""
         return self._entry(key).next_sequence
 
-    def increment_sequence_number(self, key: TopicPartition, increment: int) -> None:
-        """Count the records of a drained batch."""
-        self._entry(key).increment_sequence(increment)
+    def assign_sequence(self, batch: ProducerBatch) -> None:
+        """Give a batch that is drained its place behind all others of its partition."""
+        key = batch.topic_partition
+        self.maybe_update_producer_id_and_epoch(key)
+        entry = self._entry(key)
+        batch.set_producer_state(
+            self.producer_id_and_epoch, entry.next_sequence, is_transactional=self.is_transactional
+        )
+        entry.increment_sequence(batch.record_count)
+        entry.add_in_flight_batch(batch)
 
     def add_in_flight_batch(self, batch: ProducerBatch) -> None:
-        """A batch with a sequence was drained or split."""
+        """A batch that has its sequence came out of a split."""
         self._entry(batch.topic_partition).add_in_flight_batch(batch)
 
     def remove_in_flight_batch(self, batch: ProducerBatch) -> None:

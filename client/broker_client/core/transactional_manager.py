@@ -257,6 +257,11 @@ class TransactionalManager(TransactionManager):
         return self.has_abortable_error and self.last_error is not None and self.last_error.error_code in _AUTHORIZATION
 
     @property
+    def is_settled(self) -> bool:
+        """Never: there is a transaction to see to."""
+        return False
+
+    @property
     def has_request_due(self) -> bool:
         """Whether `take_request` may have one."""
         return bool(self._requests or self._new_partitions)

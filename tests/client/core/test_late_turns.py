@@ -227,7 +227,7 @@ def test_an_answer_counts_for_which_a_caller_stood_still(standing: Standing) -> 
     turns = standing.thread.call(CallerTurns, standing.producer, lending)
     sent = standing.send()
     lending.borrow(waits=True)
-    connection = turns._set_aside_borrowed()
+    connection = turns._set_aside_borrowed(turns._leader_of_only_batch())
     lending.give_back()
     assert connection is not None
     standing.stand_still(40)

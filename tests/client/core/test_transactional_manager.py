@@ -73,10 +73,7 @@ def drained(manager: TransactionalManager, records: int = 1) -> ProducerBatch:
     )
     for _ in range(records):
         batch.try_append(0, None, b"x", (), None, 0)
-    manager.maybe_update_producer_id_and_epoch(KEY)
-    batch.set_producer_state(manager.producer_id_and_epoch, manager.sequence_number(KEY), is_transactional=True)
-    manager.increment_sequence_number(KEY, records)
-    manager.add_in_flight_batch(batch)
+    manager.assign_sequence(batch)
     batch.close()
     return batch
 

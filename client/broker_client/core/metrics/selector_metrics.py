@@ -180,9 +180,13 @@ class MeasuredTurns:
 
     def run_once(self, now_ms: int) -> int:
         """One turn; answers how many milliseconds from now the next is due."""
+        return self.measure(self._taker.run_once, now_ms)
+
+    def measure(self, turn: Callable[[int], int], now_ms: int) -> int:
+        """What stands for a turn."""
         began_s = self._seconds()
         try:
-            return self._taker.run_once(now_ms)
+            return turn(now_ms)
         finally:
             waited_s, self._ended_s = began_s - self._ended_s, self._seconds()
             took_s = self._ended_s - began_s
