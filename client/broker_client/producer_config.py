@@ -7,6 +7,7 @@ does anyway. A key that is unknown is refused too, where Java only logs it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
@@ -78,8 +79,13 @@ class ProducerConfig(Mapping[str, object]):
 
     @staticmethod
     def docs() -> str:
-        """The table of all keys: name, type, default, whether it is implemented, mapped or refused, what it does."""
-        return as_text(KEYS.values())
+        """Print the table of all keys: name, type, default, whether it is implemented, mapped or refused, what it does.
+
+        Answers what it has printed.
+        """
+        text = as_text(KEYS.values())
+        sys.stdout.write(text)
+        return text
 
     @staticmethod
     def docs_page() -> str:

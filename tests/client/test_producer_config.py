@@ -129,9 +129,10 @@ def test_javas_names_of_classes_are_mapped() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
-def test_every_key_is_documented_and_takes_its_own_default(key: Any) -> None:
+def test_every_key_is_documented_and_takes_its_own_default(key: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert key.doc
-    assert f"\n{key.name} " in "\n" + ProducerConfig.docs()
+    ProducerConfig.docs()
+    assert f"\n{key.name} " in "\n" + capsys.readouterr().out
     if key.status is KeyStatus.REFUSED:
         assert key.note
     if key.default is not None and key.name != "acks":  # which is told as a number, as in Java

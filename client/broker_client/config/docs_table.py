@@ -34,7 +34,7 @@ It differs from Java on purpose in this:
 - A request is given up as soon as `request.timeout.ms` is over. Java's loop looks when it wakes for something else, or
   that long after it last looked, and so may wait for an answer twice as long.
 
-`print(broker_client.ProducerConfig.docs())` prints the same table.
+`broker_client.ProducerConfig.docs()` prints the same table.
 """
 _SCALA: Final = """
 ## Keys of the Scala producer (0.7 and 0.8)
