@@ -1,6 +1,18 @@
 """A Kafka producer in Python, built of the parts of Kafka's own, with a consumer and an admin client beside it."""
 
+from broker_client.admin import (
+    Admin,
+    AlterConfigOp,
+    ConfigOperation,
+    ConfigResource,
+    ConfigResourceType,
+    IsolationLevel,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+)
 from broker_client.async_producer import AsyncProducer
+from broker_client.consumer import Consumer, ConsumerRecord
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
 from broker_client.core.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
@@ -11,14 +23,25 @@ from broker_client.records import PartitionInfo, RecordMetadata, TopicPartition
 from broker_client.trace_file import TraceFile
 
 __all__ = [
+    "Admin",
+    "AlterConfigOp",
     "AsyncProducer",
     "BatchEvent",
     "BatchEventKind",
+    "ConfigOperation",
+    "ConfigResource",
+    "ConfigResourceType",
+    "Consumer",
     "ConsumerGroupMetadata",
+    "ConsumerRecord",
+    "IsolationLevel",
     "Metric",
     "MetricName",
     "MetricsSnapshot",
+    "NewPartitions",
+    "NewTopic",
     "OffsetAndMetadata",
+    "OffsetSpec",
     "PartitionInfo",
     "Producer",
     "ProducerConfig",
