@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from broker_client.core.batch_drain import BatchDrain
 from broker_client.core.compression_ratio import CompressionRatioEstimator
 from broker_client.core.message_set_batch import MessageSetBatch
+from broker_client.core.node_latencies import NodeLatencies
 from broker_client.core.partition_queue import LedQueues, PartitionQueue, TopicInfo
 from broker_client.core.partitioners import BuiltInPartitioner, StickyPartition
 from broker_client.core.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
@@ -67,12 +68,6 @@ class ReadyCheckResult:
     unknown_leader_topics: dict[str, None] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _NodeLatency:
-    drain_ms: int
-    ready_ms: int
-
-
 class RecordAccumulator:
     """`wakeup` is called from the appending thread when a batch was made or became full."""
 
@@ -112,7 +107,7 @@ class RecordAccumulator:
         self._muted: set[TopicPartition] = set()
         self._drain = BatchDrain(self.queue, self._muted, transactions)
         self._led: dict[str, LedQueues] = {}
-        self._node_latencies: dict[int, _NodeLatency] = {}
+        self.node_latencies = NodeLatencies(config.availability_timeout_ms)
         self._flushes_in_progress = 0
         self._batches_made = 0
 
@@ -248,15 +243,6 @@ class RecordAccumulator:
     ) -> dict[int, list[ProducerBatch]]:
         """Take what each node gets with its next request: at most one batch a partition, `max_size` bytes in all."""
         return {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
-
-    def update_node_latency(self, node: int, now_ms: int, *, can_drain: bool) -> None:
-        """Remember since when a node has not taken what was ready for it (partitioner.availability.timeout.ms)."""
-        if self.config.availability_timeout_ms <= 0:
-            return
-        latency = self._node_latencies.setdefault(node, _NodeLatency(now_ms, now_ms))
-        if can_drain:
-            latency.drain_ms = now_ms
-        latency.ready_ms = now_ms
 
     def nothing_is_queued(self) -> None:
         """Have the adaptive partitioners choose as `ready` would, now that the only batch has been drained."""
@@ -539,7 +525,7 @@ class RecordAccumulator:
         chosen = [
             (size, partition)
             for size, partition, leader in zip(sizes, led.partitions, led.leaders, strict=True)
-            if not (size and self._is_slow(leader))
+            if not (size and self.node_latencies.is_slow(leader))
         ]
         return [size for size, _ in chosen], [partition for _, partition in chosen]
 
@@ -570,10 +556,6 @@ class RecordAccumulator:
         else:
             left_ms = max(time_to_wait_ms - waited_ms, 0)
             result.next_ready_check_ms = min(result.next_ready_check_ms, left_ms)
-
-    def _is_slow(self, node: int) -> bool:
-        latency = self._node_latencies.get(node)
-        return latency is not None and latency.ready_ms - latency.drain_ms > self.config.availability_timeout_ms
 
     def _put_back(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """Before the first queued batch with a larger sequence. Mirrors insertInSequenceOrder."""

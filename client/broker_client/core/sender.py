@@ -152,7 +152,7 @@ class Sender:
         """
         if (
             self.config.acks == 0  # the request ends when it is written: the turn's business
-            or self.accumulator.config.availability_timeout_ms > 0
+            or self.accumulator.node_latencies.availability_timeout_ms > 0
             or self._prepare_producer_id(now_ms) is not None
             or not self.client.ready(node, now_ms)
             or not self._send_to((node.id,), self.metadata.cluster, now_ms)
@@ -287,7 +287,7 @@ class Sender:
             nodes = []
             for node_id in ready.ready_nodes:
                 can_drain = self.client.ready(cluster.nodes[node_id], now_ms)
-                self.accumulator.update_node_latency(node_id, now_ms, can_drain=can_drain)
+                self.accumulator.node_latencies.update(node_id, now_ms, can_drain=can_drain)
                 if can_drain:
                     nodes.append(node_id)
                 else:

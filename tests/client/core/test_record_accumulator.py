@@ -234,9 +234,9 @@ def test_a_node_that_does_not_take_what_is_ready_is_left_out_of_the_choice() -> 
     parts = Parts(availability_timeout_ms=100)
     for partition in range(4):
         parts.append(partition)
-    parts.accumulator.update_node_latency(1, 0, can_drain=True)
-    parts.accumulator.update_node_latency(2, 0, can_drain=True)
-    parts.accumulator.update_node_latency(2, 101, can_drain=False)
+    parts.accumulator.node_latencies.update(1, 0, can_drain=True)
+    parts.accumulator.node_latencies.update(2, 0, can_drain=True)
+    parts.accumulator.node_latencies.update(2, 101, can_drain=False)
     parts.ready(101)
     for _ in range(60):
         parts.append(UNKNOWN_PARTITION, now_ms=101)
@@ -248,8 +248,8 @@ def test_a_slow_node_is_chosen_again_once_what_waited_for_it_has_expired() -> No
     parts = Parts(availability_timeout_ms=100)
     for partition in range(4):
         parts.append(partition)
-    parts.accumulator.update_node_latency(2, 0, can_drain=True)
-    parts.accumulator.update_node_latency(2, 101, can_drain=False)
+    parts.accumulator.node_latencies.update(2, 0, can_drain=True)
+    parts.accumulator.node_latencies.update(2, 101, can_drain=False)
     parts.ready(101)
     for batch in parts.accumulator.expired_batches(1_000):
         batch.fail(lambda _: ProducerError("expired"))
