@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     Wait: TypeAlias = Callable[[float, int], Sequence[tuple[int, int]]]
     """Waits for so many seconds at most (-1: for ever), for so many events at most; answers descriptors and events."""
 
-SHORT_SLEEPS_MIN: Final = 8
-"""After so many short sleeps in a row a reactor that spins looks first. The pieces of one large request, which come
+SHORT_WAITS_MIN: Final = 8
+"""After so many short waits in a row a reactor that spins looks first. The pieces of one large request, which come
 without a pause too, are fewer: a look after the last of them would be in vain."""
 
 _CLOSED: Final = -1
@@ -70,7 +70,7 @@ class DirectEPollReactor(EPollReactor):
     """An EPollReactor that hands events to their connections by plain calls, and may spin."""
 
     def __init__(self, *, spins: bool = False) -> None:
-        self._spinning = SpinningWait(self.seconds, short_sleeps_min=SHORT_SLEEPS_MIN)
+        self._spinning = SpinningWait(self.seconds, short_waits_min=SHORT_WAITS_MIN)
         self.held_ports = HeldPorts()
         self._wait: Wait | None = self._spin_and_wait if spins else None
         super().__init__()  # type: ignore[no-untyped-call]  # Twisted's

@@ -18,31 +18,30 @@ if TYPE_CHECKING:
 __all__ = ["SpinningWait"]
 
 LOOK_SECONDS: Final = 250e-6
-"""How long it looks before it sleeps: longer than a client takes from an answer to a request, or a broker back."""
-
-SHORT_SLEEP_SECONDS: Final = 250e-6
+"""How long it looks before it sleeps: longer than a client takes from an answer to a request, or a broker back. A wait
+that took longer, as after a look in vain, is no reason to look the next time."""
 
 PROCESSORS_MIN: Final = 2
 """With fewer of them nobody could do anything while it looks."""
 
 
 class SpinningWait:
-    """Of one thread at a time; `short_sleeps_min`: after so many sleeps in a row that were short it looks first."""
+    """Of one thread at a time; `short_waits_min`: after so many waits in a row that were short it looks first."""
 
-    __slots__ = ("_can_spin", "_seconds", "_short_sleeps", "_short_sleeps_min")
+    __slots__ = ("_can_spin", "_seconds", "_short_waits", "_short_waits_min")
 
-    def __init__(self, seconds: Callable[[], float], *, short_sleeps_min: int) -> None:
+    def __init__(self, seconds: Callable[[], float], *, short_waits_min: int) -> None:
         self._seconds = seconds
         self._can_spin = len(os.sched_getaffinity(0)) >= PROCESSORS_MIN
-        self._short_sleeps_min = short_sleeps_min
-        self._short_sleeps = 0
+        self._short_waits_min = short_waits_min
+        self._short_waits = 0
 
     def wait(self, poll: Callable[..., Events], timeout: float, *arguments: object) -> Events:
         """What `poll(timeout, *arguments)` answers; `timeout` is in seconds, a negative one means for ever."""
         if not timeout or not self._can_spin:
             return poll(timeout, *arguments)
-        now = self._seconds()
-        if self._short_sleeps >= self._short_sleeps_min:
+        began = now = self._seconds()
+        if self._short_waits >= self._short_waits_min:
             look_until = now + (min(LOOK_SECONDS, timeout) if timeout > 0 else LOOK_SECONDS)
             while now < look_until:
                 events = poll(0, *arguments)
@@ -51,6 +50,6 @@ class SpinningWait:
                 os.sched_yield()
                 now = self._seconds()
         events = poll(timeout, *arguments)
-        short = events and self._seconds() - now < SHORT_SLEEP_SECONDS
-        self._short_sleeps = self._short_sleeps + 1 if short else 0
+        short = events and self._seconds() - began < LOOK_SECONDS
+        self._short_waits = self._short_waits + 1 if short else 0
         return events

@@ -29,7 +29,7 @@ __all__ = ["CallerTurns"]
 AWAIT_MS_MAX: Final = 10
 """How long a caller waits for an answer itself; whoever waits longer sleeps until the network thread wakes it."""
 
-SHORT_SLEEPS_MIN: Final = 2
+SHORT_WAITS_MIN: Final = 2
 """After so many answers in a row that came soon a caller looks for the next before it sleeps."""
 
 RECEIVES_MAX: Final = 8
@@ -50,7 +50,7 @@ class CallerTurns:
         self._forks = forks.count
         self._polled_fd = _CLOSED
         self._poll = poll()
-        self._spinning = SpinningWait(reactor.seconds, short_sleeps_min=SHORT_SLEEPS_MIN)
+        self._spinning = SpinningWait(reactor.seconds, short_waits_min=SHORT_WAITS_MIN)
         self._awaited: Connection | None = None
         core.client.selector.before_reading = self._leave_to_network_thread
         core.accumulator.wakeup = self.wakeup

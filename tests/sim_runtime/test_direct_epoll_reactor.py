@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.protocol import ClientFactory, Protocol, ServerFactory
 from twisted.python import log
 
-from sim_runtime.direct_epoll_reactor import SHORT_SLEEPS_MIN, EventWaker
+from sim_runtime.direct_epoll_reactor import SHORT_WAITS_MIN, EventWaker
 from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
@@ -95,12 +95,12 @@ def test_a_reactor_looks_before_it_sleeps_if_it_spins(monkeypatch: pytest.Monkey
 
     try:
         reactor._poller = SimpleNamespace(poll=poll)
-        for _ in range(SHORT_SLEEPS_MIN + 1):
+        for _ in range(SHORT_WAITS_MIN + 1):
             reactor.doPoll(5.0)
     finally:
         reactor._poller = poller
         release_reactor(reactor)
-    assert timeouts == [5.0] * SHORT_SLEEPS_MIN + [0 if spins else 5.0]
+    assert timeouts == [5.0] * SHORT_WAITS_MIN + [0 if spins else 5.0]
 
 
 def test_calls_from_other_threads_end_its_wait_one_after_the_other() -> None:

@@ -9,10 +9,10 @@ from sim_runtime.spinning_wait import SpinningWait
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SHORT_SLEEPS_MIN = 8
+SHORT_WAITS_MIN = 8
 EVENT = ["event"]
 SHORT = (0.0001, EVENT)
-OFTEN = [SHORT] * SHORT_SLEEPS_MIN
+OFTEN = [SHORT] * SHORT_WAITS_MIN
 
 
 @pytest.fixture(autouse=True)
@@ -39,38 +39,43 @@ class Poller:
 def polled(*script: tuple[float, list[str]], timeout: float = 5.0) -> list[float]:
     """The time-outs of the polls of as many waits as the script has events."""
     poller = Poller(script)
-    spinning = SpinningWait(lambda: poller.now, short_sleeps_min=SHORT_SLEEPS_MIN)
+    spinning = SpinningWait(lambda: poller.now, short_waits_min=SHORT_WAITS_MIN)
     while poller.script:
         spinning.wait(poller.poll, timeout, 3)
     return poller.timeouts
 
 
 @pytest.mark.parametrize("timeout", [5.0, -1])
-def test_after_many_short_sleeps_it_looks_before_it_sleeps(timeout: float) -> None:
+def test_after_many_short_waits_it_looks_before_it_sleeps(timeout: float) -> None:
     timeouts = polled(*OFTEN, (0.00005, []), (0.00005, EVENT), SHORT, timeout=timeout)
-    assert timeouts == [timeout] * SHORT_SLEEPS_MIN + [0, 0, 0]
+    assert timeouts == [timeout] * SHORT_WAITS_MIN + [0, 0, 0]
 
 
 def test_it_sleeps_when_it_has_looked_for_long_enough() -> None:
     timeouts = polled(*OFTEN, (0.0002, []), (0.0002, []), (1.0, EVENT), SHORT)
-    assert timeouts[SHORT_SLEEPS_MIN:] == [0, 0, 5.0, 5.0]
+    assert timeouts[SHORT_WAITS_MIN:] == [0, 0, 5.0, 5.0]
+
+
+def test_a_look_in_vain_is_no_reason_for_the_next() -> None:
+    timeouts = polled(*OFTEN, (0.0003, []), (0.0001, EVENT), *OFTEN, SHORT)
+    assert timeouts[SHORT_WAITS_MIN:] == [0, 5.0, *[5.0] * SHORT_WAITS_MIN, 0]
 
 
 def test_it_looks_no_longer_than_it_may_wait() -> None:
     timeouts = polled(*OFTEN, (0.00015, []), (0.0, []), timeout=0.0001)
-    assert timeouts[SHORT_SLEEPS_MIN:] == [0, 0.0001]
+    assert timeouts[SHORT_WAITS_MIN:] == [0, 0.0001]
 
 
 def test_it_does_not_look_after_the_few_pieces_of_one_large_request() -> None:
     pieces = [*OFTEN[:-1], (1.0, EVENT)]
-    assert polled(*pieces, *pieces) == [5.0] * 2 * SHORT_SLEEPS_MIN
+    assert polled(*pieces, *pieces) == [5.0] * 2 * SHORT_WAITS_MIN
 
 
-def test_a_sleep_that_nothing_ends_is_not_a_short_one() -> None:
+def test_a_wait_that_nothing_ends_is_not_a_short_one() -> None:
     nothing = (0.0001, [])
-    assert polled(*OFTEN, SHORT, (0.0003, []), nothing, SHORT)[SHORT_SLEEPS_MIN:] == [0, 0, 5.0, 5.0]
+    assert polled(*OFTEN, SHORT, (0.0003, []), nothing, SHORT)[SHORT_WAITS_MIN:] == [0, 0, 5.0, 5.0]
 
 
 def test_with_one_processor_it_sleeps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-    assert polled(*OFTEN, SHORT, SHORT) == [5.0] * (SHORT_SLEEPS_MIN + 2)
+    assert polled(*OFTEN, SHORT, SHORT) == [5.0] * (SHORT_WAITS_MIN + 2)
