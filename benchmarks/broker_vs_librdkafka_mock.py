@@ -47,10 +47,13 @@ class Load:
     bar: float
 
 
-ROUNDS = 3
+ROUNDS = 6
 """Turns of each side with one pair of servers in each order."""
 ORDERS = (1, -1)
 """The first producer of a process is some hundredths slower than the second, whatever server it has."""
+
+MEDIAN_ERROR = 1.25
+"""A median's standard error over a mean's."""
 
 LOADS = [
     Load(name="100 B records", kind="throughput", record_bytes=100, records=200_000, configs=(), bar=1.0),
@@ -104,13 +107,17 @@ def compare(
                 )
                 rounds[order] += [figures[::order] for figures in told]
     ours, others = zip(*(figures for of_order in rounds.values() for figures in of_order), strict=True)
-    ratio = math.prod(statistics.median(our / their for our, their in rounds[order]) for order in ORDERS) ** 0.5
+    # In logarithms, where a ratio and its inverse are the same size.
+    ratios = [[math.log(our / their) for our, their in of_order] for of_order in rounds.values()]
+    ratio = math.exp(statistics.mean(statistics.median(of_order) for of_order in ratios))
+    variances = [MEDIAN_ERROR**2 * statistics.variance(of_order) / len(of_order) for of_order in ratios]
     show = milliseconds if load.kind == "latency" else records_a_second
     return Result(
         name=f"{load.name}, against {name}",
         ours=show(statistics.median(ours)),
         other=show(statistics.median(others)),
         figure=ratio,
+        error=ratio * math.sqrt(sum(variances)) / len(variances),
         bar=load.bar,
         at_least=load.kind == "throughput",
         unit="x",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+ERRORS_OF_CHANCE: Final = 2
+"""Two runs of the same differ by more than so many standard errors once in twenty times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One figure. `bar` is reached from above (`at_least`) or from below."""
+    """One figure. `bar` is reached from above (`at_least`) or from below; `error` is the figure's standard error."""
 
     name: str
     ours: str
@@ -16,11 +20,21 @@ class Result:
     bar: float
     at_least: bool
     unit: str
+    error: float | None = None
 
     @property
-    def reached(self) -> bool:
-        """Whether the figure is on the right side of its bar."""
-        return self.figure >= self.bar if self.at_least else self.figure <= self.bar
+    def verdict(self) -> str:
+        """Whether the figure is on the right side of its bar, or on the other by no more than chance may make it."""
+        beyond = self.figure - self.bar if self.at_least else self.bar - self.figure
+        if beyond >= 0:
+            return "reached"
+        return "even" if self.error is not None and beyond >= -ERRORS_OF_CHANCE * self.error else "MISSED"
+
+    @property
+    def told(self) -> str:
+        """The figure as text."""
+        error = "" if self.error is None else f" +- {self.error:.2f}"
+        return f"{self.figure:.2f}{error}{self.unit}"
 
 
 def table(results: list[Result]) -> str:
@@ -31,9 +45,9 @@ def table(results: list[Result]) -> str:
             result.name,
             result.ours,
             result.other,
-            f"{result.figure:.2f}{result.unit}",
+            result.told,
             f"{'>=' if result.at_least else '<='} {result.bar:g}{result.unit}",
-            "reached" if result.reached else "MISSED",
+            result.verdict,
         )
         for result in results
     ]
