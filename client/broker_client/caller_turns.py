@@ -76,11 +76,7 @@ class CallerTurns:
             if connection is None:
                 return 0.0
             wait_ms = AWAIT_MS_MAX if timeout_s is None else min(int(timeout_s * _MS_PER_S), AWAIT_MS_MAX)
-            try:
-                received = self._receive(result, connection, wait_ms)
-            finally:
-                if self._awaited is not None:
-                    self._put_back(connection)
+            received = self._receive(result, connection, wait_ms)
             return 0.0 if received else wait_ms / _MS_PER_S
         finally:
             self._guard.give_back()
@@ -132,23 +128,30 @@ class CallerTurns:
         self._reactor.put_back(connection)
 
     def _receive(self, result: ProduceRequestResult, connection: Connection, wait_ms: int) -> bool:
-        """Whether something came in time each time that it was waited for."""
-        for _ in range(RECEIVES_MAX):
-            if result.completed:
-                break
-            if not self._has_received(connection, wait_ms):
-                return False
-            if not self._reactor.borrow(waits=True):
-                break
-            try:
-                if self._connection_to(self._leader_of_only_batch()) is not connection:
+        """Whether something came in time each time that it was waited for; the connection is put back in any case."""
+        is_aside = True
+        try:
+            for _ in range(RECEIVES_MAX):
+                if result.completed:
                     break
-                self._take_answers(connection)
-                if not self._client.in_flight_count():
-                    self._put_back_borrowed(connection)  # while it is borrowed anyway
+                if not self._has_received(connection, wait_ms):
+                    return False
+                if not self._reactor.borrow(waits=True):
                     break
-            finally:
-                self._reactor.give_back()
+                try:
+                    if self._connection_to(self._leader_of_only_batch()) is not connection:
+                        break
+                    self._take_answers(connection)
+                    if not self._client.in_flight_count():
+                        # While it is borrowed anyway. From here on another caller may have set it aside.
+                        is_aside = False
+                        self._put_back_borrowed(connection)
+                        break
+                finally:
+                    self._reactor.give_back()
+        finally:
+            if is_aside:
+                self._put_back(connection)
         return True
 
     # What is for who has borrowed the reactor

@@ -148,7 +148,10 @@ def test_who_sends_and_flushes_takes_the_turns_itself(cluster: ThreadedCluster) 
 )
 def test_what_needs_a_whole_turn_has_one(cluster: ThreadedCluster, options: dict[str, Any]) -> None:
     with sending(cluster, **options) as producer:
-        futures = [producer.send("orders", b"%d" % number) for number in range(RECORDS) if producer.flush() is None]
+        futures = []
+        for number in range(RECORDS):
+            futures.append(producer.send("orders", b"%d" % number))
+            producer.flush(SECONDS_MAX)
         assert all(future.result(SECONDS_MAX).topic == "orders" for future in futures)
 
 
@@ -187,6 +190,41 @@ def test_a_flush_that_takes_too_long_says_so(cluster: ThreadedCluster) -> None:
                 producer.flush(0.05)
             assert not future.done()
         assert future.result(SECONDS_MAX).offset > 0
+
+
+def test_what_another_caller_has_set_aside_stays_there(
+    cluster: ThreadedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller who has put its connection back must not do so again: it may be another's by then."""
+    put_back_borrowed = caller_turns.CallerTurns._put_back_borrowed
+    put_back = caller_turns.CallerTurns._put_back
+    others: list[bool] = []
+    again: list[bool] = []
+
+    def put_back_and_lose(turns: caller_turns.CallerTurns, connection: Any) -> None:
+        put_back_borrowed(turns, connection)
+        if sys._getframe(1).f_code.co_name == "_receive":
+            others.append(True)
+            turns._awaited = connection
+
+    def put_back_own(turns: caller_turns.CallerTurns, connection: Any) -> None:
+        if others:
+            again.append(True)
+        put_back(turns, connection)
+
+    with sending(cluster) as producer:
+        monkeypatch.setattr(caller_turns.CallerTurns, "_put_back_borrowed", put_back_and_lose)
+        monkeypatch.setattr(caller_turns.CallerTurns, "_put_back", put_back_own)
+
+        def send() -> None:
+            for _ in range(RECORDS):
+                producer.send("alone", b"x").result(SECONDS_MAX)
+                if others:
+                    return
+
+        assert Elsewhere(send).answer() is None
+        assert others
+        assert not again
 
 
 def test_a_program_with_handlers_of_its_own_has_the_network_thread_do_it(
