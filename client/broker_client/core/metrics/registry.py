@@ -107,8 +107,6 @@ class Metrics:
         self._level = level
         self._tags = tuple(tags.items())
         self._lock = Lock()
-        self.before_reading: list[Callable[[], object]] = []
-        """Called when metrics are to be read: by who records late what was seen."""
         self._metrics: dict[MetricName, RegisteredMetric] = {}
         count = self.name("count", _COUNT_GROUP, "total number of registered metrics")
         self.gauge(count, lambda _: float(len(self._metrics)))
@@ -137,21 +135,15 @@ class Metrics:
 
     def measure(self, metric: RegisteredMetric, now_ms: int) -> MetricValue:
         """What one of them is now."""
-        self._record_late()
         with self._lock:
             return metric.measure(now_ms)
 
     def read(self) -> MetricsSnapshot:
         """What all of them are now; from any thread."""
         now_ms = self.now_ms()
-        self._record_late()
         with self._lock:
             found = [Metric(metric_name=one.name, value=one.measure(now_ms)) for one in self._metrics.values()]
         return MetricsSnapshot(found)
-
-    def _record_late(self) -> None:
-        for record in self.before_reading:
-            record()
 
     def _put(self, metric: RegisteredMetric) -> None:
         with self._lock:

@@ -1,16 +1,14 @@
 """Batches and records as the Sender sees them: of the producer, and of each topic. Mirrors Sender.SenderMetrics.
 
-Nothing is recorded for a record: a batch is measured when it goes out, each time that it does. What was measured is
-noted in one piece, and comes to its sensors many at a time.
+Nothing is recorded for a record: a batch is measured when it goes out, each time that it does.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from threading import RLock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from broker_client.core.metrics.stats import WAITING_MAX, Avg, Max
+from broker_client.core.metrics.stats import Avg, Max
 from protocol_specs.records.batch_builder import MAX_RECORD_OVERHEAD
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD
 
@@ -63,18 +61,6 @@ class _TopicSensors:
         self.errors = meter("record-error", f"per-second {failed}", failed)
 
 
-class _SentBatch(NamedTuple):
-    """What a batch is measured by when it goes out."""
-
-    topic: _TopicSensors
-    records: int
-    size_bytes: int
-    compression_ratio: float
-    queued_ms: int
-    record_size_max: int
-    now_ms: int
-
-
 class SenderMetrics:
     """One Sender's sensors; times are those of the turn."""
 
@@ -89,9 +75,6 @@ class SenderMetrics:
         self._metrics = metrics
         self._selector = selector
         self._topics: dict[str, _TopicSensors] = {}
-        self._noted: list[_SentBatch] = []
-        self._recording = RLock()
-        metrics.before_reading.append(self._record_noted)
         per_request = "number of bytes sent per partition per-request."
         self._batch_size = self._average_and_max("batch-size", f"The average {per_request}", f"The max {per_request}")
         self._compression = self._average(
@@ -134,22 +117,17 @@ class SenderMetrics:
             sensors = self._topics.get(topic)
             if sensors is None:
                 sensors = self._topics[topic] = _TopicSensors(self._metrics, topic)
-            count = batch.record_count
-            self._noted.append(
-                _SentBatch(
-                    sensors,
-                    count,
-                    batch.estimated_size_in_bytes,
-                    batch.compression_ratio,
-                    batch.drained_ms - batch.created_ms,
-                    batch.max_record_size,
-                    now_ms,
-                )
-            )
+            count, size = batch.record_count, batch.estimated_size_in_bytes
+            ratio = batch.compression_ratio
+            sensors.records.record(count, now_ms)
+            sensors.byte.record(size, now_ms)
+            sensors.compression.record(ratio, now_ms)
+            self._batch_size.record(size, now_ms)
+            self._queue_time.record(batch.drained_ms - batch.created_ms, now_ms)
+            self._compression.record(ratio, now_ms)
+            self._record_size.record(_upper_bound(batch.max_record_size), now_ms)
             records += count
         self._records_per_request.record(records, now_ms)
-        if len(self._noted) >= WAITING_MAX:
-            self._record_noted()
 
     def retried(self, batch: ProducerBatch) -> None:
         """A batch goes again."""
@@ -179,20 +157,6 @@ class SenderMetrics:
         """A node has answered a Produce request."""
         self._request_time.record(latency_ms, now_ms)
         self._selector.latency(node_id, latency_ms, now_ms)
-
-    def _record_noted(self) -> None:
-        with self._recording:
-            noted = self._noted[:]
-            del self._noted[: len(noted)]  # another thread may have added one
-            for batch in noted:
-                now_ms = batch.now_ms
-                batch.topic.records.record(batch.records, now_ms)
-                batch.topic.byte.record(batch.size_bytes, now_ms)
-                batch.topic.compression.record(batch.compression_ratio, now_ms)
-                self._batch_size.record(batch.size_bytes, now_ms)
-                self._queue_time.record(batch.queued_ms, now_ms)
-                self._compression.record(batch.compression_ratio, now_ms)
-                self._record_size.record(_upper_bound(batch.record_size_max), now_ms)
 
     # How the sensors are made
 
