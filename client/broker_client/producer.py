@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
     from types import TracebackType
 
-    from twisted.internet.defer import Deferred
-
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
     from broker_client.core.columnar_send import ColumnarSend
     from broker_client.core.future_table import FutureTable
@@ -193,12 +191,17 @@ class Producer:
     def flush(self, timeout: float | None = None) -> None:
         """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
         self._check("flush")
-        began_s = self._core.reactor.seconds()
-        waited_s = self._core.accumulator.await_only_batch(timeout)
-        if self._core.has_unended:
-            self._wait("flush", self._core.flush, timeout, waited_s)
-        else:
-            self._core.metrics.calls.flush.since(began_s)
+        core = self._core
+        began_s = core.reactor.seconds()
+        waited_s = core.accumulator.await_only_batch(timeout)
+        if not core.has_unended:
+            core.metrics.calls.flush.since(began_s)
+            return
+        limit_s = longest_wait_ms(self.config) / 1000 if timeout is None else timeout
+        try:
+            self._thread.call(core.flush, timeout_s=limit_s - waited_s)
+        except DeadlineExceeded:
+            raise WaitExpired(f"flush is not done after {limit_s:g} s", "flush(timeout)") from None
 
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
         """The topic's partitions; waits at most max.block.ms for them."""
@@ -342,19 +345,6 @@ class Producer:
         if waiter.state is WaiterState.CLOSED:
             raise ProducerClosed("the producer was closed while a send waited for memory")
         return size_bytes
-
-    def _wait(
-        self,
-        name: str,
-        function: Callable[[], Coroutine[Deferred[None], Any, None]],
-        timeout: float | None,
-        waited_s: float,
-    ) -> None:
-        limit_s = longest_wait_ms(self.config) / 1000 if timeout is None else timeout
-        try:
-            self._thread.call(function, timeout_s=limit_s - waited_s)
-        except DeadlineExceeded:
-            raise WaitExpired(f"{name} is not done after {limit_s:g} s", f"{name}(timeout)") from None
 
     def _transactional_call(self, name: str, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._check(name)
