@@ -201,7 +201,7 @@ class Sender:
     def _prepare_producer_id(self, now_ms: int) -> int | None:
         """None when batches may go out; else how long that will take at least."""
         transactions = self.transactions
-        if transactions is None or (transactions.is_settled and not self._init_producer_id_in_flight):
+        if transactions is None or transactions.is_settled:
             return None
         transactions.maybe_resolve_sequences()
         if transactions.has_fatal_error:

@@ -163,10 +163,6 @@ class TransactionManager:
         if entry.producer_id_and_epoch != self.producer_id_and_epoch and not entry.has_in_flight_batches:
             entry.start_sequences_at_beginning(self.producer_id_and_epoch)
 
-    def sequence_number(self, key: TopicPartition) -> int:
-        """The sequence of the partition's next batch."""
-        return self._entry(key).next_sequence
-
     def assign_sequence(self, batch: ProducerBatch) -> None:
         """Give a batch that is drained its place behind all others of its partition."""
         key = batch.topic_partition

@@ -51,7 +51,7 @@ def test_an_id_is_asked_for_once(manager: TransactionManager) -> None:
 
 def test_sequences_count_records(manager: TransactionManager) -> None:
     assert [drained(manager, 3).base_sequence, drained(manager, 2).base_sequence] == [0, 3]
-    assert manager.sequence_number(KEY) == 5
+    assert manager._entry(KEY).next_sequence == 5
     assert manager.first_in_flight_sequence(KEY) == 0
 
 
@@ -98,7 +98,7 @@ def test_an_expired_batch_blocks_its_partition_until_the_rest_is_known(manager: 
     # The later batch was written, so the expired one was too: the sequence goes on.
     assert not manager.has_unresolved_sequence(KEY)
     manager.bump_epoch_and_reset_id_if_needed()
-    assert (manager.producer_id_and_epoch.epoch, manager.sequence_number(KEY)) == (0, 2)
+    assert (manager.producer_id_and_epoch.epoch, manager._entry(KEY).next_sequence) == (0, 2)
 
 
 def test_when_everything_expired_the_epoch_is_bumped(manager: TransactionManager) -> None:
@@ -107,7 +107,7 @@ def test_when_everything_expired_the_epoch_is_bumped(manager: TransactionManager
     manager.mark_sequence_unresolved(expired)
     manager.maybe_resolve_sequences()
     manager.bump_epoch_and_reset_id_if_needed()
-    assert (manager.producer_id_and_epoch.epoch, manager.sequence_number(KEY)) == (1, 0)
+    assert (manager.producer_id_and_epoch.epoch, manager._entry(KEY).next_sequence) == (1, 0)
 
 
 def test_a_used_up_epoch_needs_a_new_id(manager: TransactionManager) -> None:
@@ -130,7 +130,7 @@ def test_other_partitions_move_to_the_new_epoch_when_nothing_is_in_flight(manage
     manager.maybe_update_producer_id_and_epoch(KEY)
     manager.maybe_update_producer_id_and_epoch(other)
     assert not manager.has_stale_producer_id_and_epoch(KEY)
-    assert (manager.sequence_number(KEY), manager.sequence_number(other)) == (0, 0)
+    assert (manager._entry(KEY).next_sequence, manager._entry(other).next_sequence) == (0, 0)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR])

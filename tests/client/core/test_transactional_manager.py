@@ -82,7 +82,7 @@ def test_batches_behind_a_failed_one_take_its_sequence(manager: TransactionalMan
     first, failed, last = drained(manager, 2), drained(manager, 3), drained(manager, 1)
     error = BrokerError(ErrorCode.INVALID_RECORD)
     manager.handle_failed_batch(failed, error, adjust_sequence_numbers=True)
-    assert (first.base_sequence, last.base_sequence, manager.sequence_number(KEY)) == (0, 2, 3)
+    assert (first.base_sequence, last.base_sequence, manager._entry(KEY).next_sequence) == (0, 2, 3)
     assert manager.state is TransactionState.ABORTABLE_ERROR
 
 
