@@ -9,11 +9,6 @@ from protocol_specs.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
-from protocol_specs.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
-)
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 from protocol_specs.messages.fetch import ForgottenTopic
 from tests.differential.case import case
@@ -22,6 +17,7 @@ from tests.differential.cases.client_quotas import settle
 from tests.differential.cases.cluster import placed
 from tests.differential.cases.controller_listener import controller
 from tests.differential.cases.create_topics import ask_create, new
+from tests.differential.cases.delete_records import before
 from tests.differential.cases.elect_leaders import await_leader
 from tests.differential.cases.fetch_sessions import open_session
 from tests.differential.config_requests import (
@@ -118,22 +114,15 @@ def records_are_deleted_of_topics_without_a_policy(probe: Probe) -> None:
     probe.ask(incremental((TOPIC, topic, [("cleanup.policy", SET, "compact")])), 1)
     # A broker tells the new value before its logs obey it.
     for _ in attempts(f"the log of {topic} to be compacted"):
-        answer: Any = probe.quiet(delete_records(topic, 1), 2)
+        answer: Any = probe.quiet(before(topic, (0, 1)), 2)
         if answer.topics[0].partitions[0].error_code:
             break
     ask_delete_records(probe, topic, 1)
 
 
-def delete_records(topic: str, offset: int) -> DeleteRecordsRequest:
-    """Delete the records before an offset of a topic's first partition."""
-    partition = DeleteRecordsPartition(partition_index=0, offset=offset)
-    topics = [DeleteRecordsTopic(name=topic, partitions=[partition])]
-    return DeleteRecordsRequest(topics=topics, timeout_ms=5_000)
-
-
 def ask_delete_records(probe: Probe, topic: str, offset: int) -> None:
-    """Ask for it."""
-    probe.ask(delete_records(topic, offset), 2, note=f"before {offset}")
+    """Delete the records before an offset of a topic's first partition."""
+    probe.ask(before(topic, (0, offset)), 2, note=f"before {offset}")
 
 
 @case(brokers=3)
