@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-ERRORS_OF_CHANCE: Final = 2
-"""Two runs of the same differ by more than so many standard errors once in twenty times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +19,9 @@ class Result:
     error: float | None = None
 
     @property
-    def verdict(self) -> str:
-        """Whether the figure is on the right side of its bar, or on the other by no more than chance may make it."""
-        beyond = self.figure - self.bar if self.at_least else self.bar - self.figure
-        if beyond >= 0:
-            return "reached"
-        return "even" if self.error is not None and beyond >= -ERRORS_OF_CHANCE * self.error else "MISSED"
+    def reached(self) -> bool:
+        """Whether the figure is on the right side of its bar, whatever its error."""
+        return self.figure >= self.bar if self.at_least else self.figure <= self.bar
 
     @property
     def told(self) -> str:
@@ -47,7 +40,7 @@ def table(results: list[Result]) -> str:
             result.other,
             result.told,
             f"{'>=' if result.at_least else '<='} {result.bar:g}{result.unit}",
-            result.verdict,
+            "reached" if result.reached else "MISSED",
         )
         for result in results
     ]
