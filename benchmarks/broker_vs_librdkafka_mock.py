@@ -22,7 +22,7 @@ from benchmarks.result import Result, table
 from tests.interop.served_cluster import served_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
 TOPIC = "measured"
@@ -45,18 +45,27 @@ class Load:
     records: int
     configs: tuple[str, ...]
     bar: float
+    processes: int = 1
+    """How many processes measure a pair of servers in each order, one after another."""
 
 
 ROUNDS = 6
-"""Turns of each side with one pair of servers in each order."""
+"""Turns of each side in one process."""
 ORDERS = (1, -1)
 """The first producer of a process is some hundredths slower than the second, whatever server it has."""
 
-MEDIAN_ERROR = 1.25
-"""A median's standard error over a mean's."""
-
 LOADS = [
-    Load(name="100 B records", kind="throughput", record_bytes=100, records=200_000, configs=(), bar=1.0),
+    # The bar is that the servers come out even. To see a small difference takes many turns, and many processes, because
+    # luck stays with a producer; with the queue full, which is its default's size, it would wait for itself.
+    Load(
+        name="100 B records",
+        kind="throughput",
+        record_bytes=100,
+        records=100_000,
+        configs=("queue.buffering.max.messages=1000000",),
+        bar=1.0,
+        processes=8,
+    ),
     Load(name="1 kB records", kind="throughput", record_bytes=1000, records=100_000, configs=(), bar=0.8),
     Load(
         name="one record a request",
@@ -101,7 +110,7 @@ def compare(
     for _ in range(pairs):
         with served_cluster(*arguments) as cluster, other() as other_servers:
             servers = [cluster.bootstrap_servers, other_servers]
-            for order in ORDERS:
+            for order in ORDERS * load.processes:
                 told = measure(
                     load.kind, servers[::order], TOPIC, load.record_bytes, load.records, *load.configs, rounds=ROUNDS
                 )
@@ -110,18 +119,24 @@ def compare(
     # In logarithms, where a ratio and its inverse are the same size.
     ratios = [[math.log(our / their) for our, their in of_order] for of_order in rounds.values()]
     ratio = math.exp(statistics.mean(statistics.median(of_order) for of_order in ratios))
-    variances = [MEDIAN_ERROR**2 * statistics.variance(of_order) / len(of_order) for of_order in ratios]
+    errors = [median_error(of_order) for of_order in ratios]
     show = milliseconds if load.kind == "latency" else records_a_second
     return Result(
         name=f"{load.name}, against {name}",
         ours=show(statistics.median(ours)),
         other=show(statistics.median(others)),
         figure=ratio,
-        error=ratio * math.sqrt(sum(variances)) / len(variances),
+        error=ratio * math.hypot(*errors) / len(errors),
         bar=load.bar,
         at_least=load.kind == "throughput",
         unit="x",
     )
+
+
+def median_error(figures: Sequence[float]) -> float:
+    """The standard error of their median: half the distance of those a standard deviation of ranks beside it."""
+    ordered, middle, ranks = sorted(figures), len(figures) / 2, math.sqrt(len(figures)) / 2
+    return (ordered[min(math.ceil(middle + ranks), len(figures) - 1)] - ordered[math.floor(middle - ranks)]) / 2
 
 
 def records_a_second(figure: float) -> str:
