@@ -131,6 +131,10 @@ class BrokerConfig:
             **named,  # type: ignore[arg-type]
         )
 
+    def telling(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> Self:
+        """The same broker, that tells of these dynamic configurations without their counting: any text will do."""
+        return replace(self, dynamic_defaults=dict(defaults), dynamic_own=dict(own))
+
     def __getitem__(self, name: str) -> ConfigValue:
         """The typed value of a configuration; where only other releases know the name, what this one does instead."""
         try:

@@ -108,6 +108,27 @@ def validate_dynamic_configs(configs: Mapping[str, str], config: BrokerConfig, *
         raise ConfigError(msg) from None
 
 
+def usable(configs: Mapping[str, str], config: BrokerConfig, *, per_broker: bool) -> dict[str, str]:
+    """What brokers take of stored configurations, each looked at alone: a controller stores what it knows the name of.
+
+    Mirrors DynamicBrokerConfig.fromPersistentProps.
+    """
+    return {name: text for name, text in configs.items() if _is_usable(name, text, config, per_broker=per_broker)}
+
+
+def _is_usable(name: str, text: str, config: BrokerConfig, *, per_broker: bool) -> bool:
+    definition = broker_definitions(config.release).get(name)
+    if definition is not None and definition.read_only:
+        return False
+    if name in _UNPREFIXED_SECURITY or (not per_broker and _is_per_broker(name, config)):
+        return False
+    try:
+        _check_type(name, text, config)
+    except ConfigError:
+        return False
+    return True
+
+
 def _refuse(reason: str, names: Iterable[str], collection: str) -> None:
     found = list(names)
     if found:

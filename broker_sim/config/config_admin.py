@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from broker_sim.config.broker_config_validation import validate_dynamic_configs
+from broker_sim.config.broker_config_validation import usable, validate_dynamic_configs
 from broker_sim.config.broker_loggers import LoggerRefused
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
 from broker_sim.config.definitions import ConfigType, broker_definitions
@@ -131,7 +131,8 @@ def _changed(resource: incremental_alter_configs.AlterConfigsResource, broker: B
         if change.config_operation not in _OPERATIONS:
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.config_operation}")
     image = broker.metadata_cache.image
-    configs: dict[str, str | None] = dict(image.config_of(ResourceType.BROKER, resource.resource_name))
+    stored = image.config_of(ResourceType.BROKER, resource.resource_name)
+    configs: dict[str, str | None] = {**usable(stored, broker.config, per_broker=bool(resource.resource_name))}
     for change in resource.configs:
         name, value = change.name, change.value
         if change.config_operation == ConfigOperation.SET:

@@ -25,7 +25,7 @@ from broker_sim.config.java_hash import hash_order
 from broker_sim.config.listing_order import listing_order
 from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.config.values import parse_value, render_value
+from broker_sim.config.values import parse_integer, parse_value, render_value
 from protocol_specs.messages.create_topics import CreatableTopicConfigs
 from protocol_specs.messages.describe_configs import DescribeConfigsResourceResult, DescribeConfigsSynonym
 
@@ -85,7 +85,9 @@ def _inherited(definition: ConfigDefinition, config: BrokerConfig) -> tuple[str 
         for synonym in definition.synonyms:
             if synonym.name in texts:
                 text = texts[synonym.name]
-                return (text if synonym.times == 1 else str(int(text) * synonym.times)), source
+                if synonym.times != 1:  # ConfigSynonym's converters take what is no int32 for 0.
+                    text = str((parse_integer(text, 32) or 0) * synonym.times)
+                return text, source
     return render_value(definition, definition.default), ConfigSource.DEFAULT_CONFIG
 
 

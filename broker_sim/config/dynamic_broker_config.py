@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
+from broker_sim.config.broker_config_validation import usable
 from broker_sim.config.config_effect import has_effect
 from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
 from broker_sim.errors import ConfigError
@@ -45,13 +46,22 @@ class DynamicBrokerConfig:
         self._listeners.append(reconfigure)
 
     def apply(self, image: MetadataImage) -> None:
-        """Follow the metadata; what cannot be is reported, and nothing changes then."""
+        """Follow the metadata. A value that cannot be is ignored; when all cannot be together, nothing changes."""
         defaults = image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
         own = {} if self._name is None else image.config_of(ResourceType.BROKER, self._name)
         if defaults == self._defaults and own == self._own:
             return
         self._defaults, self._own = defaults, own
         old = self.current
+        defaults, own = usable(defaults, old, per_broker=False), usable(own, old, per_broker=True)
+        ignored = [name for name in self._defaults if name not in defaults]
+        ignored += [name for name in self._own if name not in own]
+        if ignored:
+            _log.error(
+                "Dynamic configurations of broker {name} contain invalid values in: {ignored}, these are ignored",
+                name=self._name,
+                ignored=", ".join(ignored),
+            )
         try:
             self.current = old.with_dynamic(defaults, own)
         except ConfigError as error:

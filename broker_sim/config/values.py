@@ -87,15 +87,22 @@ def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
     return list(dict.fromkeys(items))
 
 
-def _integer(definition: ConfigDefinition, text: str) -> int:
-    bits = _INTEGER_BITS[definition.type]
+def parse_integer(text: str, bits: int) -> int | None:
+    """As Java's parseInt (32 bits) or parseLong of a trimmed text; None for what is no such number."""
     trimmed = text.strip(TRIMMED)
     digits = trimmed[1:] if trimmed[:1] in {"-", "+"} else trimmed
     if digits.isdecimal():  # of any script, as Character.digit reads them
         value = int(trimmed)
         if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
             return value
-    raise ConfigValueError(definition.name, text, f"Not a number of type {definition.type.name}")
+    return None
+
+
+def _integer(definition: ConfigDefinition, text: str) -> int:
+    value = parse_integer(text, _INTEGER_BITS[definition.type])
+    if value is None:
+        raise ConfigValueError(definition.name, text, f"Not a number of type {definition.type.name}")
+    return value
 
 
 def _double(name: str, text: str) -> float:

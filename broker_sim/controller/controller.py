@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred, succeed
 
-from broker_sim.config.config_resource import ResourceType
+from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
@@ -129,9 +129,13 @@ class Controller:
 
     @property
     def node_config(self) -> BrokerConfig:
-        """The same with what is set for its own node, which shows in the configurations of topics that it makes."""
+        """The same, that tells of what is set for its own node and for all: topics that it makes show both as they are.
+
+        A controller takes values that no broker would: it knows the names alone.
+        """
         own = self.image.config_of(ResourceType.BROKER, str(self.node_id))
-        return self.config.with_dynamic(self.config.dynamic_defaults, own) if own else self.config
+        defaults = self.image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
+        return self.config.telling(defaults, own) if own or defaults else self.config
 
     def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
         self._topic_configs.clear()

@@ -176,7 +176,7 @@ def test_a_request_that_a_caller_sent_is_given_up_in_time(cluster: ThreadedClust
 
 
 def test_a_record_that_a_caller_sent_expires_in_time(cluster: ThreadedCluster) -> None:
-    with sending(cluster, request_timeout_ms=100, delivery_timeout_ms=300) as producer, held_produce(cluster):
+    with sending(cluster, request_timeout_ms=600, delivery_timeout_ms=1000) as producer, held_produce(cluster):
         future = producer.send("alone", b"late")
         with pytest.raises(BatchExpired):
             future.result(SECONDS_MAX)

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 OWN_CLUSTER = (("num.io.threads", "7"),)
 """Of cases that leave something behind."""
 
+STATIC, DEFAULT = 4, 5
+"""Sources of configurations: a broker's file, Kafka's defaults."""
+
 
 def controller(probe: Probe, node: int = 1) -> Connection:
     """A connection to a node's controller."""
@@ -390,3 +393,57 @@ def _active(probe: Probe) -> int:
     answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
     leader_id: int = answer.topics[0].partitions[0].leader_id
     return leader_id
+
+
+@case(settings=(("num.io.threads", "6"),))
+def values_of_brokers_that_cannot_be(probe: Probe) -> None:
+    """A controller takes them, because it knows the names alone, and shows them with what it makes; brokers do not."""
+    name = probe.topic()
+    for number, (node, key, value, of_topics) in enumerate(
+        (
+            ("1", "compression.type", "1", "compression.type"),
+            ("1", "log.retention.ms", "abc", "retention.ms"),
+            ("", "log.segment.bytes", "-1", "segment.bytes"),
+            ("", "background.threads", "x", "retention.ms"),
+            ("1", "log.retention.hours", "abc", "retention.ms"),
+        )
+    ):
+        told = f"{key}={value} of {node or 'all'}"
+        ask(probe, incremental((BROKER, node, [(key, SET, value)])), 1, note=told)
+        _look(probe, name, f"{number}-set", of_topics, told)
+        another = (BROKER, node, [("log.cleaner.threads", SET, "2")])
+        probe.ask(incremental(another), 1, note=f"another beside {told}")
+        _look(probe, name, f"{number}-another", of_topics, f"another beside {told}")
+        changes = [(key, DELETE, None), ("log.cleaner.threads", DELETE, None)]
+        ask(probe, incremental((BROKER, node, changes)), 1, note=f"no {told}")
+        _look(probe, name, f"{number}-unset", of_topics, f"no {told}")
+
+
+def _look(probe: Probe, name: str, suffix: str, key: str, note: str) -> None:
+    """Write down what is inherited: by a topic that is made now, by one that is there, and what brokers tell."""
+    probe.topic(suffix)  # Brokers have followed the metadata so far.
+    told = [
+        DescribeConfigsResource(resource_type=TOPIC, resource_name=name, configuration_keys=[key]),
+        DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None),
+        DescribeConfigsResource(resource_type=BROKER, resource_name="", configuration_keys=None),
+    ]
+    for on, listener in ((None, "broker"), (controller(probe), "controller")):
+        topic = CreatableTopic(
+            name=f"{name}-{suffix}-{listener}", num_partitions=1, replication_factor=1, assignments=[], configs=[]
+        )
+        created = CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
+        probe.ask(created, 7, on=on, note=f"{note}, {listener}", only=_inherited)
+        described = DescribeConfigsRequest(resources=told, include_synonyms=True)
+        probe.ask(described, 4, on=on, note=f"{note}, {listener}", only=_dynamic)
+
+
+def _inherited(answer: Any) -> Any:
+    (topic,) = answer["topics"]
+    return [topic["errorCode"], topic["errorMessage"], [of for of in topic["configs"] if of["configSource"] != DEFAULT]]
+
+
+def _dynamic(answer: Any) -> Any:
+    of_topic, *of_brokers = answer["results"]
+    for each in of_brokers:
+        each["configs"] = [of for of in each["configs"] if of["configSource"] not in (STATIC, DEFAULT)]
+    return [of_topic, *of_brokers]
