@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-DECIMALS: Final = 2
-"""With so many a figure is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,15 +20,14 @@ class Result:
 
     @property
     def reached(self) -> bool:
-        """Whether the figure, as it is told, is on the right side of its bar, whatever its error."""
-        figure = round(self.figure, DECIMALS)
-        return figure >= self.bar if self.at_least else figure <= self.bar
+        """Whether the figure is on the right side of its bar, whatever its error."""
+        return self.figure >= self.bar if self.at_least else self.figure <= self.bar
 
     @property
     def told(self) -> str:
         """The figure as text."""
-        error = "" if self.error is None else f" +- {self.error:.{DECIMALS}f}"
-        return f"{self.figure:.{DECIMALS}f}{error}{self.unit}"
+        error = "" if self.error is None else f" +- {self.error:.2f}"
+        return f"{self.figure:.2f}{error}{self.unit}"
 
 
 def table(results: list[Result]) -> str:
