@@ -149,12 +149,12 @@ def timeouts(probe: Probe) -> None:
 def bodies_that_are_wrong(probe: Probe) -> None:
     for body, note in (
         (b"", "empty"),
-        (b"\0\0\0\1\0\0", "null topics"),
-        (b"\0\0\0\1\1\0", "right"),
-        (b"\0\0\0\1\1\0more", "more bytes"),
-        (b"\0\0\0\1\2\0\1\0\0", "null name"),
-        (b"\0\0\0\1\2\2t\0\0\0", "null partitions"),
-        (b"\0\0\0\1\2\2t\2\0\0\0\0\0\0\0\0", "null replicas"),
+        (b"\0\0\x75\x30\0\0", "null topics"),
+        (b"\0\0\x75\x30\1\0", "right"),
+        (b"\0\0\x75\x30\1\0more", "more bytes"),
+        (b"\0\0\x75\x30\2\0\1\0\0", "null name"),
+        (b"\0\0\x75\x30\2\2t\0\0\0", "null partitions"),
+        (b"\0\0\x75\x30\2\2t\2\0\0\0\0\0\0\0\0", "null replicas"),
     ):
         probe.raw_body(45, 0, body, note=note)
 

@@ -170,15 +170,15 @@ def timeouts(probe: Probe) -> None:
 def bodies_that_are_wrong(probe: Probe) -> None:
     for version, body, note in (
         (0, b"", "empty"),
-        (0, b"\xff\xff\xff\xff\0\0\0\1\0", "null topics"),
-        (0, b"\0\0\0\1\xff\xff\0\0\0\2\xff\xff\xff\xff\0\0\0\1\0", "null name"),
-        (0, b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\1\xff\xff\xff\xff\0\0\0\1\0", "null brokers"),
-        (0, b"\0\0\0\0\0\0\0\1\0more", "more bytes"),
-        (0, b"\0\0\0\0\0\0\0\1", "no flag"),
-        (0, b"\0\0\0\0\0\0\0\1\7", "an odd flag"),
-        (0, b"\x7f\xff\xff\xff\0\0\0\1\0", "2**31-1 topics"),
-        (2, b"\0\0\0\0\1\0\0", "null topics"),
-        (2, b"\1\0\0\0\1\0\0", "right"),
+        (0, b"\xff\xff\xff\xff\0\0\x75\x30\0", "null topics"),
+        (0, b"\0\0\0\1\xff\xff\0\0\0\2\xff\xff\xff\xff\0\0\x75\x30\0", "null name"),
+        (0, b"\0\0\0\1\0\1t\0\0\0\2\0\0\0\1\xff\xff\xff\xff\0\0\x75\x30\0", "null brokers"),
+        (0, b"\0\0\0\0\0\0\x75\x30\0more", "more bytes"),
+        (0, b"\0\0\0\0\0\0\x75\x30", "no flag"),
+        (0, b"\0\0\0\0\0\0\x75\x30\7", "an odd flag"),
+        (0, b"\x7f\xff\xff\xff\0\0\x75\x30\0", "2**31-1 topics"),
+        (2, b"\0\0\0\x75\x30\0\0", "null topics"),
+        (2, b"\1\0\0\x75\x30\0\0", "right"),
     ):
         probe.raw_body(37, version, body, note=note)
 

@@ -235,14 +235,14 @@ def good_and_bad_topics_together(probe: Probe) -> None:
 def bodies_that_are_wrong(probe: Probe) -> None:
     for version, body, note in (
         (2, b"", "empty"),
-        (2, b"\xff\xff\xff\xff\0\0\0\1\0", "null topics"),
-        (2, b"\0\0\0\1\xff\xff\0\0\0\1\0\1\0\0\0\0\0\0\0\0\0\0\0\1\0", "null name"),
-        (2, b"\0\0\0\1\0\1t\0\0\0\1\0\1\xff\xff\xff\xff\0\0\0\0\0\0\0\1\0", "null assignments"),
-        (2, b"\0\0\0\1\0\1t\0\0\0\1\0\1\0\0\0\0\xff\xff\xff\xff\0\0\0\1\0", "null configs"),
-        (2, b"\0\0\0\0\0\0\0\1\0more", "more bytes"),
-        (2, b"\0\0\0\0\0\0\0\1", "no flag"),
-        (2, b"\x7f\xff\xff\xff\0\0\0\1\0", "2**31-1 topics"),
-        (5, b"\0\0\0\0\1\0\0", "null topics"),
-        (5, b"\1\0\0\0\1\0\0", "right"),
+        (2, b"\xff\xff\xff\xff\0\0\x75\x30\0", "null topics"),
+        (2, b"\0\0\0\1\xff\xff\0\0\0\1\0\1\0\0\0\0\0\0\0\0\0\0\x75\x30\0", "null name"),
+        (2, b"\0\0\0\1\0\1t\0\0\0\1\0\1\xff\xff\xff\xff\0\0\0\0\0\0\x75\x30\0", "null assignments"),
+        (2, b"\0\0\0\1\0\1t\0\0\0\1\0\1\0\0\0\0\xff\xff\xff\xff\0\0\x75\x30\0", "null configs"),
+        (2, b"\0\0\0\0\0\0\x75\x30\0more", "more bytes"),
+        (2, b"\0\0\0\0\0\0\x75\x30", "no flag"),
+        (2, b"\x7f\xff\xff\xff\0\0\x75\x30\0", "2**31-1 topics"),
+        (5, b"\0\0\0\x75\x30\0\0", "null topics"),
+        (5, b"\1\0\0\x75\x30\0\0", "right"),
     ):
         probe.raw_body(19, version, body, note=note)

@@ -141,12 +141,12 @@ def the_metadata_log(probe: Probe) -> None:
 def bodies_that_are_wrong(probe: Probe) -> None:
     for version, body, note in (
         (1, b"", "empty"),
-        (1, b"\xff\xff\xff\xff\0\0\0\1", "null names"),
-        (1, b"\0\0\0\1\xff\xff\0\0\0\1", "a null name"),
-        (1, b"\0\0\0\0\0\0\0\1more", "more bytes"),
+        (1, b"\xff\xff\xff\xff\0\0\x75\x30", "null names"),
+        (1, b"\0\0\0\1\xff\xff\0\0\x75\x30", "a null name"),
+        (1, b"\0\0\0\0\0\0\x75\x30more", "more bytes"),
         (1, b"\0\0\0\0", "no timeout"),
-        (4, b"\0\0\0\0\1\0", "null names"),
-        (6, b"\0\0\0\0\1\0", "null topics"),
-        (6, b"\2\0" + bytes(15) + b"\0\0\0\1\0", "an id of 15 bytes"),
+        (4, b"\0\0\0\x75\x30\0", "null names"),
+        (6, b"\0\0\0\x75\x30\0", "null topics"),
+        (6, b"\2\0" + bytes(15) + b"\0\0\x75\x30\0", "an id of 15 bytes"),
     ):
         probe.raw_body(20, version, body, note=note)

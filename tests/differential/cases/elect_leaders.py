@@ -112,12 +112,12 @@ def timeouts(probe: Probe) -> None:
 def bodies_that_are_wrong(probe: Probe) -> None:
     for version, body, note in (
         (0, b"", "empty"),
-        (0, b"\0\0\0\1\xff\xff\0\0\0\0\0\0\0\1", "null name"),
-        (0, b"\0\0\0\1\0\1t\xff\xff\xff\xff\0\0\0\1", "null partitions"),
+        (0, b"\0\0\0\1\xff\xff\0\0\0\0\0\0\x75\x30", "null name"),
+        (0, b"\0\0\0\1\0\1t\xff\xff\xff\xff\0\0\x75\x30", "null partitions"),
         (0, b"\0\0\0\0\0\0\x75\x30more", "more bytes"),
         (0, b"\0\0\0\0", "no time-out"),
         (0, b"\0\0\0\0\0\0\x75\x30", "right"),
-        (0, b"\x7f\xff\xff\xff\0\0\0\1", "2**31-1 topics"),
+        (0, b"\x7f\xff\xff\xff\0\0\x75\x30", "2**31-1 topics"),
         (1, b"\0\0\0\0\0\0\0\x75\x30", "right"),
         (1, b"\0\xff\xff\xff\xfe\0\0\x75\x30", "-2 topics"),
         (2, b"\0\1\0\0\x75\x30\0", "right"),

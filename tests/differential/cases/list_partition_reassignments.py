@@ -50,18 +50,18 @@ def timeouts(probe: Probe) -> None:
 @case()
 def versions_that_are_unknown(probe: Probe) -> None:
     for version in (1, 2):
-        probe.raw_body(46, version, b"\0\0\0\1\0\0", note="as version 0")
+        probe.raw_body(46, version, b"\0\0\x75\x30\0\0", note="as version 0")
 
 
 @case()
 def bodies_that_are_wrong(probe: Probe) -> None:
     for body, note in (
         (b"", "empty"),
-        (b"\0\0\0\1\0\0", "right, everything"),
-        (b"\0\0\0\1\1\0", "right, nothing"),
-        (b"\0\0\0\1\1\0more", "more bytes"),
-        (b"\0\0\0\1\2\0\1\0\0", "null name"),
-        (b"\0\0\0\1\2\2t\0\0\0", "null indexes"),
+        (b"\0\0\x75\x30\0\0", "right, everything"),
+        (b"\0\0\x75\x30\1\0", "right, nothing"),
+        (b"\0\0\x75\x30\1\0more", "more bytes"),
+        (b"\0\0\x75\x30\2\0\1\0\0", "null name"),
+        (b"\0\0\x75\x30\2\2t\0\0\0", "null indexes"),
     ):
         probe.raw_body(46, 0, body, note=note)
 
