@@ -18,9 +18,35 @@ def test_a_bar_is_reached_or_missed_whatever_the_error(at_least: bool, figure: f
     assert replace(FIGURE, at_least=at_least, figure=figure, error=0.02).reached == reached
 
 
-def test_an_error_stands_behind_its_figure() -> None:
-    line = table([replace(FIGURE, figure=0.987, error=0.021)]).splitlines()[1]
-    assert line.endswith("0.99 +- 0.02x  >= 1x  MISSED")
+@pytest.mark.parametrize(
+    ("at_least", "figure", "error", "verdict"),
+    [
+        (True, 1.0, 0.004, "reached"),
+        (True, 0.997, 0.002, "even"),
+        (True, 0.997, 0.001, "MISSED"),
+        (True, 0.997, None, "MISSED"),
+        (True, 0.989, 0.02, "MISSED"),
+        (False, 1.003, 0.002, "even"),
+        (False, 1.011, 0.02, "MISSED"),
+    ],
+)
+def test_what_chance_may_have_done_is_even_if_it_is_next_to_nothing(
+    at_least: bool, figure: float, error: float | None, verdict: str
+) -> None:
+    assert replace(FIGURE, at_least=at_least, figure=figure, error=error).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("figure", "error", "told"),
+    [
+        (0.987, 0.021, "0.99 +- 0.02x >= 1x MISSED"),
+        (0.9968, 0.0041, "0.997 +- 0.004x >= 1x even"),
+        (1.237, None, "1.24x >= 1x reached"),
+    ],
+)
+def test_an_error_stands_behind_its_figure(figure: float, error: float | None, told: str) -> None:
+    line = table([replace(FIGURE, figure=figure, error=error)]).splitlines()[1]
+    assert " ".join(line.split()).endswith(told)
 
 
 def test_the_standard_error_of_a_median_is_half_the_spread_of_its_neighbours() -> None:
