@@ -13,6 +13,7 @@ from broker_sim.config.metadata_mode import in_mode, table_of
 from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
 from broker_sim.config.values import parse_value
+from broker_sim.config.values_together import check_at_start
 from broker_sim.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class BrokerConfig:
 
     @classmethod
     def parse(cls, overrides: Mapping[str, str], *, release: str = DEFAULT_RELEASE) -> Self:
-        """Check every override; ConfigError names an unknown option and its nearest, or the bad value."""
+        """Check every override, and all together.
+
+        ConfigError names an unknown option and its nearest, the bad value, or those that cannot be together.
+        """
         behaviour = in_mode(behaviour_of(release), overrides)
         definitions = broker_definitions(behaviour.release)
         values = dict(_defaults(behaviour.release))
@@ -99,6 +103,7 @@ class BrokerConfig:
             dynamic_own={},
             **named,  # type: ignore[arg-type]
         )
+        check_at_start(config)
         if config.without_effect:
             _log.warn(
                 "These configurations have no effect in the simulator: {names}", names=", ".join(config.without_effect)

@@ -10,16 +10,16 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_names import base_name, of_a_listener
-from broker_sim.config.definitions import ConfigType, ConfigValue, broker_definitions
+from broker_sim.config.definitions import ConfigValue, broker_definitions
 from broker_sim.config.dynamic_listeners import (
     check_listener_texts,
     check_listeners_stay,
-    comma_separated_pairs,
     listener_names,
 )
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.own_definitions import PIPELINED, THREAD_MODEL
 from broker_sim.config.values import ConfigValueError, parse_value
+from broker_sim.config.values_together import check_together, retention_ms
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -60,10 +60,6 @@ _REMOTE_THREADS: Final = (
     "remote.log.manager.follower.thread.pool.size",
 )
 _REPORTER: Final = "org.apache.kafka.common.metrics.JmxReporter"
-_KAFKA_CLASSES: Final = ("org.apache.kafka.", "kafka.")
-_KNOWN_CLASSES: Final = (*_KAFKA_CLASSES, "java.lang.", "java.util.")
-"""Packages whose classes are taken to be there: no other is on a broker's class path."""
-
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
 _INT32: Final = range(-(2**31), 2**31)
 _DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
@@ -96,7 +92,8 @@ def validate_dynamic_configs(configs: Mapping[str, str], config: BrokerConfig, *
         new = config.with_dynamic(config.dynamic_defaults, configs)
     else:
         new = config.with_dynamic(configs, config.dynamic_own)
-    _check_together(new)
+    check_together(new)
+    check_listener_texts(new)
     try:
         for check in _PARTS:
             check(config, new)
@@ -154,9 +151,7 @@ def _check_type(name: str, text: str, config: BrokerConfig) -> None:
     definition = broker_definitions(config.release).get(base)
     if definition is None:
         return
-    value = parse_value(definition, text)
-    if definition.type is ConfigType.CLASS and not str(value).startswith(_KNOWN_CLASSES):
-        raise ConfigValueError(base, text, f"Class {text} could not be found.")
+    parse_value(definition, text)
 
 
 def _check_quota(name: str, text: str) -> None:
@@ -167,71 +162,8 @@ def _check_quota(name: str, text: str) -> None:
         raise ConfigValueError(name, int(text), "Value must be at least 0")
 
 
-# All values together -----------------------------------------------------------------------------------------------
-
-
-def _check_together(new: BrokerConfig) -> None:
-    _require(_number(new["log.roll.ms"], default=1) >= 1, "log.roll.ms must be greater than or equal to 1")
-    _require(_number(new["log.roll.jitter.ms"]) >= 0, "log.roll.jitter.ms must be greater than or equal to 0")
-    _require(
-        _number(new["log.retention.ms"], default=1) != 0,
-        "log.retention.ms must be unlimited (-1) or, greater than or equal to 1",
-    )
-    cleaners = _number(new["log.cleaner.threads"])
-    if cleaners == 0:
-        raise ConfigError("/ by zero")
-    _require(
-        _number(new["log.cleaner.dedupe.buffer.size"]) // cleaners > _DEDUPE_BYTES_PER_THREAD,
-        "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
-    )
-    overrides = str(new["max.connections.per.ip.overrides"])
-    if _number(new["max.connections.per.ip"]) == 0:
-        _require(
-            bool(overrides),
-            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
-        )
-    _check_addresses(_connection_overrides(new))
-    check_listener_texts(new)
-    if new.behaviour.knows_cordoned_directories:
-        _check_cordoned(new)
-    principals = "principal.builder.class"
-    if principals in new.dynamic_own:
-        _require(str(new[principals]).startswith(_KAFKA_CLASSES), f"{principals} must implement KafkaPrincipalSerde")
-
-
-def _require(holds: bool, words: str) -> None:  # noqa: FBT001 - reads as Scala's require
-    if not holds:
-        msg = f"requirement failed: {words}"
-        raise ConfigError(msg)
-
-
-def _connection_overrides(new: BrokerConfig) -> dict[str, int]:
-    pairs = comma_separated_pairs(new, "max.connections.per.ip.overrides")
-    for value in pairs.values():
-        digits = value[1:] if value[:1] in {"-", "+"} else value
-        if not digits.isdecimal() or int(value) not in _INT32:
-            msg = f'For input string: "{value}"'
-            raise ConfigError(msg)
-    return {address: int(value) for address, value in pairs.items()}
-
-
-def _check_addresses(overrides: Mapping[str, int]) -> None:
-    wrong = [address for address in overrides if not _HOST.fullmatch(address)]
-    if wrong:
-        msg = f"max.connections.per.ip.overrides contains invalid addresses : {','.join(wrong)}"
-        raise ConfigError(msg)
-
-
-def _check_cordoned(new: BrokerConfig) -> None:
-    cordoned, directories = new["cordoned.log.dirs"], new["log.dirs"] or new["log.dir"]
-    assert isinstance(cordoned, list)
-    known = directories if isinstance(directories, list) else str(directories).split(",")
-    missing = [each for each in cordoned if each != "*" and each not in known]
-    _require(
-        not missing,
-        "All entries in cordoned.log.dirs must be present in log.dirs or log.dir. "
-        f"Missing entries : {', '.join(missing)}",
-    )
+def _number(value: ConfigValue, *, default: int = 0) -> int:
+    return value if isinstance(value, int) else default
 
 
 # The parts that are reconfigured -----------------------------------------------------------------------------------
@@ -303,17 +235,7 @@ def _check_local_retention(old: BrokerConfig, new: BrokerConfig) -> None:
 
 
 def _retention(config: BrokerConfig, name: str) -> int:
-    if name != "log.retention.ms":
-        return _number(config[name])
-    for synonym, milliseconds in (
-        ("log.retention.ms", 1),
-        ("log.retention.minutes", 60_000),
-        ("log.retention.hours", 3_600_000),
-    ):
-        value = config[synonym]
-        if isinstance(value, int):
-            return -1 if value < 0 else value * milliseconds
-    return -1
+    return _number(config[name]) if name != "log.retention.ms" else retention_ms(config)
 
 
 def _check_connections(old: BrokerConfig, new: BrokerConfig) -> None:
@@ -353,7 +275,3 @@ _PARTS: Final[tuple[Callable[[BrokerConfig, BrokerConfig], None], ...]] = (
     _check_network_threads,
     _check_remote,
 )
-
-
-def _number(value: ConfigValue, *, default: int = 0) -> int:
-    return value if isinstance(value, int) else default

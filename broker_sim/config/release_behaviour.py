@@ -187,6 +187,8 @@ class ReleaseBehaviour:
         {since: tuple(ResourceType)[:count] for since, count in {"0": 2, "2.4": 3, "3.7": 4, "4.0": 5}.items()}
     )
     """The resource types that DescribeConfigs knows: loggers came with KIP-412, client metrics with KIP-714."""
+    heartbeats_come_within_sessions: bool = _since("4.0")
+    """A broker does not start with heartbeats of groups that take as long as their sessions."""
     scala_collections_in_messages: bool = _until("4.3")
     """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
     unknown_list_is_server_error: bool = _until("4.0")

@@ -14,6 +14,7 @@ from broker_sim.config.definitions import ConfigValue, client_metrics_definition
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.java_text import java_split
 from broker_sim.config.values import TRIMMED, ConfigValueError, parse_value
+from broker_sim.config.values_together import check_bounds
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def validate_group(name: str, configs: Mapping[str, str], config: BrokerConfig) 
     for key, lowest, highest in _BOUNDS:
         if key not in values:
             continue  # it came later
-        _check_bounds(key, values[key], config, lowest, highest)
+        check_bounds(key, values[key], config, lowest, highest)
     for kind in ("consumer", "share", "streams"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         if session in values and _number(values[session]) <= _number(values[heartbeat]):
@@ -128,15 +129,6 @@ def _check_reset(text: str) -> None:
         "format 'by_duration:<PnDTnHnMn.nS>'."
     )
     raise ConfigValueError(_RESET, text, reason)
-
-
-def _check_bounds(key: str, value: ConfigValue, config: BrokerConfig, lowest: str | None, highest: str | None) -> None:
-    if lowest is not None and _number(value) < _number(config[lowest]):
-        msg = f"{key} must be greater than or equal to {lowest}"
-        raise ConfigError(msg)
-    if highest is not None and _number(value) > _number(config[highest]):
-        msg = f"{key} must be less than or equal to {highest}"
-        raise ConfigError(msg)
 
 
 def _number(value: ConfigValue) -> int:

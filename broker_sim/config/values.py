@@ -13,13 +13,23 @@ _VERSION_NAMES: Final = ("message.format.version", "log.message.format.version",
 _THROTTLED_NAMES: Final = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 _ANY_ITEMS: Final = (*_THROTTLED_NAMES, "config.providers")
 """Lists that 4.x takes as they are written."""
-_NEVER_EMPTY: Final = ("advertised.listeners", "listeners")
+_NEVER_EMPTY: Final = (
+    "advertised.listeners",
+    "group.consumer.assignors",
+    "group.coordinator.rebalance.protocols",
+    "group.share.assignors",
+    "listeners",
+)
+_NOT_EMPTY: Final = "non-empty string"
 _THROTTLED_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?")
 _JAVA_DECIMAL: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?")
 _JAVA_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+[fFdD]?")
 _JAVA_NOT_FINITE: Final = re.compile(r"[+-]?(NaN|Infinity)")
 TRIMMED: Final = "".join(map(chr, range(0x21)))
 """What Java's String.trim takes away."""
+KAFKA_CLASSES: Final = ("org.apache.kafka.", "kafka.")
+_KNOWN_CLASSES: Final = (*KAFKA_CLASSES, "java.lang.", "java.util.")
+"""Packages whose classes are taken to be there: no other is on a broker's class path."""
 _INTEGER_BITS: Final = {ConfigType.INT: 32, ConfigType.SHORT: 16, ConfigType.LONG: 64}
 
 
@@ -71,6 +81,8 @@ def _parse(definition: ConfigDefinition, text: str) -> ConfigValue:
         return [item.strip() for item in trimmed.split(",")] if trimmed else []
     if kind is ConfigType.PASSWORD:
         return text
+    if kind is ConfigType.CLASS and not trimmed.startswith(_KNOWN_CLASSES):
+        raise ConfigValueError(name, text, f"Class {text} could not be found.")
     return trimmed
 
 
@@ -82,8 +94,8 @@ def _distinct(definition: ConfigDefinition, items: list[str]) -> list[str]:
             raise ConfigError(msg)
         _check_item(definition, item)
     if not items and definition.name in _NEVER_EMPTY:
-        msg = f"Configuration '{definition.name}' must not be empty. Valid values include: any non-empty value"
-        raise ConfigError(msg)
+        valid = f"[{', '.join(definition.list_of)}]" if definition.list_of else "any non-empty value"
+        raise ConfigError(f"Configuration '{definition.name}' must not be empty. Valid values include: {valid}")
     return list(dict.fromkeys(items))
 
 
@@ -140,7 +152,11 @@ def _check_choice(definition: ConfigDefinition, value: ConfigValue) -> None:
     if definition.one_of and isinstance(value, str):
         known = [choice.lower() for choice in definition.one_of] if definition.ignore_case else definition.one_of
         if (value.lower() if definition.ignore_case else value) not in known:
-            raise ConfigValueError(definition.name, value, f"String must be one of: {', '.join(definition.one_of)}")
+            cases = " (case insensitive)" if definition.ignore_case else ""
+            reason = f"String must be one of{cases}: {', '.join(definition.one_of)}"
+            raise ConfigValueError(definition.name, value, reason)
+    if definition.rule == _NOT_EMPTY and value == "":
+        raise ConfigValueError(definition.name, value, "String must be non-empty")
     if definition.list_of and isinstance(value, list):
         for item in value:
             _check_item(definition, item)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.errors import ConfigError
 from broker_sim.network.processor import CONNECTION_QUEUE_SIZE, Processor
 
 if TYPE_CHECKING:
@@ -30,12 +29,10 @@ KEEPING_THEIR_BYTES: Final = frozenset({0, 11, 14, 36, 38, 39, 40, 51, 58, 72})
 
 
 def memory_pool(config: BrokerConfig) -> MemoryPool:
-    """The pool that a broker's file asks for; ConfigError in Kafka's words for one that no request fits into."""
+    """The pool that a broker's file asks for, into which every request fits."""
     size = config[QUEUED_MAX_BYTES]
     assert isinstance(size, int)
-    if size < config.socket_request_max_bytes:
-        msg = f"requirement failed: {QUEUED_MAX_BYTES} must be larger or equal to socket.request.max.bytes"
-        raise ConfigError(msg)
+    assert size >= config.socket_request_max_bytes, "a broker does not start with less"
     return MemoryPool(size)
 
 

@@ -75,7 +75,7 @@ def test_unknown_directories_are_refused(bench: Bench) -> None:
 
 
 def test_cordoned_directories_are_shown(bench: Bench) -> None:
-    started = bench(brokers=1, topics=[TOPIC], config=TWO_DIRS | {"cordoned.log.dirs": "/data/two"})
+    started = bench(brokers=1, topics=[TOPIC], config=TWO_DIRS | {"cordoned.log.dirs": "/data/two/"})
     answer = started.ask(DescribeLogDirsRequest(topics=[]), 5)
     assert [(each.log_dir, each.is_cordoned) for each in answer.results] == [
         ("/data/one", False),

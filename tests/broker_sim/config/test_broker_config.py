@@ -40,7 +40,7 @@ def test_unknown_name_is_refused_with_the_nearest_one() -> None:
             "brotli",
             "String must be one of: uncompressed, zstd, lz4, snappy, gzip, producer",
         ),
-        ("group.consumer.migration.policy", "x", "String must be one of: DISABLED, DOWNGRADE"),
+        ("group.consumer.migration.policy", "x", r"String must be one of \(case insensitive\): DISABLED, DOWNGRADE"),
     ],
 )
 def test_bad_value_is_refused_in_kafkas_words(name: str, text: str, reason: str) -> None:

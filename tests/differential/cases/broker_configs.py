@@ -289,6 +289,20 @@ def several_that_are_wrong(probe: Probe) -> None:
             probe.ask(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
 
 
+@case(releases=("4.3.1",))
+def assignment_intervals_of_groups(probe: Probe) -> None:
+    intervals = [f"group.{kind}.assignment.interval.ms" for kind in ("consumer", "share", "streams")]
+    for name in ("1", ""):
+        for key in intervals:
+            for value in ("0", "-1", "15000", "15001"):
+                request = incremental((BROKER, name, [(key, SET, value)]), validate_only=True)
+                probe.ask(request, 1, note=f"{key}={value} of {name!r}")
+        too_long = [(key, SET, "15001") for key in reversed(intervals)]
+        for changes in (too_long, too_long[:2], [*too_long[:1], ("log.roll.ms", SET, "0"), (THREADS, SET, "100")]):
+            request = incremental((BROKER, name, changes), validate_only=True)
+            probe.ask(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
+
+
 @case()
 def unknown_names(probe: Probe) -> None:
     for key in ("no.such.config", "", "NUM.IO.THREADS", " num.io.threads", "retention.ms", "listener.name.plaintext.x"):
