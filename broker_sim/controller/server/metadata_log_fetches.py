@@ -25,7 +25,7 @@ from protocol_specs.messages.fetch import (
     PartitionData,
     SnapshotId,
 )
-from protocol_specs.messages.fetch_snapshot import FetchSnapshotResponse
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse, TopicSnapshot
 from protocol_specs.messages.fetch_snapshot import NodeEndpoint as SnapshotNode
 from protocol_specs.uuids import METADATA_TOPIC_UUID
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from broker_sim.controller.server.controller_server import ControllerServer
     from protocol_specs.message import Message
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
-    from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 
 FETCH: Final = 1
 FETCH_SNAPSHOT: Final = 59
@@ -162,18 +161,27 @@ def fetch_snapshot(request: FetchSnapshotRequest, context: RequestContext) -> Fe
     """A part of the snapshot that there is.
 
     Whatever is wrong with what is asked of the partition, a real controller fails to write its answer, which has no
-    records, and answers an unexpected error for the whole.
+    records, and answers an unexpected error for the whole. One that is asked for no partition at all ends.
     """
     server = cast("ControllerServer", context.broker)
     if request.cluster_id not in (None, server.cluster_id):
         return FetchSnapshotResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
     topics = request.topics
-    if not topics or not topics[0].partitions:
+    if len(topics) > 1 and len(topics[0].partitions) != 1:
+        return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST)
+    asked = next(
+        (each for topic in topics if topic.name == METADATA_TOPIC for each in topic.partitions if each.partition == 0),
+        None,
+    )
+    if asked is None or refusal_of_leader(server.node, asked.current_leader_epoch):
         return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    asked = [(topic.name, each.partition) for topic in topics for each in topic.partitions]
-    if (METADATA_TOPIC, 0) not in asked or refusal_of_leader(server.node, topics[0].partitions[0].current_leader_epoch):
-        return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-    response: FetchSnapshotResponse = server.node.controller.handle_link_request(request, CLIENT)
+    alone = FetchSnapshotRequest(
+        cluster_id=request.cluster_id,
+        replica_id=request.replica_id,
+        max_bytes=request.max_bytes,
+        topics=[TopicSnapshot(name=METADATA_TOPIC, partitions=[asked])],
+    )
+    response: FetchSnapshotResponse = server.node.controller.handle_link_request(alone, CLIENT)
     if response.topics and response.topics[0].partitions[0].error_code:
         return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     if context.api_version >= SNAPSHOT_ENDPOINTS_SINCE:

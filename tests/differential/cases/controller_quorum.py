@@ -242,6 +242,31 @@ def snapshots_that_are_not_there(probe: Probe) -> None:
 
 
 @case()
+def snapshots_of_odd_topics(probe: Probe) -> None:
+    now = epoch_of(probe)
+    metadata, other = (
+        snapshot_request(1 << 40, 1, at=now, topic=name).topics[0].partitions[0] for name in (METADATA_TOPIC, "other")
+    )
+    for topics in (
+        [("other", []), ("another", [])],
+        [("other", [other]), ("another", [])],
+        [("other", [other]), (METADATA_TOPIC, [metadata])],
+        [("other", []), (METADATA_TOPIC, [metadata])],
+        [("other", [other, other]), (METADATA_TOPIC, [metadata])],
+        [(METADATA_TOPIC, [metadata]), ("other", [])],
+        [(METADATA_TOPIC, [metadata, metadata])],
+        [(METADATA_TOPIC, [metadata, metadata]), ("other", [])],
+        [(METADATA_TOPIC, [metadata]), (METADATA_TOPIC, [metadata])],
+    ):
+        request = FetchSnapshotRequest(
+            replica_id=77, topics=[TopicSnapshot(name=name, partitions=partitions) for name, partitions in topics]
+        )
+        note = str([(name, len(partitions)) for name, partitions in topics])
+        for version in (0, 1):
+            probe.ask(request, version, on=controller(probe), note=note, only=steady)
+
+
+@case()
 def voters(probe: Probe) -> None:
     now = epoch_of(probe)
     listeners = [add_raft_voter.Listener(name="CONTROLLER", host="127.0.0.1", port=1)]
