@@ -1,12 +1,11 @@
 """Which dynamic configurations a broker may be given, in the words in which others are refused (KIP-226).
 
-Mirrors DynamicBrokerConfig.validate, KafkaConfig.validateValues and the validateReconfiguration of each part that can
-be reconfigured. First names, then types, then what all values say together, then each part: the first refusal counts.
+Mirrors DynamicBrokerConfig.validate and the validateReconfiguration of each part that can be reconfigured. First names,
+then types, then what all values say together (`values_together`), then each part: the first refusal counts.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_names import base_name, of_a_listener
@@ -60,9 +59,6 @@ _REMOTE_THREADS: Final = (
     "remote.log.manager.follower.thread.pool.size",
 )
 _REPORTER: Final = "org.apache.kafka.common.metrics.JmxReporter"
-_HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
-_INT32: Final = range(-(2**31), 2**31)
-_DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
 _INT64_MAX: Final = (1 << 63) - 1
 
 
@@ -92,8 +88,8 @@ def validate_dynamic_configs(configs: Mapping[str, str], config: BrokerConfig, *
         new = config.with_dynamic(config.dynamic_defaults, configs)
     else:
         new = config.with_dynamic(configs, config.dynamic_own)
-    check_together(new)
     check_listener_texts(new)
+    check_together(new)
     try:
         for check in _PARTS:
             check(config, new)
@@ -160,10 +156,6 @@ def _check_quota(name: str, text: str) -> None:
         raise ConfigValueError(name, text, "Not a number of type LONG")
     if int(text) < 0:
         raise ConfigValueError(name, int(text), "Value must be at least 0")
-
-
-def _number(value: ConfigValue, *, default: int = 0) -> int:
-    return value if isinstance(value, int) else default
 
 
 # The parts that are reconfigured -----------------------------------------------------------------------------------
@@ -275,3 +267,7 @@ _PARTS: Final[tuple[Callable[[BrokerConfig, BrokerConfig], None], ...]] = (
     _check_network_threads,
     _check_remote,
 )
+
+
+def _number(value: ConfigValue, *, default: int = 0) -> int:
+    return value if isinstance(value, int) else default

@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
 
-__all__ = ["check_listener_texts", "check_listeners_stay", "comma_separated_pairs", "listener_names"]
+__all__ = [
+    "check_listener_names",
+    "check_listener_texts",
+    "check_listeners_stay",
+    "comma_separated_pairs",
+    "listener_names",
+]
 
 _END_POINT: Final = re.compile(r".+://\[?[0-9a-zA-Z\-%._:]*\]?:-?[0-9]+")
 _DEFAULT: Final = "PLAINTEXT"
@@ -51,22 +57,23 @@ def listener_names(config: BrokerConfig) -> list[str]:
 
 
 def check_listener_texts(new: BrokerConfig) -> None:
-    """Raise ConfigError for the first text about listeners that a broker cannot have."""
-    protocols = _protocols(new)
-    if LISTENERS in new.dynamic_own:
-        named = _named(new, LISTENERS, protocols)
-        _require(
-            DEFAULT_CONTROLLER in named,
-            f"{CONTROLLER_NAMES} must contain at least one value appearing in the '{LISTENERS}' configuration when "
-            "running the KRaft controller role",
-        )
-    else:
-        named = _all_names(new)
-        items = [f"{name}://" for name in named]
-        _check_protocols(items, protocols, shown=_shown(new, items))
+    """Raise ConfigError for the first text about where a broker listens that cannot be read."""
+    _bound_names(new)
+
+
+def check_listener_names(new: BrokerConfig) -> None:
+    """Raise ConfigError for listeners that are set dynamically and that a broker cannot have together."""
+    if LISTENERS not in new.dynamic_own and ADVERTISED not in new.dynamic_own:
+        return
+    named = _bound_names(new)
+    _require(
+        DEFAULT_CONTROLLER in named,
+        f"{CONTROLLER_NAMES} must contain at least one value appearing in the '{LISTENERS}' configuration when "
+        "running the KRaft controller role",
+    )
     advertised = listener_names(new)
     if ADVERTISED in new.dynamic_own:
-        advertised = _named(new, ADVERTISED, protocols)
+        advertised = _named(new, ADVERTISED, _protocols(new))
         _require(
             DEFAULT_CONTROLLER not in advertised,
             f"The {ADVERTISED} config must not contain KRaft controller listeners from {CONTROLLER_NAMES} when "
@@ -92,6 +99,16 @@ def check_listeners_stay(old: BrokerConfig, new: BrokerConfig) -> None:
             raise ConfigError(f"Security protocol cannot be updated for existing listener ListenerName({name})")
     if ADVERTISED in new.dynamic_own and new.dynamic_own[ADVERTISED] != old.overrides.get(ADVERTISED):
         raise ConfigError("Advertised listeners cannot be altered when using a Raft-based metadata quorum.")
+
+
+def _bound_names(new: BrokerConfig) -> list[str]:
+    protocols = _protocols(new)
+    if LISTENERS in new.dynamic_own:
+        return _named(new, LISTENERS, protocols)
+    names = _all_names(new)
+    items = [f"{name}://" for name in names]
+    _check_protocols(items, protocols, shown=_shown(new, items))
+    return names
 
 
 def _all_names(config: BrokerConfig) -> list[str]:

@@ -43,6 +43,14 @@ class ConfigValueError(ConfigError):
         self.reason = reason
 
 
+class NamelessConfigError(ConfigError):
+    """A refusal of Kafka's whose words do not say which configuration it is `about`."""
+
+    def __init__(self, reason: str, *, about: str) -> None:
+        super().__init__(reason)
+        self.about = about
+
+
 def parse_value(definition: ConfigDefinition, text: str) -> ConfigValue:
     """The typed and validated value of a text; ConfigValueError otherwise."""
     value = _parse(definition, text)

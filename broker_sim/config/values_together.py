@@ -1,7 +1,7 @@
-"""What the configurations of a broker have to say together; each is sound by itself.
+"""What KafkaConfig requires of a broker's configurations together; each is sound by itself.
 
-Mirrors what KafkaConfig, and the GroupCoordinatorConfig and ShareGroupConfig inside it, require when they are made: at
-a broker's start, and again for each dynamic configuration. The first refusal counts.
+Mirrors KafkaConfig.validateValues and what the GroupCoordinatorConfig and ShareGroupConfig inside it require when they
+are made: at a broker's start, and again for each dynamic configuration. The first refusal counts.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_names import synonyms_of
+from broker_sim.config.connection_overrides import connection_overrides
 from broker_sim.config.definitions import broker_definitions
-from broker_sim.config.dynamic_listeners import comma_separated_pairs
-from broker_sim.config.values import KAFKA_CLASSES
+from broker_sim.config.dynamic_listeners import check_listener_names
+from broker_sim.config.values import KAFKA_CLASSES, NamelessConfigError
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.config.definitions import ConfigValue
 
@@ -27,18 +26,9 @@ _GROUP_TIMES: Final = ("heartbeat.interval.ms", "session.timeout.ms", "assignmen
 _SHARE_LIMITS: Final = ("delivery.count.limit", "partition.max.record.locks", "record.lock.duration.ms")
 _COMPRESSION_TYPES: Final = range(5)
 _HOST: Final = re.compile(r"[0-9a-zA-Z\-%._:]*")
-_INT32: Final = range(-(2**31), 2**31)
 _DEDUPE_BYTES_PER_THREAD: Final = 1024 * 1024
 _REQUIREMENT: Final = "requirement failed: "
 _NAME: Final = re.compile(r"[a-z0-9]+(?:\.[a-z0-9]+)+")
-
-
-class _RefusedError(ConfigError):
-    """A refusal of Kafka's that does not say which configuration it is `about`."""
-
-    def __init__(self, reason: str, *, about: str) -> None:
-        super().__init__(reason)
-        self.about = about
 
 
 def check_at_start(config: BrokerConfig) -> None:
@@ -47,7 +37,7 @@ def check_at_start(config: BrokerConfig) -> None:
         check_together(config)
     except ConfigError as error:
         reason = str(error).removeprefix(_REQUIREMENT)
-        about = f"{error.about}: {reason}" if isinstance(error, _RefusedError) else reason
+        about = f"{error.about}: {reason}" if isinstance(error, NamelessConfigError) else reason
         named = {synonym for name in _NAME.findall(about) for synonym in synonyms_of(name)}
         given = ", ".join(f"{name}={text}" for name, text in config.static.items() if name in named)
         raise ConfigError(f"{about} (given: {given})" if given else about) from None
@@ -67,6 +57,7 @@ def check_together(config: BrokerConfig) -> None:
     if config.behaviour.knows_cordoned_directories:
         _check_cordoned(config)
     _check_replicas(config)
+    check_listener_names(config)
     _check_network(config)
     principals = "principal.builder.class"
     if principals in config.overrides:
@@ -102,13 +93,13 @@ def _check_assignors(config: BrokerConfig) -> None:
             assert isinstance(known, list)
             for assignor in given:
                 if assignor not in known and not assignor.startswith(KAFKA_CLASSES):
-                    raise _RefusedError(f"Class {assignor} cannot be found", about=option)
+                    raise NamelessConfigError(f"Class {assignor} cannot be found", about=option)
 
 
 def _check_compression_type(config: BrokerConfig, option: str) -> None:
     number = config.values.get(option, 0)
     if number not in _COMPRESSION_TYPES:
-        raise _RefusedError(f"Unknown compression type id: {number}", about=option)
+        raise NamelessConfigError(f"Unknown compression type id: {number}", about=option)
 
 
 def _check_group_times(config: BrokerConfig, kind: str) -> None:
@@ -142,7 +133,7 @@ def _check_protocols(config: BrokerConfig) -> None:
     protocols = config.values.get(option, ["classic"])
     assert isinstance(protocols, list)
     if "classic" not in [each.lower() for each in protocols]:
-        raise _RefusedError("Disabling the 'classic' protocol is not supported.", about=option)
+        raise NamelessConfigError("Disabling the 'classic' protocol is not supported.", about=option)
     acks, factor = "offsets.commit.required.acks", "offsets.topic.replication.factor"
     if acks in config.values:
         _require(
@@ -167,7 +158,7 @@ def _check_log(config: BrokerConfig) -> None:
     threads = "log.cleaner.threads"
     cleaners = _number(config[threads])
     if cleaners == 0:
-        raise _RefusedError("/ by zero", about=threads)
+        raise NamelessConfigError("/ by zero", about=threads)
     _require(
         _number(config["log.cleaner.dedupe.buffer.size"]) // cleaners > _DEDUPE_BYTES_PER_THREAD,
         "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.",
@@ -226,7 +217,9 @@ def _check_network(config: BrokerConfig) -> None:
             bool(str(config[f"{per_ip}.overrides"])),
             f"{per_ip} can be set to zero only if {per_ip}.overrides property is set.",
         )
-    _check_addresses(_connection_overrides(config))
+    wrong = [address for address in connection_overrides(config) if not _HOST.fullmatch(address)]
+    if wrong:
+        raise ConfigError(f"{per_ip}.overrides contains invalid addresses : {','.join(wrong)}")
     delay, idle = "connection.failed.authentication.delay.ms", "connections.max.idle.ms"
     if _number(config[idle]) >= 0 and delay in config.values:
         _require(
@@ -234,21 +227,3 @@ def _check_network(config: BrokerConfig) -> None:
             f"{delay}={config[delay]} should always be less than {idle}={config[idle]} to prevent failed"
             " authentication responses from timing out",
         )
-
-
-def _connection_overrides(config: BrokerConfig) -> dict[str, int]:
-    """How many connections single addresses may have; ConfigError for what are no pairs of an address and a number."""
-    overrides = "max.connections.per.ip.overrides"
-    pairs = comma_separated_pairs(config, overrides)
-    for value in pairs.values():
-        digits = value[1:] if value[:1] in {"-", "+"} else value
-        if not digits.isdecimal() or int(value) not in _INT32:
-            raise _RefusedError(f'For input string: "{value}"', about=overrides)
-    return {address: int(value) for address, value in pairs.items()}
-
-
-def _check_addresses(overrides: Mapping[str, int]) -> None:
-    wrong = [address for address in overrides if not _HOST.fullmatch(address)]
-    if wrong:
-        msg = f"max.connections.per.ip.overrides contains invalid addresses : {','.join(wrong)}"
-        raise ConfigError(msg)

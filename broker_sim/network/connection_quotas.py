@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.errors import BrokerSimError, ConfigError
+from broker_sim.errors import BrokerSimError
 from broker_sim.quotas.client_quotas_image import IP
 from broker_sim.quotas.inet_address import normal_address
 from broker_sim.quotas.rate import UNBOUNDED, Rate
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
 
-__all__ = ["ConnectionQuotas", "ConnectionThrottled", "TooManyConnections", "apply_ip_rates", "parse_overrides"]
+__all__ = ["ConnectionQuotas", "ConnectionThrottled", "TooManyConnections", "apply_ip_rates"]
 
 CONNECTION_RATE: Final = "connection_creation_rate"
 INT_MAX: Final = 2**31 - 1
@@ -224,15 +224,3 @@ def apply_ip_rates(quotas: ConnectionQuotas, image: ClientQuotasImage) -> None:
 
 def _bound(rate: float) -> float:
     return UNBOUNDED if rate >= INT_MAX else rate
-
-
-def parse_overrides(text: str) -> dict[str, int]:
-    """`max.connections.per.ip.overrides` as its value is written: `host:limit,host:limit`; ConfigError otherwise."""
-    overrides = {}
-    for entry in filter(None, (item.strip() for item in text.split(","))):
-        host, _, limit = entry.rpartition(":")
-        if not host.strip() or not limit.strip().lstrip("+-").isdecimal():
-            msg = f"max.connections.per.ip.overrides: {entry!r} is not host:limit"
-            raise ConfigError(msg)
-        overrides[host.strip()] = int(limit)
-    return overrides

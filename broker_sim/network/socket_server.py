@@ -11,8 +11,9 @@ from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING
 
+from broker_sim.config.connection_overrides import connection_overrides
 from broker_sim.network.acceptor import Acceptor
-from broker_sim.network.connection_quotas import ConnectionQuotas, parse_overrides
+from broker_sim.network.connection_quotas import ConnectionQuotas
 from broker_sim.network.plane import control_plane, data_plane
 from broker_sim.network.thread_pools import check_resize
 
@@ -134,7 +135,7 @@ class SocketServer:
         """Take a changed configuration over, which is checked already. Mirrors its Reconfigurables."""
         quotas = self.connection_quotas
         quotas.max_connections_per_ip = config.max_connections_per_ip
-        quotas.overrides = parse_overrides(str(config["max.connections.per.ip.overrides"]))
+        quotas.overrides = connection_overrides(config)
         quotas.set_max_creation_rate(_integer(config["max.connection.creation.rate"]))
         for name, acceptor in self.acceptors.items():
             own_rate = _integer(config.for_listener("max.connection.creation.rate", name))
@@ -246,7 +247,7 @@ def _connection_quotas(config: BrokerConfig, listeners: BrokerListeners) -> Conn
     quotas = ConnectionQuotas(
         max_connections=config.max_connections,
         max_connections_per_ip=config.max_connections_per_ip,
-        overrides=parse_overrides(str(config["max.connections.per.ip.overrides"])),
+        overrides=connection_overrides(config),
         max_creation_rate=_integer(config["max.connection.creation.rate"]),
         window_num=_integer(config["quota.window.num"]),
         window_size_s=_integer(config["quota.window.size.seconds"]),

@@ -125,7 +125,10 @@ TOGETHER: Final[tuple[Settings, ...]] = (
     {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5"},
     {"max.connections.per.ip": "0", "queued.max.request.bytes": "100"},
     {"max.connections.per.ip.overrides": "a b:1"},
-    {"max.connections.per.ip.overrides": "a:x"},
+    *(
+        {"max.connections.per.ip.overrides": text}
+        for text in ("a:x", "10.0.0.1", ":3", "a:1,b", "a:2147483648", "::1:3,")
+    ),
     {"replica.fetch.wait.max.ms": "40000"},
     {"replica.fetch.wait.max.ms": "40000", "replica.socket.timeout.ms": "50000"},
     {"queued.max.request.bytes": "100", "socket.request.max.bytes": "100"},

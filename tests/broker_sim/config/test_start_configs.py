@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.connection_overrides import connection_overrides
 from tests.broker_sim.config.start_config_cases import RELEASES, TOGETHER, Settings, known, ours, read_recorded
 
 ASKED = [
@@ -36,3 +38,8 @@ def test_a_refusal_says_what_was_given() -> None:
     assert (
         ours({"log.cleaner.threads": "0"}, "4.3.1") == "log.cleaner.threads: / by zero (given: log.cleaner.threads=0)"
     )
+
+
+def test_addresses_have_limits_of_their_own() -> None:
+    config = BrokerConfig.parse({"max.connections.per.ip.overrides": "10.0.0.1:0, ::1:3"})
+    assert connection_overrides(config) == {"10.0.0.1": 0, "::1": 3}

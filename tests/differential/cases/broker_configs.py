@@ -5,6 +5,7 @@ Every case puts back what it has changed.
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from tests.differential.case import case
@@ -287,6 +288,23 @@ def several_that_are_wrong(probe: Probe) -> None:
         for name in ("1", ""):
             request = incremental((BROKER, name, list(changes)), validate_only=True)
             probe.ask(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
+
+
+@case()
+def two_that_are_wrong(probe: Probe) -> None:
+    wrong = {
+        "listener.security.protocol.map": "nonsense",
+        "listeners": "nonsense",
+        "advertised.listeners": "nonsense",
+        "log.retention.ms": "0",
+        "log.cleaner.threads": "0",
+        "max.connections.per.ip": "0",
+        "max.connections.per.ip.overrides": "a b:1",
+        "principal.builder.class": "java.lang.String",
+    }
+    for first, second in combinations(wrong, 2):
+        changes = [(key, SET, wrong[key]) for key in (first, second)]
+        probe.ask(incremental((BROKER, "1", changes), validate_only=True), 1, note=f"{first}, {second}")
 
 
 @case(releases=("4.3.1",))
