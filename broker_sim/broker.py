@@ -18,21 +18,21 @@ from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
 from broker_sim.controller.controller_versions import ALTER_PARTITION, controller_version
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
-from broker_sim.controller.metadata_image import FeatureRange, MetadataImage
-from broker_sim.controller.metadata_log import FIRST_LEADER_EPOCH
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.log_manager import LogManager
+from broker_sim.log.replica_storage import ReplicaStorage
 from broker_sim.log_dir_failures import LogDirFailures
-from broker_sim.metadata_cache import MetadataCache
-from broker_sim.metadata_loader import MetadataLoader
+from broker_sim.metadata.metadata_cache import MetadataCache
+from broker_sim.metadata.metadata_image import FeatureRange, MetadataImage
+from broker_sim.metadata.metadata_loader import MetadataLoader
+from broker_sim.metadata.metadata_log import FIRST_LEADER_EPOCH
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.inter_broker_apis import answer_inter_broker
 from broker_sim.replication.replica_manager import ReplicaManager
-from broker_sim.replication.replica_storage import ReplicaStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,12 +20,12 @@ from broker_sim.controller.cluster_control import ClusterControl
 from broker_sim.controller.config_control import ConfigControl
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.listeners import ControllerListeners
-from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.controller.partition_control import PartitionControl
 from broker_sim.controller.topic_control import TopicControl
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.network.listener_plan import ListenerPlan
 from broker_sim.quotas.client_quota_control import ClientQuotaControl
 from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from broker_sim.cluster_data import ClusterData
-    from broker_sim.controller.metadata_image import MetadataImage
-    from broker_sim.controller.raft.controller_quorum import ControllerQuorum
+    from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.log.replica_log import ReplicaLog
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.metrics.metric import MetricsSnapshot
     from broker_sim.zookeeper.ensemble import ZooKeeper
     from sim_runtime.digest import EventDigest
@@ -144,15 +144,15 @@ class Cluster:
     def _set_up_controller(self, brokers: int, controllers: int, link_delay_ms: float) -> Callable[..., Broker]:
         """Make what commits metadata: a KRaft quorum's leader, or ZooKeeper; answers what makes the brokers for it."""
         self.controller: Controller
-        self._quorum: ControllerQuorum | None = None
+        self._quorum: ControllerGroup | None = None
         self._zookeeper: ZooKeeper | None = None
         if self.config.behaviour.zookeeper and controllers != 1:
             msg = f"controllers: release {self.config.release} has ZooKeeper, and one of its brokers is the controller"
             raise BrokerSimError(msg)
         if controllers != 1:
-            from broker_sim.controller.raft.wiring import set_up_quorum
+            from broker_sim.controller.group.wiring import set_up_controller_group
 
-            self._quorum = set_up_quorum(
+            self._quorum = set_up_controller_group(
                 self,
                 controllers=controllers,
                 brokers=brokers,
@@ -498,7 +498,7 @@ class Cluster:
             if self._controller_listeners is not None:
                 self._controller_listeners.nodes[node_id].listen()
 
-    def _several_controllers(self) -> ControllerQuorum:
+    def _several_controllers(self) -> ControllerGroup:
         if self._quorum is None:
             raise BrokerSimError("the cluster has one controller, which never fails; controllers=3 makes it have three")
         return self._quorum

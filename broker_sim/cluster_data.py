@@ -12,8 +12,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from broker_sim.config.broker_config import BrokerConfig
-from broker_sim.controller.metadata_files import METADATA_FOLDER, MetadataFiles
-from broker_sim.controller.metadata_image import NO_LEADER, MetadataImage
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
 from broker_sim.log.files.file_storage import FileStorage
@@ -23,6 +21,8 @@ from broker_sim.log.files.property_files import (
     MetaProperties,
     read_meta_properties,
 )
+from broker_sim.metadata.metadata_files import METADATA_FOLDER, MetadataFiles
+from broker_sim.metadata.metadata_image import NO_LEADER, MetadataImage
 from sim_runtime.random_streams import RenamedStreams
 from sim_runtime.real_disk import RealDisk
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.cluster import Cluster
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.metadata_image import PartitionRegistration, TopicImage
-    from broker_sim.controller.raft.quorum_files import QuorumFiles
-    from broker_sim.controller.raft.raft_log import RaftStorage
+    from broker_sim.controller.group.controller_directories import ControllerDirectories
+    from broker_sim.metadata.metadata_image import PartitionRegistration, TopicImage
+    from broker_sim.quorum.raft_log import RaftStorage
     from broker_sim.zookeeper.ensemble import ZooKeeper
     from broker_sim.zookeeper.znode_files import ZnodeFiles
     from sim_runtime.disk import Disk, DiskLock
@@ -75,7 +75,7 @@ class ClusterData:
         self._lock: DiskLock | None = None
         self._keeper: MetadataKeeper | None = None
         self._zookeeper_files: ZnodeFiles
-        self._quorum_files: QuorumFiles
+        self._controller_directories: ControllerDirectories
 
     def lock(self, cluster_id: str) -> str:
         """Take the directory; answers the id of the cluster that it is of, the given one for a new directory.
@@ -166,9 +166,9 @@ class ClusterData:
                 random=cluster.streams.stream("topic ids"),
             )
         elif self._controllers > 1:
-            from broker_sim.controller.raft.quorum_files import QuorumFiles
+            from broker_sim.controller.group.controller_directories import ControllerDirectories
 
-            self._keeper = self._quorum_files = QuorumFiles(
+            self._keeper = self._controller_directories = ControllerDirectories(
                 self.disk,
                 f"{self.path}/{CONTROLLER_FOLDER}",
                 cluster_id=self.cluster_id,
@@ -178,7 +178,7 @@ class ClusterData:
 
     def voter_storage(self, node_id: int, voters: Sequence[int], new_directory_id: bytes) -> RaftStorage:
         """What one controller of several keeps. Raises BrokerSimError."""
-        return self._quorum_files.open(node_id, voters, new_directory_id)
+        return self._controller_directories.open(node_id, voters, new_directory_id)
 
     def open(self, cluster: Cluster) -> MetadataImage:
         """Read everything: the metadata that the last cluster here has left, and the logs of every broker."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.logger import Logger
 
-from broker_sim.controller.topic_names import (
+from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.config_entries import ConfigDescriber, ConfigSource
 from broker_sim.config.config_resource import ResourceType
-from broker_sim.controller.topic_names import refused_name
+from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_configs import (
     DescribeConfigsResourceResult,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import hash_order_of_longs
-from broker_sim.controller.topic_names import refused_name
+from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_producers import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.metadata import TOPIC_OPERATIONS
-from broker_sim.controller.topic_names import refused_name
+from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_topic_partitions import (
     Cursor,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.controller.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
+    from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 
 DESCRIBE_TOPIC_PARTITIONS: Final = 75
 NO_LEADER: Final = -1

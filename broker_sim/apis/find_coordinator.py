@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.auto_topic_creation import create_in_background
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import string_hash
-from broker_sim.controller.topic_names import (
+from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,

@@ -18,7 +18,7 @@ from broker_sim.apis import handler_faults
 from broker_sim.apis.client_metrics import ClientMetricsManager
 from broker_sim.apis.fetch_sessions import FetchSessionCache
 from broker_sim.apis.request_context import ANSWERS
-from broker_sim.config.own_definitions import TELEMETRY_RECEIVER
+from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from protocol_specs import registry

@@ -8,7 +8,7 @@ from broker_sim.config.java_hash import hash_set_order
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.controller.metadata_image import BrokerRegistration
+    from broker_sim.metadata.metadata_image import BrokerRegistration
     from broker_sim.topic_partition import TopicPartition
 
 __all__ = ["LeaderEndpoints"]

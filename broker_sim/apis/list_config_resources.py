@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
 
 LIST_CONFIG_RESOURCES: Final = 74

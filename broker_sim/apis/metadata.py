@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.auto_topic_creation import create_in_background, is_internal
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import fields_hash, hash_set_order, immutable_set_order, list_hash, string_hash
-from broker_sim.controller.topic_names import refused_name
+from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.metadata import (
     MetadataRequest,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
 
 METADATA: Final = 3
 NOT_ASKED: Final = -(2**31)

@@ -11,7 +11,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.controller.topic_names import (
+from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,

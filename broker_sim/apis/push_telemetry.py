@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
 from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.config.own_definitions import TELEMETRY_RECEIVER
+from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
 from broker_sim.control.events import TelemetryReceived
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.push_telemetry import PushTelemetryResponse

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, Self
 from twisted.logger import Logger
 
 from broker_sim.config.config_names import base_name, replaced_by
+from broker_sim.config.cross_field_validation import check_at_start
 from broker_sim.config.definitions import ConfigValue, broker_definitions, oldest_definition
 from broker_sim.config.metadata_mode import in_mode, table_of
-from broker_sim.config.own_definitions import OWN_DEFINITIONS
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE, ReleaseBehaviour, behaviour_of
+from broker_sim.config.simulator_configs import OWN_DEFINITIONS
 from broker_sim.config.values import parse_value
-from broker_sim.config.values_together import check_at_start
 from broker_sim.errors import ConfigError, nearest
 
 if TYPE_CHECKING:

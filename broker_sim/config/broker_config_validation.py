@@ -1,7 +1,7 @@
 """Which dynamic configurations a broker may be given, in the words in which others are refused (KIP-226).
 
 Mirrors DynamicBrokerConfig.validate and the validateReconfiguration of each part that can be reconfigured. First names,
-then types, then what all values say together (`values_together`), then each part: the first refusal counts.
+then types, then what all values say together (`cross_field_validation`), then each part: the first refusal counts.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.config.config_names import base_name, of_a_listener
+from broker_sim.config.cross_field_validation import check_together, retention_ms
 from broker_sim.config.definitions import ConfigValue, broker_definitions
 from broker_sim.config.dynamic_listeners import (
     check_listener_texts,
@@ -16,9 +17,8 @@ from broker_sim.config.dynamic_listeners import (
     listener_names,
 )
 from broker_sim.config.java_hash import hash_order
-from broker_sim.config.own_definitions import PIPELINED, THREAD_MODEL
+from broker_sim.config.simulator_configs import PIPELINED, THREAD_MODEL
 from broker_sim.config.values import ConfigValueError, parse_value
-from broker_sim.config.values_together import check_together, retention_ms
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
 
     Reconfigure = Callable[[BrokerConfig, BrokerConfig], None]
 

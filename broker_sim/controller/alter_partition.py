@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.controller.election import ElectionRules, change_partition
-from broker_sim.controller.metadata_image import NO_LEADER, RECOVERED, RECOVERING
+from broker_sim.metadata.metadata_image import NO_LEADER, RECOVERED, RECOVERING
 from broker_sim.replication.isr import ANY_BROKER_EPOCH
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -17,7 +17,7 @@ from protocol_specs.messages.alter_partition import (
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from protocol_specs.messages.alter_partition import AlterPartitionRequest, PartitionData, TopicData
 
 

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from broker_sim.controller.metadata_image import BrokerRegistration, Endpoint, FeatureRange
-from broker_sim.controller.metadata_record_versions import RecordVersions, record_versions
-from broker_sim.controller.metadata_records import METADATA_VERSION
-from broker_sim.controller.metadata_replay import listeners_of
+from broker_sim.metadata.metadata_image import BrokerRegistration, Endpoint, FeatureRange
+from broker_sim.metadata.metadata_record_versions import RecordVersions, record_versions
+from broker_sim.metadata.metadata_records import METADATA_VERSION
+from broker_sim.metadata.metadata_replay import listeners_of
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["RegisteredBroker", "refuse_registration", "registration_of", "registration_request"]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.controller.metadata_image import BrokerRegistration
+    from broker_sim.metadata.metadata_image import BrokerRegistration
     from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
     from sim_runtime.interfaces import IReactor
 

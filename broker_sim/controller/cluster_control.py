@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_sim.controller.describe_quorum import Quorum
 from broker_sim.controller.feature_control import FeatureControl
-from broker_sim.controller.metadata_image import ControllerRegistration, Endpoint, FeatureRange
-from broker_sim.controller.metadata_record_versions import record_versions
-from broker_sim.controller.metadata_records import METADATA_VERSION
-from broker_sim.controller.quorum import Quorum
+from broker_sim.metadata.metadata_image import ControllerRegistration, Endpoint, FeatureRange
+from broker_sim.metadata.metadata_record_versions import record_versions
+from broker_sim.metadata.metadata_records import METADATA_VERSION
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.controller_registration import (
     ControllerRegistrationRequest,

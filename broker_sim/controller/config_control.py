@@ -22,8 +22,8 @@ from broker_sim.config.java_text import java_split
 from broker_sim.config.resource_config_validation import MalformedConfig, validate_client_metrics, validate_group
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.config.values import ConfigValueError, render_value
-from broker_sim.controller.topic_names import refused_name
 from broker_sim.errors import ConfigError
+from broker_sim.metadata.topic_names import refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import alter_configs, incremental_alter_configs
 from protocol_specs.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
 
 _MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 _OPERATIONS: Final = tuple(int(each) for each in ConfigOperation)

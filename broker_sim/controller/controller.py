@@ -21,20 +21,20 @@ from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
 from broker_sim.controller.alter_partition import answer_alter_partition
-from broker_sim.controller.bootstrap_metadata import bootstrap_records, metadata_log_limits
 from broker_sim.controller.broker_registration import refuse_registration, registration_of
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
-from broker_sim.controller.image_events import note_batch, note_changes
-from broker_sim.controller.metadata_fetches import MetadataFetch, MetadataFetches
-from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
-from broker_sim.controller.metadata_log import FIRST_LEADER_EPOCH, MetadataLog
-from broker_sim.controller.metadata_record_versions import record_versions
-from broker_sim.controller.metadata_records import METADATA_VERSION, records_of_change
 from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
+from broker_sim.metadata.bootstrap_metadata import bootstrap_records, metadata_log_limits
+from broker_sim.metadata.image_events import note_batch, note_changes
+from broker_sim.metadata.metadata_fetches import MetadataFetch, MetadataFetches
+from broker_sim.metadata.metadata_image import NO_LEADER, BrokerRegistration, MetadataImage, TopicImage
+from broker_sim.metadata.metadata_log import FIRST_LEADER_EPOCH, MetadataLog
+from broker_sim.metadata.metadata_record_versions import record_versions
+from broker_sim.metadata.metadata_records import METADATA_VERSION, records_of_change
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.topic_partition import TopicPartition
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
-    from broker_sim.controller.metadata_image import ControllerRegistration, PartitionRegistration
-    from broker_sim.controller.metadata_log import MetadataBatch
-    from broker_sim.controller.metadata_record_versions import RecordVersions
     from broker_sim.controller.producer_ids import ProducerIdsBlock
+    from broker_sim.metadata.metadata_image import ControllerRegistration, PartitionRegistration
+    from broker_sim.metadata.metadata_log import MetadataBatch
+    from broker_sim.metadata.metadata_record_versions import RecordVersions
     from sim_runtime.interfaces import IReactor
 
 NO_BROKER: Final = -1

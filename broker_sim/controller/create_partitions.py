@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from broker_sim.quotas.controller_mutation_quotas import MutationQuota
     from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration
 
 _ELECTIONS: Final = {0: Election.PREFERRED, 1: Election.UNCLEAN}
 _MESSAGES: Final = {

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from broker_sim.controller.metadata_image import NO_LEADER, RECOVERING
 from broker_sim.controller.reassignment import Assignment, assignment_of
+from broker_sim.metadata.metadata_image import NO_LEADER, RECOVERING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.controller.metadata_image import PartitionRegistration
+    from broker_sim.metadata.metadata_image import PartitionRegistration
 
 
 class Election(Enum):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Protocol, ServerFactory
 
-from broker_sim.controller.metadata_image import ControllerRegistration, Endpoint, FeatureRange
 from broker_sim.errors import BrokerSimError
+from broker_sim.metadata.metadata_image import ControllerRegistration, Endpoint, FeatureRange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IListeningPort
 
     from broker_sim.cluster import Cluster
-    from broker_sim.controller.raft.controller_quorum import ControllerQuorum
+    from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.controller.server.controller_server import ControllerServer
     from sim_runtime.interfaces import IReactor
 
@@ -103,7 +103,7 @@ class ControllerListeners:
         self,
         cluster: Cluster,
         *,
-        quorum: ControllerQuorum | None,
+        quorum: ControllerGroup | None,
         host: str | Callable[[int], str],
         ports: Sequence[int] | None,
         broker_reactor: Callable[[int], IReactor] | None,

@@ -9,7 +9,7 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
 
 
 class Refused(Exception):

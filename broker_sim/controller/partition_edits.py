@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.controller.metadata_image import PartitionRegistration
+from broker_sim.metadata.metadata_image import PartitionRegistration
 
 if TYPE_CHECKING:
     from broker_sim.controller.election import PartitionChange
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
 
 _COUNTED: Final = frozenset({"leader_epoch", "partition_epoch"})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.controller.metadata_image import PartitionRegistration
+    from broker_sim.metadata.metadata_image import PartitionRegistration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

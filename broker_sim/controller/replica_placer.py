@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.release_behaviour import ReleaseBehaviour
-    from broker_sim.controller.metadata_image import BrokerRegistration
+    from broker_sim.metadata.metadata_image import BrokerRegistration
 
 
 class PlacementError(BrokerSimError):

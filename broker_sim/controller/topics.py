@@ -14,10 +14,10 @@ from broker_sim.config.config_entries import created_topic_entries
 from broker_sim.config.java_hash import hash_order
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.controller.manual_assignment import Refused, only_active, validate_manual_assignment
-from broker_sim.controller.metadata_image import PartitionRegistration, TopicImage
 from broker_sim.controller.replica_placer import PlacementError, place
-from broker_sim.controller.topic_names import CLUSTER_METADATA_TOPIC_NAME, colliding_name, refused_name
 from broker_sim.errors import ConfigError
+from broker_sim.metadata.metadata_image import PartitionRegistration, TopicImage
+from broker_sim.metadata.topic_names import CLUSTER_METADATA_TOPIC_NAME, colliding_name, refused_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from protocol_specs.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.quotas.controller_mutation_quotas import MutationQuota
     from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
     from protocol_specs.messages.delete_topics import DeleteTopicsRequest

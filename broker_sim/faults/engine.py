@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
+from broker_sim.faults.action_context import Strike
 from broker_sim.faults.grammar import RuleError
 from broker_sim.faults.progress import Progress
 from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, Self
-from broker_sim.faults.strike import Strike
 from protocol_specs.errors import UnknownApi
 from protocol_specs.registry import api_name
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IReactorTime
 
     from broker_sim.control.events import Event
+    from broker_sim.faults.action_context import FaultTarget
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
     from broker_sim.faults.rule import BrokerRef, DrawnGate, Rule
     from broker_sim.faults.slow_disks import SlowDisks
-    from broker_sim.faults.strike import FaultTarget
     from sim_runtime.random_streams import RandomStreams
 
 HELD_REQUESTS_LIMIT: Final = 100_000

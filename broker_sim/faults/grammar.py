@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.errors import BrokerSimError, nearest
-from broker_sim.faults.acts import (
+from broker_sim.faults.actions import (
     ACTS,
     AnswerError,
     CutResponse,

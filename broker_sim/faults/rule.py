@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from random import Random
     from typing import ClassVar
 
+    from broker_sim.faults.action_context import Strike
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
-    from broker_sim.faults.strike import Strike
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from broker_sim.faults.acts import ACTS
+from broker_sim.faults.actions import ACTS
 from broker_sim.faults.interception import Phase
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.registry import API_KEYS, api_name

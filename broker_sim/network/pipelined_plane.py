@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.config.own_definitions import PERSIST_TIME_MS, QUEUED_BYTES
+from broker_sim.config.simulator_configs import PERSIST_TIME_MS, QUEUED_BYTES
 from broker_sim.network.pipelined_channel import PipelinedChannel
 from broker_sim.network.pipelined_handler_pool import PipelinedHandlerPool
 from broker_sim.network.pipelined_processor import PipelinedProcessor

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.config.own_definitions import PERSIST_TIME_MS, PIPELINED, THREAD_MODEL
+from broker_sim.config.simulator_configs import PERSIST_TIME_MS, PIPELINED, THREAD_MODEL
 from broker_sim.network.channel import KafkaChannel
 from broker_sim.network.handler_pool import HandlerPool
 from broker_sim.network.processor import Processor

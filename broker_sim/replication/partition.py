@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.control.events import HighWatermarkAdvanced, LogTruncated
 from broker_sim.controller.controller_messages import IsrProposal
-from broker_sim.controller.metadata_image import NO_LEADER
 from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.metadata.metadata_image import NO_LEADER
 from broker_sim.replication.isr import (
     ANY_BROKER_EPOCH,
     FollowerState,
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from broker_sim.control.journal import Journal
     from broker_sim.controller.controller_messages import AlteredPartition
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration
     from broker_sim.log.replica_log import LogAppendInfo, ReplicaLog, StoredBatch, TruncationInfo
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
     from broker_sim.replication.delayed_fetch import DelayedFetch

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import ReplicaLog, StoredBatch
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.quotas.replication_quotas import ReplicationQuotas
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition

@@ -44,9 +44,10 @@ if TYPE_CHECKING:
     from broker_sim.clock import BrokerClock
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
-    from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.log.replica_log import LogAppendInfo
-    from broker_sim.metadata_cache import MetadataCache
+    from broker_sim.log.replica_storage import ReplicaStorage
+    from broker_sim.metadata.metadata_cache import MetadataCache
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.delayed_delete_records import DeleteResults
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
     from broker_sim.replication.purgatory import DelayedOperation
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.replication.replica_fetcher import ReplicaFetcher
-    from broker_sim.replication.replica_storage import ReplicaStorage
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.interfaces import IReactor
 

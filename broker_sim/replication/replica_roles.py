@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.controller.metadata_image import NO_LEADER
 from broker_sim.log.log_directories import LogDirectoryOffline
+from broker_sim.metadata.metadata_image import NO_LEADER
 from broker_sim.replication.partition import Partition
 from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
 from broker_sim.replication.replica_fetcher import ReplicaFetcher
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
+    from broker_sim.log.replica_storage import ReplicaStorage
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from broker_sim.replication.replica_manager import ReplicaManager
-    from broker_sim.replication.replica_storage import ReplicaStorage
     from protocol_specs.messages.fetch import FetchRequest
 
 

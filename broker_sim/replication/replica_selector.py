@@ -11,7 +11,7 @@ from broker_sim.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.replication.isr import FollowerState
     from broker_sim.replication.partition import Partition
 

@@ -15,8 +15,8 @@ from twisted.internet.defer import Deferred, succeed
 from broker_sim.config.definitions import describe_order
 from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
-from broker_sim.controller.topic_names import CLUSTER_METADATA_TOPIC_NAME
 from broker_sim.controller.topics import created_topic, refused_deletion, refused_topic
+from broker_sim.metadata.topic_names import CLUSTER_METADATA_TOPIC_NAME
 from broker_sim.quotas.controller_mutation_quotas import STRICT_SINCE, ControllerMutationQuotas
 from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import MetadataImage, TopicImage
+    from broker_sim.metadata.metadata_image import MetadataImage, TopicImage
     from broker_sim.quotas.controller_mutation_quotas import MutationQuota
     from broker_sim.zookeeper.broker import ZooKeeperBroker
     from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient

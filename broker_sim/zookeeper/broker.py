@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.replica_roles import ReplicaRoles

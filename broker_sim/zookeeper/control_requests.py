@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from broker_sim.controller.metadata_image import PartitionRegistration
 from broker_sim.log.log_directories import LogDirectoryOffline
+from broker_sim.metadata.metadata_image import PartitionRegistration
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.era import id_of_name
 from broker_sim.zookeeper.leader_and_isr import EPOCH_DURING_DELETE, NO_LEADER

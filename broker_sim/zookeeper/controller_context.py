@@ -11,8 +11,8 @@ from broker_sim.zookeeper.states import PartitionState, ReplicaState, may_become
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from broker_sim.controller.metadata_image import BrokerRegistration
     from broker_sim.controller.reassignment import Assignment
+    from broker_sim.metadata.metadata_image import BrokerRegistration
     from broker_sim.topic_partition import TopicPartition
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
 

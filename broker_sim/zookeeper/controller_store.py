@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from broker_sim.controller.metadata_image import MetadataImage
     from broker_sim.controller.reassignment import Assignment
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
     from broker_sim.zookeeper.controller_context import ControllerContext
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr

@@ -15,9 +15,9 @@ from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.control.events import BrokerRegistered, ControllerElected, ZooKeeperSessionExpired
 from broker_sim.controller.controller import Controller
-from broker_sim.controller.image_events import note_changes
-from broker_sim.controller.metadata_image import NO_LEADER, BrokerRegistration
 from broker_sim.errors import BrokerSimError
+from broker_sim.metadata.image_events import note_changes
+from broker_sim.metadata.metadata_image import NO_LEADER, BrokerRegistration
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.era import ZooKeeperEra, id_of_name
 from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
-    from broker_sim.controller.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from broker_sim.controller.reassignment import Assignment
+    from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
     from broker_sim.replication.broker_links import BrokerLinks
     from sim_runtime.interfaces import IReactor
 

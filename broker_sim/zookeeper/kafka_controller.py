@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage
+    from broker_sim.metadata.metadata_image import BrokerRegistration, MetadataImage
     from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.zookeeper.era import ZooKeeperEra
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.topic_partition import TopicPartition
     from broker_sim.zookeeper.ensemble import ZooKeeper
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.controller.metadata_image import DEFAULT_LISTENER, BrokerRegistration, PartitionRegistration, TopicImage
+from broker_sim.metadata.metadata_image import DEFAULT_LISTENER, BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.zookeeper.era import id_of_name
 from broker_sim.zookeeper.leader_and_isr import LEADER_DURING_DELETE, NO_LEADER
 from protocol_specs.uuids import ZERO_UUID
@@ -17,7 +17,7 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
     from protocol_specs.messages.update_metadata import UpdateMetadataBroker, UpdateMetadataRequest
 
 NO_BROKER_EPOCH: Final = -1

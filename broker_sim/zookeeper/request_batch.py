@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.controller.metadata_image import DEFAULT_LISTENER
+from broker_sim.metadata.metadata_image import DEFAULT_LISTENER
 from broker_sim.zookeeper.leader_and_isr import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
@@ -42,7 +42,7 @@ from protocol_specs.uuids import ZERO_UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from broker_sim.controller.metadata_image import BrokerRegistration
+    from broker_sim.metadata.metadata_image import BrokerRegistration
     from broker_sim.topic_partition import TopicPartition
     from broker_sim.zookeeper.controller_channels import ControllerChannelManager
     from broker_sim.zookeeper.controller_context import ControllerContext

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from broker_sim.config.topic_config_validation import validate_topic_overrides
 from broker_sim.controller.manual_assignment import Refused
-from broker_sim.controller.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
-from broker_sim.controller.topic_names import colliding_name, refused_name
 from broker_sim.controller.topics import random_topic_id
 from broker_sim.errors import ConfigError
+from broker_sim.metadata.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
+from broker_sim.metadata.topic_names import colliding_name, refused_name
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage
+    from broker_sim.metadata.metadata_image import BrokerRegistration, MetadataImage
     from broker_sim.zookeeper.era import ZooKeeperEra
     from protocol_specs.messages.create_partitions import CreatePartitionsTopic
     from protocol_specs.messages.create_topics import CreatableTopic

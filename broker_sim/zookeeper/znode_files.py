@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from random import Random
 
-    from broker_sim.controller.metadata_image import MetadataImage, TopicImage
+    from broker_sim.metadata.metadata_image import MetadataImage, TopicImage
     from broker_sim.zookeeper.ensemble import StoredState, ZooKeeper
     from protocol_specs.releases import Release
     from sim_runtime.disk import Disk, DiskFile

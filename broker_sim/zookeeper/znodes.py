@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from broker_sim.config.config_resource import ConfigResource, ResourceType
-from broker_sim.controller.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
+from broker_sim.metadata.metadata_image import NO_LEADER, PartitionRegistration, TopicImage
 from broker_sim.quotas.client_quotas_image import CLIENT_ID, IP, USER, ClientQuotaEntity, QuotaChange
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs import uuids

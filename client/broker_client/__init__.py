@@ -14,7 +14,7 @@ from broker_client.admin import (
 from broker_client.async_producer import AsyncProducer
 from broker_client.consumer import Consumer, ConsumerRecord
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
 from broker_client.metrics import Metric, MetricName, MetricsSnapshot
 from broker_client.producer import Producer

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from broker_client.admin_errors import ItemsFailed
 from broker_client.client_options import client_options
-from broker_client.core.admin_cluster import (
+from broker_client.core.admin.admin_core import AdminCore
+from broker_client.core.admin.cluster import (
     ClusterDescription,
     FeatureMetadata,
     FeatureUpdate,
@@ -25,7 +26,7 @@ from broker_client.core.admin_cluster import (
     QuorumReplica,
     VersionLevels,
 )
-from broker_client.core.admin_configs import (
+from broker_client.core.admin.configs import (
     AlterConfigOp,
     ConfigEntry,
     ConfigOperation,
@@ -35,13 +36,12 @@ from broker_client.core.admin_configs import (
     ConfigSynonym,
     ConfigType,
 )
-from broker_client.core.admin_core import AdminCore
-from broker_client.core.admin_log_dirs import LogDirDescription, ReplicaInfo, TopicPartitionReplica
-from broker_client.core.admin_quotas import QuotaEntity, QuotaFilter
-from broker_client.core.admin_records import HIGH_WATERMARK, ListedOffset, OffsetSpec
-from broker_client.core.admin_replicas import ElectionType, PartitionReassignment
-from broker_client.core.admin_topic_partitions import PARTITIONS_PER_RESPONSE_MAX
-from broker_client.core.admin_topics import (
+from broker_client.core.admin.log_dirs import LogDirDescription, ReplicaInfo, TopicPartitionReplica
+from broker_client.core.admin.quotas import QuotaEntity, QuotaFilter
+from broker_client.core.admin.records import HIGH_WATERMARK, ListedOffset, OffsetSpec
+from broker_client.core.admin.replicas import ElectionType, PartitionReassignment
+from broker_client.core.admin.topic_partitions import PARTITIONS_PER_RESPONSE_MAX
+from broker_client.core.admin.topics import (
     CreatedTopic,
     NewPartitions,
     NewTopic,
@@ -49,7 +49,7 @@ from broker_client.core.admin_topics import (
     TopicListing,
     TopicPartitionInfo,
 )
-from broker_client.core.client_core import ClientCore
+from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerClosed
 from broker_client.isolation_levels import IsolationLevel
 from sim_runtime.reactor_thread import ReactorThread

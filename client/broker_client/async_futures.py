@@ -14,8 +14,8 @@ from broker_client.records import NO_OFFSET, NO_TIMESTAMP, RecordMetadata
 if TYPE_CHECKING:
     import asyncio
 
-    from broker_client.core.future_record_metadata import FutureRecordMetadata
-    from broker_client.core.produce_request_result import ProduceRequestResult
+    from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
+    from broker_client.core.producer.produce_request_result import ProduceRequestResult
 
 __all__ = ["AsyncFutures"]
 

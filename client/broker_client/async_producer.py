@@ -23,9 +23,9 @@ from twisted.internet.defer import Deferred
 
 from broker_client.async_futures import AsyncFutures
 from broker_client.async_waits import AsyncWaits
-from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
-from broker_client.core.transactional_calls import REFUSALS
+from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore, WaitFor
+from broker_client.core.transactions.transactional_calls import REFUSALS
 from broker_client.errors import (
     IllegalState,
     ProducerClosed,
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
-    from broker_client.core.columnar_send import ColumnarSend
-    from broker_client.core.future_table import FutureTable
-    from broker_client.core.trace import Trace
+    from broker_client.core.batching.columnar_send import ColumnarSend
+    from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.trace import Trace
     from broker_client.metrics import MetricsSnapshot
     from broker_client.record_values import GivenHeaders
     from broker_client.records import Headers, PartitionInfo, RecordMetadata, TopicPartition

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_client.core.buffer_pool import WaiterState
+from broker_client.core.batching.buffer_pool import WaiterState
 from broker_client.errors import ProducerClosed
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.producer.producer_core import ProducerCore
 
 __all__ = ["AsyncWaits"]
 

@@ -19,9 +19,9 @@ from sim_runtime.spinning_wait import SpinningWait
 if TYPE_CHECKING:
     from twisted.internet.tcp import Connection
 
-    from broker_client.core.cluster import Node
-    from broker_client.core.produce_request_result import ProduceRequestResult
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.network.cluster import Node
+    from broker_client.core.producer.produce_request_result import ProduceRequestResult
+    from broker_client.core.producer.producer_core import ProducerCore
     from sim_runtime.lending_reactor import LendingEPollReactor
 
 __all__ = ["CallerTurns"]

@@ -6,8 +6,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from broker_client.bootstrap import parse_bootstrap_servers
-from broker_client.core.client_core import ClientOptions
-from broker_client.core.network_client import NetworkClientConfig
+from broker_client.core.network.client_core import ClientOptions
+from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.errors import ConfigError
 from broker_client.security_config import SECURITY_KEYS, given_channel_builder
 

@@ -16,11 +16,11 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from broker_client.client_options import client_options
-from broker_client.core.admin_records import ListedOffset, OffsetSpec
-from broker_client.core.client_core import ClientCore
-from broker_client.core.consumer_core import ConsumerCore
-from broker_client.core.fetched_batches import ConsumerRecord
-from broker_client.core.fetcher import FetchOptions
+from broker_client.core.admin.records import ListedOffset, OffsetSpec
+from broker_client.core.consumer.consumer_core import ConsumerCore
+from broker_client.core.consumer.fetched_batches import ConsumerRecord
+from broker_client.core.consumer.fetcher import FetchOptions
+from broker_client.core.network.client_core import ClientCore
 from broker_client.errors import ProducerClosed
 from broker_client.records import TopicPartition
 from sim_runtime.reactor_thread import ReactorThread

@@ -15,7 +15,7 @@ from broker_client.process_forks import forks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.producer.producer_core import ProducerCore
 
 __all__ = ["warn_at_exit", "warn_of_given_up"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from asyncio import Future
     from collections.abc import Callable, Coroutine, Iterable, Mapping
 
-    from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+    from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 
 __all__ = ["InterceptedAsyncSend", "InterceptedSend", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
 

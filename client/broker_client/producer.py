@@ -16,10 +16,10 @@ import os
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
-from broker_client.core.buffer_pool import WaiterState
-from broker_client.core.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-from broker_client.core.producer_core import NO_HEADERS, ProducerCore, WaitFor
-from broker_client.core.transactional_calls import REFUSALS
+from broker_client.core.batching.buffer_pool import WaiterState
+from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore, WaitFor
+from broker_client.core.transactions.transactional_calls import REFUSALS
 from broker_client.errors import (
     ProducerClosed,
     ProducerError,
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
-    from broker_client.core.columnar_send import ColumnarSend
-    from broker_client.core.future_table import FutureTable
-    from broker_client.core.trace import Trace
+    from broker_client.core.batching.columnar_send import ColumnarSend
+    from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.trace import Trace
     from broker_client.metrics import MetricsSnapshot
     from broker_client.record_values import GivenHeaders
     from broker_client.records import Headers, PartitionInfo, TopicPartition

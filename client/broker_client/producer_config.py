@@ -20,17 +20,17 @@ from broker_client.config.docs_table import as_markdown, as_text
 from broker_client.config.older_keys import SCALA_KEYS
 from broker_client.config.value_parsing import checked_value, parsed_value
 from broker_client.config_keys import KEYS
-from broker_client.core.network_client import NetworkClientConfig
-from broker_client.core.producer_batch import Compression
-from broker_client.core.record_accumulator import AccumulatorConfig
-from broker_client.core.sender import SenderConfig
+from broker_client.core.batching.producer_batch import Compression
+from broker_client.core.batching.record_accumulator import AccumulatorConfig
+from broker_client.core.network.network_client import NetworkClientConfig
+from broker_client.core.producer.sender import SenderConfig
 from broker_client.errors import ConfigError
 from broker_client.interceptors import ProducerInterceptors
 from broker_client.security_config import channel_builder
 from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
-    from broker_client.core.partitioners import Partitioner
+    from broker_client.core.batching.partitioners import Partitioner
 
 __all__ = ["ProducerConfig", "Serializer"]
 

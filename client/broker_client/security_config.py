@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.config_keys import KEYS, KeyStatus
-from broker_client.core.channel_builder import PLAINTEXT_CHANNELS
+from broker_client.core.network.channel_builder import PLAINTEXT_CHANNELS
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from broker_client.core.channel_builder import ChannelBuilder
+    from broker_client.core.network.channel_builder import ChannelBuilder
 
 __all__ = ["SECURITY_KEYS", "channel_builder", "given_channel_builder"]
 
@@ -31,7 +31,7 @@ def channel_builder(value_of: Callable[[str], object]) -> ChannelBuilder:
     if protocol != "SSL":
         raise ConfigError(f"security.protocol={protocol!r} is refused: SASL is not spoken yet; PLAINTEXT and SSL are")
     try:
-        from broker_client.core.ssl_channel import SslChannelBuilder
+        from broker_client.core.network.ssl_channel import SslChannelBuilder
         from sim_runtime.ssl_engine import SslEngineFactory
     except ImportError as missing:
         raise ConfigError(f"{EXTRA} ({missing})") from None

@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
 

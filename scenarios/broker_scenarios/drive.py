@@ -23,7 +23,7 @@ from broker_scenarios.workloads.values import value_bytes
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from broker_client.core.trace import Trace
+    from broker_client.core.producer.trace import Trace
 
 __all__ = ["DriveSpec", "LoadProducer", "ProducerFactory", "broker_client_producer", "drive_share"]
 

@@ -16,7 +16,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.acts import NEED_DISK
+from broker_sim.faults.actions import NEED_DISK
 from broker_sim.faults.grammar import RuleError, parse_rules
 from broker_sim.topic_spec import TopicSpec
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_client.core.producer_core import ProducerCore
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.history import HistoryRecorder
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from random import Random
 
-    from broker_client.core.trace import Trace
+    from broker_client.core.producer.trace import Trace
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.tracing.run_trace import RunTrace

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_sim.config.config_resource import ConfigRecord, ConfigResource, ResourceType
-from broker_sim.controller.metadata_log_codec import decode_batches
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
+from broker_sim.metadata.metadata_log_codec import decode_batches
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
 from broker_sim.topic_spec import TopicSpec
 from broker_sim.zookeeper.ensemble import ZooKeeper
@@ -21,7 +21,7 @@ from sim_runtime.virtual_disk import VirtualDisk
 from tests.broker_sim.conftest import TIMESTAMP_MS, Replicas
 
 if TYPE_CHECKING:
-    from broker_sim.controller.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_image import MetadataImage
 
 ZNODES = "/data/zookeeper/znodes.jsonl"
 ZOOKEEPER_RELEASES = ("0.8.2", "0.10.0", "0.10.2", "1.1", "2.3", "2.5", "2.8", "3.2")

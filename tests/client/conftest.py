@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.core.producer_core import ProducerCore
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.producer_config import ProducerConfig
 from sim_runtime.world import World
 from tests.client.scripted_broker import ScriptedCluster

@@ -11,7 +11,7 @@ from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from broker_client.core.producer_batch import ProducerBatch
+    from broker_client.core.batching.producer_batch import ProducerBatch
     from tests.client.watched_producer import InFlight, Sent, WatchedProducer
 
 # A turn that is due at a whole millisecond, and the one after it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from twisted.internet.defer import Deferred
 
 from broker_client.consumer_groups import ConsumerGroupMetadata
-from broker_client.core.producer_core import ProducerCore
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import BrokerError, IllegalState, ProducerError, ProducerTimeout, UnsupportedVersion
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from broker_client.consumer_groups import OffsetAndMetadata
-    from broker_client.core.future_record_metadata import FutureRecordMetadata
+    from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
 
 PORT = 9092
 AFTER_CLOSE_MS = SETTLING_MS = 30

@@ -13,7 +13,7 @@ import pytest
 from broker_client import AsyncProducer, ProducerConfig, TopicPartition, async_producer
 from broker_client.admin import Admin
 from broker_client.consumer import Consumer
-from broker_client.core.producer_core import ProducerCore
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.errors import (
     BrokerError,
     BufferExhausted,

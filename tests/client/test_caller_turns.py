@@ -13,8 +13,8 @@ import pytest
 
 from broker_client import Producer, TopicPartition, caller_turns
 from broker_client.consumer import Consumer
-from broker_client.core.sender import Sender
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.sender import Sender
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import BatchExpired, ProducerClosed, WaitExpired
 from broker_sim.threaded_cluster import ThreadedCluster
 from broker_sim.topic_spec import TopicSpec

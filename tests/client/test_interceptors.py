@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.core.future_record_metadata import FutureRecordMetadata
+from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
 from broker_client.errors import ConfigError, ProducerClosed, ProducerError, RecordTooLarge
 from broker_client.interceptors import InterceptedSend, ProducerInterceptors, ProducerRecord
 from broker_client.producer import Producer

@@ -16,7 +16,7 @@ import pytest
 from broker_client import Producer, TopicPartition
 from broker_client.admin import Admin, NewTopic
 from broker_client.consumer import Consumer, FetchOptions
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import (
     BrokerError,
     BufferExhausted,
@@ -289,8 +289,8 @@ def test_a_fork_is_refused_clearly(cluster: ThreadedCluster) -> None:
 def test_a_process_that_ends_with_unsent_records_is_warned() -> None:
     code = """if True:
         from broker_client import Producer
-        from broker_client.core.producer_core import ProducerCore
-        from broker_client.core.cluster import Cluster, Node, TopicMetadata
+        from broker_client.core.producer.producer_core import ProducerCore
+        from broker_client.core.network.cluster import Cluster, Node, TopicMetadata
         from broker_client.records import PartitionInfo
         producer = Producer(bootstrap_servers="127.0.0.1:1", linger_ms=60000)
         info = PartitionInfo(topic="t", partition=0, leader=1, leader_epoch=0, replicas=(1,), in_sync_replicas=(1,),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_client.config_keys import KEYS, KeyStatus
-from broker_client.core.partitioners import RoundRobinPartitioner
+from broker_client.core.batching.partitioners import RoundRobinPartitioner
 from broker_client.errors import ConfigError
 from broker_client.producer_config import ProducerConfig
 from protocol_specs.records.compression import CompressionCodec
@@ -16,7 +16,7 @@ from protocol_specs.records.compression import CompressionCodec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.producer.producer_core import ProducerCore
     from tests.client.scripted_broker import ScriptedCluster
 
 SERVERS = "localhost:9092"

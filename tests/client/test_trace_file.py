@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.records import TopicPartition
 from broker_client.trace_file import TraceFile, TraceFileError, read_trace
 

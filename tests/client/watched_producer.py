@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 
-from broker_client.core.buffer_pool import WaiterState
-from broker_client.core.future_record_metadata import FutureRecordMetadata
-from broker_client.core.producer_core import ProducerCore
-from broker_client.core.waits import WaitFor
+from broker_client.core.batching.buffer_pool import WaiterState
+from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
+from broker_client.core.producer.producer_core import ProducerCore
+from broker_client.core.producer.waits import WaitFor
 from broker_client.errors import ProducerClosed, ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import RecordMetadata, TopicPartition
@@ -27,7 +27,7 @@ from tests.client.scripted_broker import ScriptedCluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.producer_batch import ProducerBatch
+    from broker_client.core.batching.producer_batch import ProducerBatch
     from sim_runtime.world import World
 
 

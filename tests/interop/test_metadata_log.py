@@ -18,7 +18,7 @@ from tests.interop.test_log_files import dump
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from broker_sim.controller.metadata_log import MetadataLog
+    from broker_sim.metadata.metadata_log import MetadataLog
 
 
 def lived_through(release: str) -> MetadataLog:

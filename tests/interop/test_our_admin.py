@@ -35,9 +35,9 @@ from broker_client.admin import (
 )
 from broker_client.client_options import client_options
 from broker_client.consumer import Consumer
-from broker_client.core.admin_core import AdminCore
-from broker_client.core.client_core import ANY_NODE, ClientCore
-from broker_client.core.cluster import Node
+from broker_client.core.admin.admin_core import AdminCore
+from broker_client.core.network.client_core import ANY_NODE, ClientCore
+from broker_client.core.network.cluster import Node
 from broker_client.errors import ProducerError
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.message import Message

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from twisted.internet.defer import maybeDeferred
 
-from broker_sim.controller.raft.quorum_controller import NotController
+from broker_sim.controller.group.quorum_controller import NotController
 from broker_sim.errors import BrokerSimError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from broker_sim.cluster import Cluster
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.raft.controller_node import ControllerNode
+    from broker_sim.controller.group.controller_node import ControllerNode
 
 __all__ = ["CombinedNode", "ControllerNodeView", "NotActive", "QuorumNode", "asked_of"]
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.cluster import Cluster
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.metadata_image import MetadataImage
-    from broker_sim.controller.raft.controller_quorum import ControllerQuorum
+    from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.faults.interception import Faults
+    from broker_sim.metadata.metadata_image import MetadataImage
 
 __all__ = ["ControllerServer", "serve_controller"]
 
@@ -145,7 +145,7 @@ class ControllerServer:
 
 
 def serve_controller(
-    cluster: Cluster, listener: ControllerListener, quorum: ControllerQuorum | None
+    cluster: Cluster, listener: ControllerListener, quorum: ControllerGroup | None
 ) -> ControllerServer:
     """What serves the connections of a controller's listener, which is bound already."""
     node: ControllerNodeView

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, cast
 from broker_sim.apis.kafka_apis import ApiHandler
 from broker_sim.apis.metadata import cluster_operations
 from broker_sim.controller.listeners import CONTROLLER_LISTENER
-from broker_sim.controller.metadata_record_versions import record_versions
-from broker_sim.controller.metadata_records import METADATA_VERSION
+from broker_sim.metadata.metadata_record_versions import record_versions
+from broker_sim.metadata.metadata_records import METADATA_VERSION
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 

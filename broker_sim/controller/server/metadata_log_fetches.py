@@ -31,8 +31,8 @@ from protocol_specs.uuids import METADATA_TOPIC_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
-    from broker_sim.controller.metadata_log import MetadataLog
     from broker_sim.controller.server.controller_server import ControllerServer
+    from broker_sim.metadata.metadata_log import MetadataLog
     from protocol_specs.message import Message
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from broker_sim.apis.kafka_apis import ApiHandler
-from broker_sim.controller.quorum import LISTENER_NAME
-from broker_sim.controller.raft.raft_messages import is_for_metadata
+from broker_sim.controller.describe_quorum import LISTENER_NAME
 from broker_sim.controller.server.controller_node_view import CLIENT, QuorumNode
 from broker_sim.controller.server.quorum_answers import node_endpoints, refusal_of_leader
+from broker_sim.quorum.raft_messages import is_for_metadata
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import begin_quorum_epoch, end_quorum_epoch, vote
 from protocol_specs.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterResponse

@@ -28,7 +28,7 @@ from broker_sim.log.files.property_files import (
     read_partition_metadata,
 )
 from broker_sim.log.log_directories import LogDirectoryOffline
-from broker_sim.replication.replica_storage import ReplicaStorage
+from broker_sim.log.replica_storage import ReplicaStorage
 from broker_sim.topic_partition import TopicPartition
 from sim_runtime.repeating_call import RepeatingCall
 from sim_runtime.virtual_disk import VirtualDisk

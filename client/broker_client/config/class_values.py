@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
-from broker_client.core.partitioners import Partitioner, RoundRobinPartitioner
+from broker_client.core.batching.partitioners import Partitioner, RoundRobinPartitioner
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""The producer's parts under the names that Kafka gives them, on an injected reactor."""
+"""The parts of Kafka's clients on an injected reactor, one room per part, under Kafka's names."""

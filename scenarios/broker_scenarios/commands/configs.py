@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 def rows_of(release: str, kind: str | None = None) -> list[Row]:
     """Every configuration of a release, by kind and name."""
     from broker_sim.config import config_effect, definitions
-    from broker_sim.config.own_definitions import OWN_DEFINITIONS
+    from broker_sim.config.simulator_configs import OWN_DEFINITIONS
 
     sources: Mapping[str, tuple[Callable[[str], Mapping[str, ConfigDefinition]], Callable[[str, str], bool]]] = {
         "broker": (definitions.broker_definitions, config_effect.has_effect),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_scenarios.errors import ScenarioError
 from broker_sim.errors import nearest
 

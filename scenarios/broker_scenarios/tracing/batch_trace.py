@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.trace import BatchEvent, BatchEventKind, ReadyReason
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind, ReadyReason
 from broker_scenarios.tracing.request_trace import trace_request
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
 from broker_scenarios.tracing.timeline_text import numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_scenarios.tracing.request_trace import cluster_change
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, RequestReceived
 

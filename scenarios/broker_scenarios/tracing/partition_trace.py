@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.trace import BatchEventKind
+from broker_client.core.producer.trace import BatchEventKind
 from broker_scenarios.tracing.batch_trace import ACCUMULATOR, stages_of
 from broker_scenarios.tracing.timeline import Moment, Stage, Timeline
 from broker_scenarios.tracing.timeline_text import numbers

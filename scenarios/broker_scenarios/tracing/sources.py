@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from broker_client.core.trace import BatchEvent
+    from broker_client.core.producer.trace import BatchEvent
     from broker_scenarios.scenario import Scenario
     from broker_sim.control.events import Event
 

@@ -24,7 +24,7 @@ NAMING_ALONE = (
     "resource_config_validation.py",
     "topic_config_validation.py",
     "values.py",
-    "values_together.py",
+    "cross_field_validation.py",
 )
 READ_BY_PARTS = ("share.coordinator.state.topic.",)
 """Prefixes of names that are put together where they are read."""

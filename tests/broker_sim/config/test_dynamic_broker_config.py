@@ -10,8 +10,8 @@ from broker_sim.config.broker_config_validation import validate_dynamic_configs
 from broker_sim.config.config_resource import ConfigRecord, ConfigResource, ResourceType
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.controller.metadata_image import MetadataImage
 from broker_sim.errors import ConfigError
+from broker_sim.metadata.metadata_image import MetadataImage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ import pytest
 
 from broker_sim.controller.alter_partition import answer_alter_partition
 from broker_sim.controller.election import Election, ElectionRules
-from broker_sim.controller.metadata_image import (
+from broker_sim.metadata.metadata_image import (
     RECOVERED,
     RECOVERING,
     BrokerRegistration,

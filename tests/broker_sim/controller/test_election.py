@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_sim.controller.election import Election, ElectionRules, PartitionChange, change_partition
-from broker_sim.controller.metadata_image import NO_LEADER, RECOVERING, PartitionRegistration
+from broker_sim.metadata.metadata_image import NO_LEADER, RECOVERING, PartitionRegistration
 
 AFTER_UNCLEAN = {"leader_recovery_state": RECOVERING}
 

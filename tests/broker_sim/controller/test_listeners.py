@@ -8,8 +8,8 @@ import pytest
 from twisted.internet.protocol import ClientFactory, Protocol
 
 from broker_sim.cluster import Cluster, TopicSpec
-from broker_sim.controller.metadata_log_codec import decode_batches
 from broker_sim.errors import BrokerSimError
+from broker_sim.metadata.metadata_log_codec import decode_batches
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import FrameReader, decode_response, encode_request
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest

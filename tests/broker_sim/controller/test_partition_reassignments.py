@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from broker_sim.control.events import LeaderElected
-from broker_sim.controller.metadata_image import PartitionRegistration
 from broker_sim.controller.reassignment import Assignment, assignment_of, revert, towards
+from broker_sim.metadata.metadata_image import PartitionRegistration
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from broker_sim.config.release_behaviour import behaviour_of
-from broker_sim.controller.metadata_image import BrokerRegistration
 from broker_sim.controller.replica_placer import PlacementError, place
+from broker_sim.metadata.metadata_image import BrokerRegistration
 
 
 def brokers(count: int, *, fenced: tuple[int, ...] = (), racks: int = 0) -> list[BrokerRegistration]:

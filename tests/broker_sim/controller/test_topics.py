@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_sim.config.broker_config import BrokerConfig
-from broker_sim.controller.metadata_image import BrokerRegistration, MetadataImage, PartitionRegistration, TopicImage
 from broker_sim.controller.topics import TopicCreation, create_topics, delete_topics
+from broker_sim.metadata.metadata_image import BrokerRegistration, MetadataImage, PartitionRegistration, TopicImage
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_topics import (
     CreatableReplicaAssignment,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker_sim.faults.acts import (
+from broker_sim.faults.actions import (
     ACTS,
     AnswerError,
     CutResponse,

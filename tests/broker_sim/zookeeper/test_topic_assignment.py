@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from broker_sim.controller.manual_assignment import Refused
-from broker_sim.controller.metadata_image import BrokerRegistration
+from broker_sim.metadata.metadata_image import BrokerRegistration
 from broker_sim.zookeeper.topic_assignment import assign_replicas
 
 

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from broker_client.core.partitioners import RoundRobinPartitioner
+from broker_client.core.batching.partitioners import RoundRobinPartitioner
 from broker_client.errors import ConfigError
 from broker_client.producer_config import ProducerConfig
 
 if TYPE_CHECKING:
-    from broker_client.core.cluster import Cluster
+    from broker_client.core.network.cluster import Cluster
 
 
 class First:

@@ -13,7 +13,7 @@ from broker_client.producer import Producer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.producer.producer_core import ProducerCore
     from sim_runtime.world import World
     from tests.client.scripted_broker import ScriptedCluster
 

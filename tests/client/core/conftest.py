@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.core.client_core import ClientCore, ClientOptions
-from broker_client.core.network_client import NetworkClientConfig
+from broker_client.core.network.client_core import ClientCore, ClientOptions
+from broker_client.core.network.network_client import NetworkClientConfig
 from tests.client.scripted_broker import PORT
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.scenarios.tracing.traced_batches import EPOCH_US, batch, event, journ
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_client.core.trace import BatchEvent
+    from broker_client.core.producer.trace import BatchEvent
     from broker_sim.control.events import Event
 
 ALONE = BrokerSide([])

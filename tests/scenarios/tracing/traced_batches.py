@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from broker_client.core.trace import BatchEvent, BatchEventKind
+from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.records import TopicPartition
 from broker_sim.control.events import BatchAppended, Event, RequestReceived, ResponseSent
 

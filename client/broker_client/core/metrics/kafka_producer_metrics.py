@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.metrics.stats import NANOSECONDS, CumulativeSum
-from broker_client.core.sender_loop import now_ms_of
+from broker_client.core.producer.sender_loop import now_ms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.buffer_pool import BufferPool
+    from broker_client.core.batching.buffer_pool import BufferPool
     from broker_client.core.metrics.registry import Metrics, Sensor
     from broker_client.metrics import MetricName, MetricValue
     from sim_runtime.interfaces import IReactor

@@ -9,13 +9,13 @@ from broker_client.core.metrics.registry import Metrics, RecordingLevel
 from broker_client.core.metrics.selector_metrics import MeasuredTurns, SelectorMetrics
 from broker_client.core.metrics.sender_metrics import SenderMetrics
 from broker_client.core.metrics.stats import MetricConfig
-from broker_client.core.sender_loop import now_ms_of
-from broker_client.core.version_negotiation import software_version
+from broker_client.core.network.version_negotiation import software_version
+from broker_client.core.producer.sender_loop import now_ms_of
 
 if TYPE_CHECKING:
-    from broker_client.core.metadata import Metadata
-    from broker_client.core.network_client import NetworkClient
-    from broker_client.core.sender_loop import TurnTaker
+    from broker_client.core.network.metadata import Metadata
+    from broker_client.core.network.network_client import NetworkClient
+    from broker_client.core.producer.sender_loop import TurnTaker
     from broker_client.metrics import MetricsSnapshot
     from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor

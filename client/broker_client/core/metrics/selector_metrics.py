@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.metrics.registry import Metrics, Sensor
-    from broker_client.core.sender_loop import TurnTaker
+    from broker_client.core.producer.sender_loop import TurnTaker
     from broker_client.metrics import MetricName
 
 __all__ = ["MeasuredTurns", "SelectorMetrics"]

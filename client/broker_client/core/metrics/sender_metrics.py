@@ -15,9 +15,9 @@ from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from broker_client.core.batching.producer_batch import ProducerBatch
     from broker_client.core.metrics.registry import Metrics, Sensor
     from broker_client.core.metrics.selector_metrics import SelectorMetrics
-    from broker_client.core.producer_batch import ProducerBatch
     from broker_client.metrics import MetricName
 
 __all__ = ["SenderMetrics"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import random
 
     from broker_client.core.metrics.registry import Metrics
-    from broker_client.core.network_client import NetworkClient
+    from broker_client.core.network.network_client import NetworkClient
     from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor
 

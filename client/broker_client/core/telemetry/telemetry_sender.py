@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.in_flight_requests import Delivery
+from broker_client.core.network.in_flight_requests import Delivery
 from broker_client.core.telemetry.telemetry_states import TelemetryState
 from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
 from protocol_specs.messages.push_telemetry import PushTelemetryResponse
 
 if TYPE_CHECKING:
-    from broker_client.core.cluster import Node
-    from broker_client.core.in_flight_requests import ClientResponse
-    from broker_client.core.network_client import NetworkClient
+    from broker_client.core.network.cluster import Node
+    from broker_client.core.network.in_flight_requests import ClientResponse
+    from broker_client.core.network.network_client import NetworkClient
     from broker_client.core.telemetry.telemetry_reporter import ClientTelemetryReporter
 
 __all__ = ["TelemetrySender"]

@@ -19,7 +19,7 @@ from tests.client.scripted_broker import ScriptedCluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.producer.producer_core import ProducerCore
     from sim_runtime.world import World
 
 

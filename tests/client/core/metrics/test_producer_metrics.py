@@ -16,9 +16,9 @@ from tests.client.scripted_broker import Act, ScriptedCluster
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_client.core.future_record_metadata import FutureRecordMetadata
-    from broker_client.core.future_table import FutureTable
-    from broker_client.core.producer_core import ProducerCore
+    from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
+    from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.producer_core import ProducerCore
     from sim_runtime.world import World
 
     ProducerOn = Callable[..., ProducerCore]

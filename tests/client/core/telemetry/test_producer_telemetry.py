@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_client.core.admin_configs import AlterConfigOp, ConfigResource, ConfigResourceType
-from broker_client.core.admin_core import AdminCore
-from broker_client.core.client_core import ClientCore, ClientOptions
-from broker_client.core.network_client import NetworkClientConfig
-from broker_client.core.producer_core import ProducerCore
+from broker_client.core.admin.admin_core import AdminCore
+from broker_client.core.admin.configs import AlterConfigOp, ConfigResource, ConfigResourceType
+from broker_client.core.network.client_core import ClientCore, ClientOptions
+from broker_client.core.network.network_client import NetworkClientConfig
+from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.core.telemetry.telemetry_states import TelemetryState
 from broker_client.errors import IllegalState
 from broker_client.producer_config import ProducerConfig

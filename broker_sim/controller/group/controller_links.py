@@ -1,0 +1,65 @@
+"""Links of a cluster with several controllers: what a broker sends to the controller goes to whoever is active."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.controller.group.controller_channel import ControllerChannel
+from broker_sim.replication.broker_links import CONTROLLER_ID, REQUEST_TIMEOUT_MS, BrokerLinks
+from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
+
+if TYPE_CHECKING:
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.control.journal import Journal
+    from broker_sim.controller.group.controller_group import ControllerGroup
+    from broker_sim.faults.interception import Faults
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["ControllerLinks"]
+
+FORWARDING_RETRY_TIMEOUT_MS: Final = 60_000
+"""How long a broker tries to have a client's request answered, whatever the client's own time-out is."""
+OF_BROKERS: Final = (-1, 1, 56, 59, 62, 63, 67, 73)
+"""What brokers ask for themselves: Fetch of metadata, AlterPartition, FetchSnapshot, registration, heartbeat, ids."""
+
+
+class ControllerLinks(BrokerLinks):
+    """Brokers name CONTROLLER_ID; controllers name each other."""
+
+    def __init__(
+        self, quorum: ControllerGroup, *, reactor: IReactor, journal: Journal, faults: Faults, delay_ms: float
+    ) -> None:
+        super().__init__(reactor=reactor, journal=journal, faults=faults, delay_ms=delay_ms)
+        self._quorum = quorum
+        self._channels: dict[int, ControllerChannel] = {}
+
+    def send(
+        self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
+    ) -> Deferred[Any]:
+        """As BrokerLinks does, but for what brokers ask of the controller."""
+        if target != CONTROLLER_ID or source in self._quorum.nodes:
+            return super().send(source, target, request, version=version, timeout_ms=timeout_ms)
+        channel = self._channels.get(source)
+        if channel is None:
+            channel = self._channels[source] = ControllerChannel(self._quorum, source, send=super().send)
+        if isinstance(request, BrokerHeartbeatRequest):
+            # Half a session, so that a second try can come in time (KAFKA-14392).
+            timeout_ms //= 2
+        elif request.API_KEY not in OF_BROKERS:
+            timeout_ms = max(timeout_ms, FORWARDING_RETRY_TIMEOUT_MS)
+        return channel.send(request, version=version, timeout_ms=timeout_ms)
+
+    def detach(self, node_id: int) -> None:
+        """The node is gone, and what it had to ask."""
+        channel = self._channels.pop(node_id, None)
+        if channel is not None:
+            channel.stop()
+        super().detach(node_id)
+
+    def stop(self) -> None:
+        """Forget every call and timer."""
+        for channel in self._channels.values():
+            channel.stop()
+        self._channels.clear()
+        super().stop()

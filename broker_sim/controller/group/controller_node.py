@@ -1,0 +1,211 @@
+"""One controller's process on the cluster's links: its voter, its timer, its state machine. Mirrors ControllerServer
+with KafkaRaftClientDriver and KafkaNetworkChannel.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.metadata.metadata_fetches import MetadataFetch
+from broker_sim.quorum.raft_outputs import (
+    Committed,
+    LeaderChanged,
+    Output,
+    SendRequest,
+    SendResponse,
+    SnapshotLoaded,
+)
+from broker_sim.quorum.raft_replica import RaftReplica
+from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.messages.begin_quorum_epoch import BeginQuorumEpochRequest
+from protocol_specs.messages.end_quorum_epoch import EndQuorumEpochRequest
+from protocol_specs.messages.fetch import FetchRequest
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
+from protocol_specs.messages.vote import VoteRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from twisted.internet.interfaces import IDelayedCall
+    from twisted.python.failure import Failure
+
+    from broker_sim.controller.group.controller_group import ControllerGroup
+    from broker_sim.controller.group.quorum_controller import QuorumController
+    from broker_sim.metadata.metadata_log import MetadataBatch
+
+__all__ = ["ControllerNode"]
+
+
+class ControllerNode:
+    """`storage` outlives the process; `replica` and `controller` are one run's."""
+
+    def __init__(self, quorum: ControllerGroup, node_id: int) -> None:
+        self.quorum = quorum
+        self.id = node_id
+        self.storage = quorum.storage_of(node_id)
+        self.alive = False
+        self._random = quorum.streams.stream(f"controller {node_id} elections")
+        self._reactor = quorum.reactor
+        self._timer: IDelayedCall | None = None
+        self._outputs: deque[Output] = deque()
+        self._handing_out = False
+        self._answers: dict[int, Deferred[Any]] = {}
+        self._tickets = 0
+        self._boot_parts()
+
+    def _boot_parts(self) -> None:
+        quorum = self.quorum
+        self.controller: QuorumController = quorum.make_controller(self)
+        self.replica = RaftReplica(
+            node_id=self.id,
+            voters=quorum.node_ids,
+            settings=quorum.settings,
+            messages=quorum.messages_of(self.id),
+            storage=self.storage,
+            random=self._random,
+        )
+
+    def _now_ms(self) -> float:
+        return self._reactor.seconds() * 1000
+
+    # Life ----------------------------------------------------------------------------------------------------
+
+    def adopt(self, batches: Sequence[MetadataBatch]) -> None:
+        """Run at once, in the middle of an epoch: how a cluster starts as a whole."""
+        self._attach()
+        if self.replica.node_id != self.storage.quorum_state.leader_id:
+            self.controller.follow(batches)
+        self.replica.adopt(self._now_ms())
+        self._hand_out()
+
+    def start(self) -> None:
+        """Start the process again: read the log, and find out who leads."""
+        self._boot_parts()
+        self.controller.follow(())
+        if self.storage.log.snapshot is not None:
+            self.controller.load_snapshot(self.storage.log.snapshot)
+        self._attach()
+        self.replica.initialize(self._now_ms())
+        self._hand_out()
+
+    def kill(self) -> None:
+        """Die without a word; log and quorum-state stay."""
+        self.alive = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._outputs.clear()
+        self._answers.clear()
+        self.controller.stop()
+        self.quorum.links.detach(self.id)
+
+    def resign(self) -> None:
+        """Stop leading, in order; does nothing to one that does not lead."""
+        self.replica.resign(self._now_ms())
+        self._hand_out()
+
+    def _attach(self) -> None:
+        self.alive = True
+        self.quorum.links.attach(self.id, self)
+
+    # What others ask -----------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer a voter by the quorum's rules, and a broker by the controller."""
+        asks_voter = isinstance(request, FetchRequest | VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest)
+        # Brokers fetch the snapshots of the active controller's own log.
+        asks_voter = asks_voter or (isinstance(request, FetchSnapshotRequest) and source in self.quorum.nodes)
+        if not asks_voter or isinstance(request, MetadataFetch):
+            return self.controller.handle_link_request(request, source)
+        self._tickets += 1
+        answer: Deferred[Any] = Deferred()
+        self._answers[self._tickets] = answer
+        self.replica.receive_request(source, self._tickets, request, self._now_ms())
+        self._hand_out()
+        return answer
+
+    def peer_reset(self, node_id: int) -> None:
+        """Another node has died."""
+        self.controller.peer_reset(node_id)
+
+    def replica_fetcher(self, leader_id: int) -> None:
+        """Controllers replicate the metadata log alone."""
+
+    # What the voter wants ------------------------------------------------------------------------------------
+
+    def append(self, batch: MetadataBatch, *, records: int) -> None:
+        """Let the quorum agree on a batch of the active controller."""
+        appended = self.replica.append(batch, records=records, now_ms=self._now_ms())
+        assert appended.base_offset == batch.base_offset, "both logs count the same records"
+        self._hand_out()
+
+    def _hand_out(self) -> None:
+        self._outputs.extend(self.replica.take_outbox())
+        if self._handing_out:
+            return  # a message that was delivered at once has come back: the loop below goes on with its turn
+        self._handing_out = True
+        try:
+            while self._outputs and self.alive:
+                self._obey(self._outputs.popleft())
+        finally:
+            self._handing_out = False
+        if self.alive:
+            self._arm()
+
+    def _obey(self, output: Output) -> None:
+        if isinstance(output, SendRequest):
+            answer = self.quorum.links.send(
+                self.id,
+                output.destination,
+                output.request,
+                version=output.version,
+                timeout_ms=self.quorum.settings.request_timeout_ms,
+            )
+            answer.addCallbacks(self._answered, self._failed, callbackArgs=(output,), errbackArgs=(output,))
+        elif isinstance(output, SendResponse):
+            self._answers.pop(output.correlation_id).callback(output.response)
+        elif isinstance(output, SnapshotLoaded):
+            self.controller.load_snapshot(output.snapshot)
+        elif isinstance(output, Committed):
+            self.controller.apply_committed(output.batches)
+        else:
+            self._leader_changed(output)
+
+    def _answered(self, response: Any, sent: SendRequest) -> None:
+        if self.alive:
+            self.replica.receive_response(sent.destination, sent.correlation_id, response, self._now_ms())
+            self._hand_out()
+
+    def _failed(self, failure: Failure, sent: SendRequest) -> None:
+        failure.trap(LinkFailure)
+        if self.alive:
+            self.replica.receive_failure(sent.destination, sent.correlation_id, self._now_ms())
+            self._hand_out()
+
+    def _leader_changed(self, change: LeaderChanged) -> None:
+        if self.controller.is_active:
+            self.controller.deactivate()
+        leader = self.replica.leader_state
+        if change.leader_id == self.id and leader is not None and self.replica.epoch == change.epoch:
+            first = self.replica.log.read(leader.epoch_start_offset)[0]
+            self.controller.activate(change.epoch, first.content, leader.epoch_start_offset)
+        self.quorum.leader_changed(self, change)
+
+    # Time ----------------------------------------------------------------------------------------------------
+
+    def _arm(self) -> None:
+        due_s = self.replica.due_ms / 1000
+        if self._timer is not None:
+            if self._timer.getTime() <= due_s:
+                return  # it looks again when it is due
+            self._timer.cancel()
+        self._timer = self._reactor.callLater(max(0.0, due_s - self._reactor.seconds()), self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        if self.replica.due_ms <= self._now_ms() + 1e-3:
+            self.replica.poll(self._now_ms())
+        self._hand_out()

@@ -1,0 +1,295 @@
+"""A controller that is one of several: active while it leads the quorum, else it only follows. Mirrors QuorumController
+with its QuorumMetaLogListener and deferred events.
+
+While it is active its `image` is ahead of what is committed. Nothing of that is seen outside: brokers fetch the
+committed image, and an answer waits until everything that it may rest upon is committed. When another leads, what is
+not committed is forgotten, and who waits for an answer is told to look for the new controller.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.controller.controller import Controller
+from broker_sim.controller.envelope import ForwardedRequest
+from broker_sim.controller.group.committed_events import note_brokers
+from broker_sim.errors import BrokerSimError
+from broker_sim.metadata.image_events import note_changes
+from broker_sim.metadata.metadata_fetches import MetadataFetch
+from broker_sim.metadata.metadata_image import MetadataImage
+from broker_sim.metadata.metadata_log import MetadataBatch, MetadataSnapshot, SnapshotId
+from broker_sim.metadata.metadata_records import records_of_change
+from broker_sim.quorum.raft_log import OffsetAndEpoch, RaftSnapshot
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
+from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from broker_sim.controller.group.controller_node import ControllerNode
+    from broker_sim.metadata.metadata_image import BrokerRegistration, TopicImage
+    from broker_sim.quorum.raft_log import RaftBatch
+    from broker_sim.topic_partition import TopicPartition
+    from protocol_specs.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
+    from protocol_specs.schemas.leader_change_message import LeaderChangeMessage
+
+__all__ = ["NotController", "QuorumController"]
+
+
+def _told_before(batch: MetadataBatch) -> None:
+    """What an earlier cluster has committed is no news."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NotController:
+    """The answer of a controller that is not active: NOT_CONTROLLER, whatever was asked."""
+
+    error_code: ErrorCode = ErrorCode.NOT_CONTROLLER
+
+
+class QuorumController(Controller):
+    """The state machine of one node's process; `node` is the voter that it belongs to."""
+
+    def __init__(self, node: ControllerNode, **parts: Any) -> None:
+        super().__init__(**parts)
+        self._node = node
+        self._active_epoch: int | None = None
+        self._answering = False
+        self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
+        self._unclean: dict[int, frozenset[TopicPartition]] = {}
+        self.log.snapshot_made = self._snapshot_made
+        self._stop_timers()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it decides."""
+        return self._active_epoch is not None
+
+    @property
+    def committed_image(self) -> MetadataImage:
+        """What a majority has."""
+        return self.log.committed_image
+
+    @property
+    def node_id(self) -> int:
+        """The node that it runs on."""
+        return self._node.id
+
+    @property
+    def node(self) -> ControllerNode:
+        """The voter that it belongs to."""
+        return self._node
+
+    # Leading and following -----------------------------------------------------------------------------------
+
+    def activate(self, epoch: int, leader_change: LeaderChangeMessage, epoch_start_offset: int) -> None:
+        """Decide from now on. Every broker gets a fresh session: nobody knows when it was last heard."""
+        if self.log.end_offset <= epoch_start_offset:
+            self.log.append_leader_change(epoch, leader_change)
+        self._active_epoch = epoch
+        self._take_image()
+        for broker in self.image.brokers.values():
+            self._sessions.register(broker.id, broker.epoch)
+        if self.config.auto_leader_rebalance_enable:
+            self._rebalance.start()
+        if self.config.values.get("unclean.leader.election.interval.ms", 0):
+            self._unclean_elections.start()
+
+    def deactivate(self) -> None:
+        """Forget what is not committed, and send away who waits."""
+        self._active_epoch = None
+        self._unclean.clear()
+        self.log.resign()
+        self.log.truncate_to(self.log.high_watermark)
+        self._take_image()
+        fetches: list[Deferred[Any]] = [*self._fetches.take_waiting()]
+        super().stop()
+        deferred, self._deferred = self._deferred, deque()
+        for answer in [*fetches, *(each for _, each, _ in deferred)]:
+            answer.callback(NotController())
+
+    def stop(self) -> None:
+        """The process ends: nobody is answered."""
+        self._active_epoch = None
+        self._deferred.clear()
+        super().stop()
+
+    def _stop_timers(self) -> None:
+        self._rebalance.stop()
+        self._unclean_elections.stop()
+
+    def _take_image(self) -> None:
+        self.image = self.log.image
+        self._dynamic_config.apply(self.image)
+
+    # The log -------------------------------------------------------------------------------------------------
+
+    def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
+        """Begin a new cluster's log on all voters at once, with this one as the leader.
+
+        Where voters have a log already, the newest one goes on in a new epoch, as if they had elected this one.
+        """
+        quorum = self._node.quorum
+        left = quorum.newest_log()
+        if left:
+            batches = [*self._resume(left, brokers, topics)]
+        else:
+            super().bootstrap(brokers, topics)
+            batches = [*self.log.batches]
+            assert batches[0].control is not None, "a log begins with a leader change"
+            batches[0].control = quorum.first_leader_change()
+        self._active_epoch = self.log.leader_epoch
+        quorum.adopt(batches)
+        self.log.replicate = self._replicate
+
+    def _resume(
+        self, left: Sequence[RaftBatch], brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]
+    ) -> Iterator[MetadataBatch]:
+        """The log that was left, and what a new leader writes after it when all brokers register at once."""
+        quorum = self._node.quorum
+        tell, self.log.committed = self.log.committed, _told_before
+        for batch in left:
+            resumed = self._metadata_batch(batch)
+            self.log.append_replicated(resumed)
+            self.log.advance_high_watermark(resumed.last_offset + 1)
+            yield resumed
+        self.log.committed = tell
+        end = self.log.end_offset
+        self.log.append_leader_change(quorum.next_epoch(), quorum.first_leader_change())
+        self._admit(brokers, topics)
+        yield from (batch for batch in self.log.batches if batch.base_offset >= end)
+
+    def load_snapshot(self, snapshot: RaftSnapshot) -> None:
+        """Begin with what a snapshot holds, in place of all that the log had."""
+        from broker_sim.metadata.metadata_log_codec import image_of_snapshot
+
+        data = snapshot.encode()
+        snapshot_id = SnapshotId(snapshot.id.offset, snapshot.id.epoch)
+        empty = MetadataImage.empty(self.image.cluster_id)
+        image = image_of_snapshot(data, empty, end_offset=snapshot.id.offset)
+        self.log.load(MetadataSnapshot(id=snapshot_id, image=image, append_time_ms=self.now_ms(), encoded=data))
+        self._take_image()
+
+    def _snapshot_made(self, snapshot: MetadataSnapshot) -> None:
+        kept = RaftSnapshot(id=OffsetAndEpoch(*snapshot.id), encode=snapshot.encode)
+        self._node.storage.log.keep_snapshot(kept, start_offset=self.log.start_offset)
+
+    def follow(self, batches: Sequence[MetadataBatch]) -> None:
+        """Take a log that is committed as a whole."""
+        self.log.replicate = self._replicate
+        for batch in batches:
+            self.log.append_replicated(batch)
+        self.log.advance_high_watermark(self.log.end_offset)
+        self._take_image()
+
+    def apply_committed(self, batches: Sequence[RaftBatch]) -> None:
+        """A majority has these batches; those of its own are in the log already."""
+        for batch in batches:
+            if batch.base_offset >= self.log.end_offset:
+                self.log.append_replicated(self._metadata_batch(batch))
+            self.log.advance_high_watermark(batch.last_offset + 1)
+        if self.is_active:
+            self._answer_committed()
+        else:
+            self._take_image()
+
+    def _metadata_batch(self, batch: RaftBatch) -> MetadataBatch:
+        if not batch.is_control:
+            assert isinstance(batch.content, MetadataBatch), "controllers replicate batches of metadata"
+            return batch.content
+        return MetadataBatch(
+            base_offset=batch.base_offset,
+            leader_epoch=batch.epoch,
+            append_time_ms=batch.control_ms or 0,
+            control=batch.content,
+            image=self.log.image.with_version(batch.base_offset),
+        )
+
+    def _replicate(self, batch: MetadataBatch) -> None:
+        if batch.control is None:  # the voter has written that itself
+            self._node.append(batch, records=len(batch.records))
+
+    def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
+        old = self.image
+        records = [] if image is old else records_of_change(old, image)
+        if records:
+            batch = self.log.append(records, image)
+            elected = frozenset(unclean)
+            if elected:
+                self._unclean[batch.base_offset] = elected
+            self._take_image()
+            if self.log.replicate is None:
+                note_changes(self._journal, old, self.image, elected)
+
+    def _committed(self, batch: MetadataBatch) -> None:
+        quorum = self._node.quorum
+        if self.log.replicate is None:
+            quorum.told_offset = batch.last_offset + 1
+            super()._committed(batch)
+        elif batch.base_offset >= quorum.told_offset:
+            # Who sees it first tells it: that is the leader, as long as it lives.
+            quorum.told_offset = batch.last_offset + 1
+            old, quorum.told_image = quorum.told_image, self.log.committed_image
+            note_changes(self._journal, old, quorum.told_image, self._unclean.pop(batch.base_offset, frozenset()))
+            note_brokers(quorum.journal, old, quorum.told_image)
+            super()._committed(batch)
+        elif self.is_active:
+            self._publish_soon()
+
+    # Requests ------------------------------------------------------------------------------------------------
+
+    def handle_link_request(self, request: Any, source: int) -> Any:
+        """Answer when the answer can no longer be taken back; NotController while another decides."""
+        if self._answering:
+            return super().handle_link_request(request, source)
+        if not self.is_active:
+            return NotController()
+        asked = request.request if isinstance(request, ForwardedRequest) else request
+        if isinstance(asked, MetadataFetch | FetchSnapshotRequest | DescribeQuorumRequest):
+            return super().handle_link_request(request, source)  # what is committed, or the quorum's own business
+        self._answering = True
+        try:
+            answer = super().handle_link_request(request, source)
+        finally:
+            self._answering = False
+        if not isinstance(answer, Deferred):
+            return self._when_committed(answer)
+        return answer.addCallback(self._when_committed)
+
+    def _when_committed(self, response: Any) -> Any:
+        if not self.is_active:
+            return NotController()
+        end = self.log.end_offset
+        if self.log.high_watermark >= end:
+            return response
+        answer: Deferred[Any] = Deferred()
+        self._deferred.append((end, answer, response))
+        return answer
+
+    def _answer_committed(self) -> None:
+        while self._deferred and self._deferred[0][0] <= self.log.high_watermark:
+            _, answer, response = self._deferred.popleft()
+            answer.callback(response)
+
+    def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        return self._answer_alter_partition(request)  # the quorum's linger is enough
+
+    def change(self, reason: str, change: Any) -> Deferred[MetadataImage]:
+        """Change the image; fires when that is committed, and fails when the controller is active no longer."""
+        if self._answering:
+            return super().change(reason, change)  # it is the answer that waits
+        if not self.is_active:
+            raise BrokerSimError(f"{reason}: there is no active controller")
+
+        def decided(answer: Any) -> MetadataImage:
+            if isinstance(answer, NotController):
+                raise BrokerSimError(f"{reason}: another controller is active before this was committed")
+            image: MetadataImage = answer
+            return image
+
+        return super().change(reason, change).addCallback(self._when_committed).addCallback(decided)

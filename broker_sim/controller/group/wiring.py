@@ -1,0 +1,59 @@
+"""Several controllers for a cluster, in place of the one that never fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from broker_sim.controller.cluster_control import ClusterControl
+from broker_sim.controller.group.controller_group import CONTROLLERS_MAX, ControllerGroup
+from broker_sim.controller.group.quorum_description import ControllersDescription
+from broker_sim.errors import BrokerSimError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from broker_sim.cluster import Cluster
+    from broker_sim.controller.controller import Controller
+    from broker_sim.controller.group.quorum_controller import QuorumController
+    from broker_sim.quorum.raft_log import RaftStorage
+
+__all__ = ["set_up_controller_group"]
+
+
+def set_up_controller_group(
+    cluster: Cluster,
+    *,
+    controllers: int,
+    brokers: int,
+    link_delay_ms: float,
+    make_storage: Callable[[int, Sequence[int], bytes], RaftStorage] | None,
+) -> ControllerGroup:
+    """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was."""
+    if not 1 <= controllers <= CONTROLLERS_MAX:
+        raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
+
+    def furnish(controller: QuorumController) -> None:
+        cluster.furnish_controller(controller)
+        ClusterControl(
+            controller,
+            config=cluster.config,
+            broker_ids=range(1, brokers + 1),
+            random=cluster.streams.stream("log directories"),
+            quorum=ControllersDescription(controller, random=cluster.streams.stream("log directories")),
+        )
+
+    def became_active(controller: Controller) -> None:
+        cluster.controller = controller
+
+    return ControllerGroup(
+        controllers=controllers,
+        reactor=cluster.reactor,
+        journal=cluster.journal,
+        config=cluster.config,
+        cluster_id=cluster.cluster_id,
+        streams=cluster.streams,
+        link_delay_ms=link_delay_ms,
+        furnish=furnish,
+        became_active=became_active,
+        make_storage=make_storage,
+    )

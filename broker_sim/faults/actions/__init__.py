@@ -1,0 +1,64 @@
+"""What a rule can do, one act a file; `ACTS` is the registry by the name that a scenario writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.faults.actions.cut import CutResponse
+from broker_sim.faults.actions.delay import Delay
+from broker_sim.faults.actions.disconnect import Disconnect
+from broker_sim.faults.actions.drop_response import DropResponse
+from broker_sim.faults.actions.error_code import AnswerError
+from broker_sim.faults.actions.hold import Hold
+from broker_sim.faults.actions.kill import Kill
+from broker_sim.faults.actions.log_dirs import FailLogDir, FillLogDir, MendLogDir, SlowLogDir
+from broker_sim.faults.actions.lose_power import LosePower
+from broker_sim.faults.actions.restart import Restart
+from broker_sim.faults.actions.stop import Stop
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from broker_sim.faults.rule import Act
+
+__all__ = [
+    "ACTS",
+    "NEED_DISK",
+    "AnswerError",
+    "CutResponse",
+    "Delay",
+    "Disconnect",
+    "DropResponse",
+    "FailLogDir",
+    "FillLogDir",
+    "Hold",
+    "Kill",
+    "LosePower",
+    "MendLogDir",
+    "Restart",
+    "SlowLogDir",
+    "Stop",
+]
+
+ACTS: Final[Mapping[str, type[Act]]] = {
+    act.name: act
+    for act in (
+        Delay,
+        Hold,
+        DropResponse,
+        Disconnect,
+        AnswerError,
+        CutResponse,
+        Kill,
+        Stop,
+        Restart,
+        LosePower,
+        FailLogDir,
+        FillLogDir,
+        SlowLogDir,
+        MendLogDir,
+    )
+}
+
+NEED_DISK: Final = (LosePower.name, FillLogDir.name, SlowLogDir.name)
+"""The acts that mean nothing to logs in memory."""

@@ -1,0 +1,23 @@
+"""The act `hold`: the request waits until its rule closes or is released."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from broker_sim.faults.interception import Interception
+
+if TYPE_CHECKING:
+    from broker_sim.faults.action_context import Strike
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Hold the request; it goes on when the rule's `until` is reached, or when the rule is released or removed."""
+
+    name: ClassVar[str] = "hold"
+    on_cluster: ClassVar[bool] = False
+
+    def strike(self, strike: Strike) -> Interception:
+        """Hold the request."""
+        return Interception(wait=strike.hold())

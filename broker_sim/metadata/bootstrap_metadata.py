@@ -1,0 +1,60 @@
+"""What a new cluster's log begins with: features and configurations. Mirrors BootstrapMetadata and
+ActivationRecordsGenerator: one metadata transaction where metadata.version knows them (KIP-868).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.controller.config_control import initial_configs
+from broker_sim.metadata.metadata_log import RECORDS_BETWEEN_SNAPSHOTS_MAX, MetadataLogLimits
+from broker_sim.metadata.metadata_record_versions import IBP_3_4_IV0, record_versions
+from broker_sim.metadata.metadata_records import METADATA_VERSION, MetadataRecord, records_of_change
+from protocol_specs import releases
+from protocol_specs.schemas.metadata.begin_transaction_record import BeginTransactionRecord
+from protocol_specs.schemas.metadata.end_transaction_record import EndTransactionRecord
+from protocol_specs.schemas.metadata.zk_migration_state_record import ZkMigrationStateRecord
+
+if TYPE_CHECKING:
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.metadata.metadata_image import MetadataImage
+
+__all__ = ["bootstrap_records", "metadata_log_limits"]
+
+LAST_WITH_MIGRATION: Final = "3."
+"""4.0 has no ZooKeeper any more, and no state of a migration."""
+BYTES_BETWEEN_SNAPSHOTS: Final = "metadata.log.max.record.bytes.between.snapshots"
+BYTES_BETWEEN_SNAPSHOTS_DEFAULT: Final = 20 * 1024 * 1024
+
+
+def bootstrap_records(empty: MetadataImage, config: BrokerConfig) -> tuple[list[MetadataRecord], MetadataImage]:
+    """The first batch after the leader's own, and the image after it."""
+    levels = releases.get(config.release).finalized_features
+    image = empty.with_finalized_features({name: level.highest for name, level in levels.items()})
+    image = image.with_configs(initial_configs(config))
+    metadata_version = image.finalized_features.get(METADATA_VERSION, 0)
+    # Nobody has an ELR yet: min.insync.replicas is written without ClearElrRecord.
+    records = [each for each in records_of_change(empty, image) if type(each.message).__name__ != "ClearElrRecord"]
+    if metadata_version >= IBP_3_4_IV0 and config.release.startswith(LAST_WITH_MIGRATION):
+        features = sum(type(each.message).__name__ == "FeatureLevelRecord" for each in records)
+        records.insert(features, MetadataRecord(ZkMigrationStateRecord(zk_migration_state=0), 0))
+    if record_versions(metadata_version).has_transactions:
+        records.insert(0, MetadataRecord(BeginTransactionRecord(name="Bootstrap records"), 0))
+        records.append(MetadataRecord(EndTransactionRecord(), 0))
+    return records, image
+
+
+def metadata_log_limits(config: BrokerConfig) -> MetadataLogLimits:
+    """When snapshots are made, from metadata.log.max.* and metadata.max.idle.interval.ms."""
+    size = config.values.get(BYTES_BETWEEN_SNAPSHOTS, BYTES_BETWEEN_SNAPSHOTS_DEFAULT)
+    snapshot_interval_ms = config.values.get("metadata.log.max.snapshot.interval.ms", 0)
+    idle_interval_ms = config.values.get("metadata.max.idle.interval.ms", 0)
+    assert isinstance(size, int)
+    assert isinstance(snapshot_interval_ms, int)
+    assert isinstance(idle_interval_ms, int)
+    return MetadataLogLimits(
+        records_between_snapshots=RECORDS_BETWEEN_SNAPSHOTS_MAX,
+        bytes_between_snapshots=None if size == BYTES_BETWEEN_SNAPSHOTS_DEFAULT else size,
+        snapshot_interval_ms=snapshot_interval_ms,
+        idle_interval_ms=idle_interval_ms,
+    )

@@ -1,0 +1,90 @@
+"""The metadata log on disk: `__cluster_metadata-0` with one segment, which kafka-dump-log --cluster-metadata-decoder
+reads. Mirrors KafkaMetadataLog.
+
+Every start writes the log anew from what the last one has left, as if from a snapshot; what is committed is flushed at
+once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from twisted.logger import Logger
+
+from broker_sim.errors import BrokerSimError
+from broker_sim.metadata.metadata_log_codec import decode_batches
+from protocol_specs.errors import ProtocolError, RecordBatchError
+from protocol_specs.records.batch_peek import check_batch
+
+if TYPE_CHECKING:
+    from broker_sim.controller.controller import Controller
+    from broker_sim.metadata.metadata_image import MetadataImage
+    from broker_sim.metadata.metadata_log import MetadataBatch
+    from sim_runtime.disk import Disk, DiskFile
+
+_log = Logger()
+
+METADATA_FOLDER: Final = "__cluster_metadata-0"
+SEGMENT: Final = f"{0:020d}.log"
+
+
+class MetadataFiles:
+    """The controller's directory, read at the start and written from then on."""
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        self._disk = disk
+        self._folder = f"{directory}/{METADATA_FOLDER}"
+        self._path = f"{self._folder}/{SEGMENT}"
+        self._file: DiskFile | None = None
+
+    def read(self, empty: MetadataImage) -> MetadataImage:
+        """What the last cluster has left, as far as it is whole; `empty` for a new directory."""
+        if not self._disk.is_file(self._path):
+            return empty
+        data = self._disk.read(self._path)
+        size = sound_bytes(data)
+        if size < len(data):
+            text = "{path}: cut at byte {size} of {length}: what follows was never flushed"
+            _log.warn(text, path=self._path, size=size, length=len(data))
+        image = empty
+        try:
+            for batch in decode_batches(data[:size]):
+                image = batch.applied_to(image)
+        except ProtocolError as error:
+            raise BrokerSimError(f"{self._path} cannot be read: {error}") from error
+        return image
+
+    def follow(self, controller: Controller) -> None:
+        """Put a new log, with what the controller has committed so far, in place of the old one; then go on with it."""
+        log = controller.log
+        self._disk.make_directory(self._folder)
+        batches = [batch for batch in log.batches if batch.last_offset < log.high_watermark]
+        self._disk.replace(self._path, b"".join(batch.encode() for batch in batches))
+        file = self._file = self._disk.open(self._path)
+        tell = log.committed
+
+        def committed(batch: MetadataBatch) -> None:
+            try:
+                file.append(batch.encode())
+                file.sync()
+            except OSError as error:
+                _log.error("metadata cannot be written to {path}: {error}", path=self._path, error=error)
+            tell(batch)
+
+        log.committed = committed
+
+    def close(self) -> None:
+        """Nothing more is committed."""
+        if self._file is not None:
+            self._file.close()
+
+
+def sound_bytes(data: bytes) -> int:
+    """How much of a log is made of whole batches."""
+    position = 0
+    while position < len(data):
+        try:
+            position += check_batch(data, position).size_in_bytes
+        except RecordBatchError:
+            break
+    return position

@@ -1,0 +1,61 @@
+"""What a voter wants done, in order: messages to be sent, and what its owner is to be told. Mirrors RaftRequest,
+RaftResponse and RaftClient.Listener.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from broker_sim.quorum.raft_log import RaftBatch, RaftSnapshot
+    from protocol_specs.message import Message
+
+__all__ = ["Committed", "LeaderChanged", "Output", "SendRequest", "SendResponse", "SnapshotLoaded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendRequest:
+    """Ask another voter; its answer, or that there is none, comes back under this correlation id."""
+
+    destination: int
+    correlation_id: int
+    request: Message
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendResponse:
+    """Answer the request of `destination` that came with this correlation id."""
+
+    destination: int
+    correlation_id: int
+    response: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """Batches that a majority has: from the first of the log on after every start, each once."""
+
+    batches: list[RaftBatch]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotLoaded:
+    """The log begins anew with a snapshot that the leader had; what is committed goes on after it."""
+
+    snapshot: RaftSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderChanged:
+    """Another epoch, or another leader of it; -1 while there is none.
+
+    The local voter is named only when it may go on leading where everything before its epoch is committed here.
+    """
+
+    epoch: int
+    leader_id: int
+
+
+Output: TypeAlias = SendRequest | SendResponse | Committed | SnapshotLoaded | LeaderChanged

@@ -1,0 +1,1 @@
+"""The admin client on Deferreds, one module per family of calls. Mirrors KafkaAdminClient."""

@@ -1,0 +1,98 @@
+"""Which node an item of a request belongs to. Mirrors KafkaAdminClient.NodeProvider and PartitionLeaderStrategy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+from broker_client.core.network.client_core import ANY_NODE
+from broker_client.errors import BrokerError, ProducerError, error_of
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from broker_client.core.network.cluster import Cluster
+    from broker_client.core.network.metadata import Metadata
+    from broker_client.records import TopicPartition
+
+__all__ = ["ANY", "CONTROLLER", "FINAL", "LEADER", "BrokerRoute", "Route"]
+
+K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
+
+
+class Route(Protocol[K_contra]):
+    """Asked for every item in each round, with metadata that is new from the second round on."""
+
+    def topics(self, items: Sequence[K_contra]) -> list[str]:
+        """The topics that must be in the metadata first."""
+        ...
+
+    def node(self, item: K_contra, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
+        """A node id, ANY_NODE, or why there is none: unless its code is in FINAL, another round may find one."""
+        ...
+
+
+class _AnyRoute:
+    """The least loaded node."""
+
+    def topics(self, items: Sequence[Hashable]) -> list[str]:
+        del items
+        return []
+
+    def node(self, item: Hashable, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
+        del item, cluster, metadata
+        return ANY_NODE
+
+
+class _ControllerRoute(_AnyRoute):
+    """The node that metadata calls the controller; with KRaft that is any broker, which passes it on."""
+
+    def node(self, item: Hashable, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
+        del item, metadata
+        return cluster.controller_id if cluster.controller_id in cluster.nodes else ANY_NODE
+
+
+class BrokerRoute(Generic[K_contra]):
+    """The broker that `broker_of` names, the least loaded node where it names none."""
+
+    def __init__(self, broker_of: Callable[[K_contra], int | None]) -> None:
+        self._broker_of = broker_of
+
+    def topics(self, items: Sequence[K_contra]) -> list[str]:
+        """None."""
+        del items
+        return []
+
+    def node(self, item: K_contra, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
+        """The broker, once the metadata has it."""
+        del metadata
+        broker = self._broker_of(item)
+        if broker is not None and broker not in cluster.nodes:
+            known = ", ".join(map(str, sorted(cluster.nodes)))
+            return BrokerError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {broker} is not among the brokers {known}")
+        return broker
+
+
+class _LeaderRoute:
+    """The leader of a partition; what has none yet, or is not known yet, is asked for again."""
+
+    def topics(self, items: Sequence[TopicPartition]) -> list[str]:
+        return list(dict.fromkeys(item.topic for item in items))
+
+    def node(self, item: TopicPartition, cluster: Cluster, metadata: Metadata) -> int | ProducerError | None:
+        leader = cluster.leader_for(item)
+        if leader is not None:
+            return leader.id
+        code = metadata.topic_error(item.topic)
+        if cluster.partition(item) is not None:
+            code = ErrorCode.LEADER_NOT_AVAILABLE
+        elif code is ErrorCode.NONE:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return error_of(code, f"no leader of {item} is known", topic=item.topic)
+
+
+FINAL: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_TOPIC_EXCEPTION)
+ANY: Final = _AnyRoute()
+CONTROLLER: Final = _ControllerRoute()
+LEADER: Final = _LeaderRoute()

@@ -1,0 +1,1 @@
+"""Records waiting to be sent: RecordAccumulator, ProducerBatch, BufferPool and the partitioners."""

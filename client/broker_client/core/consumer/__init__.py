@@ -1,0 +1,1 @@
+"""Reading assigned partitions: Fetcher, SubscriptionState, offset lookups."""

@@ -1,0 +1,55 @@
+"""What a poll fetched as one Arrow table. The columnar form of Fetcher's ConsumerRecords; needs the extra `arrow`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2
+from protocol_specs.records.columnar_arrays import ColumnarUnavailable, np
+from protocol_specs.records.columnar_arrow import SCHEMA as RECORD_SCHEMA
+from protocol_specs.records.columnar_columns import COLUMNS, RecordColumns, join_columns
+from protocol_specs.records.columnar_reader import read_batch_columns
+from protocol_specs.records.record_set import read_any
+
+try:
+    import pyarrow as pa
+except ImportError:
+    raise ColumnarUnavailable("pyarrow") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_client.core.consumer.fetched_batches import FetchedBatch
+    from broker_client.records import TopicPartition
+
+__all__ = ["SCHEMA", "table_of"]
+
+SCHEMA: Final = pa.schema(
+    [pa.field("topic", pa.string(), nullable=False), pa.field("partition", pa.int32(), nullable=False), *RECORD_SCHEMA]
+)
+"""topic, partition, offset, timestamp, key, value, headers."""
+
+
+def table_of(batches: Sequence[FetchedBatch]) -> Any:
+    """All records of the batches, in their order within each partition, from the position that each was asked for."""
+    by_partition: dict[TopicPartition, list[FetchedBatch]] = {}
+    for batch in batches:
+        by_partition.setdefault(batch.topic_partition, []).append(batch)
+    tables = []
+    for key, of_partition in by_partition.items():
+        columns = join_columns([_columns(batch.batch) for batch in of_partition])
+        tables.append(_table(key, columns, of_partition[0].position))
+    return pa.concat_tables(tables, promote_options="permissive") if tables else SCHEMA.empty_table()
+
+
+def _columns(batch: bytes | memoryview) -> RecordColumns:
+    if batch[MAGIC_OFFSET] == MAGIC_V2:
+        return read_batch_columns(batch, columns=COLUMNS)
+    return RecordColumns.of_records(read_any(batch))
+
+
+def _table(key: TopicPartition, columns: RecordColumns, position: int) -> Any:
+    records = columns.to_arrow().slice(int(np.searchsorted(columns.offset, position)))
+    partition = pa.array(np.full(len(records), key.partition, np.int32))
+    topic = pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(records), np.int32)), [key.topic]).cast(pa.string())
+    return records.add_column(0, SCHEMA.field("topic"), topic).add_column(1, SCHEMA.field("partition"), partition)

@@ -1,0 +1,47 @@
+"""What a connection is made of: frames on TCP, or frames on TLS on TCP. Mirrors ChannelBuilder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from broker_client.core.network.kafka_channel import ChannelFactory, KafkaChannel
+
+if TYPE_CHECKING:
+    from twisted.internet.protocol import ClientFactory
+
+    from broker_client.core.network.kafka_channel import ChannelEvents
+    from protocol_specs.framing import FrameReader
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["PLAINTEXT_CHANNELS", "ChannelBuilder", "PlaintextChannelBuilder"]
+
+
+class ChannelBuilder(Protocol):
+    """One for each security.protocol."""
+
+    def build(
+        self, *, node_id: int, host: str, port: int, events: ChannelEvents, reader: FrameReader, reactor: IReactor
+    ) -> tuple[KafkaChannel, ClientFactory[Any]]:
+        """A channel, and what to connect with so that it gets its transport."""
+        ...
+
+
+class PlaintextChannelBuilder:
+    """Mirrors PlaintextChannelBuilder."""
+
+    def build(
+        self,
+        *,
+        node_id: int,
+        host: str,
+        port: int,
+        events: ChannelEvents,
+        reader: FrameReader,
+        reactor: IReactor,  # noqa: ARG002 - see ChannelBuilder
+    ) -> tuple[KafkaChannel, ClientFactory[Any]]:
+        """A channel straight on TCP."""
+        channel = KafkaChannel(node_id, f"{host}:{port}", events, reader)
+        return channel, ChannelFactory(channel)
+
+
+PLAINTEXT_CHANNELS: Final = PlaintextChannelBuilder()

@@ -1,0 +1,267 @@
+"""Requests to brokers as Deferreds, on a network client of one's own: what Consumer and Admin stand on.
+
+Mirrors ConsumerNetworkClient and KafkaAdminClient's runnable: requests wait until their node is ready, each with a
+deadline of its own; answers complete them in a turn of the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from twisted.internet.defer import Deferred
+
+from broker_client.core.network.in_flight_requests import ClientResponse, Delivery
+from broker_client.core.network.metadata import Metadata
+from broker_client.core.network.network_client import NetworkClient, NetworkClientConfig
+from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
+from broker_client.errors import (
+    ConnectionFailed,
+    ProducerClosed,
+    ProducerError,
+    ProducerTimeout,
+    UnsupportedVersion,
+)
+from sim_runtime.backoff import ExponentialBackoff
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterable
+
+    from broker_client.core.network.cluster import Cluster
+    from protocol_specs.message import Message
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["ANY_NODE", "ClientCore", "ClientOptions"]
+
+NEVER_MS: Final = 1 << 62
+ANY_NODE: Final = None
+REFRESH_BACKOFF_MS: Final = 100
+REFRESH_BACKOFF_MAX_MS: Final = 1_000
+METADATA_MAX_AGE_MS: Final = 300_000
+
+M = TypeVar("M", bound="Message")
+
+
+@dataclass(slots=True, kw_only=True, frozen=True)
+class ClientOptions:
+    """What a small client is told; times in milliseconds, under Kafka's names."""
+
+    bootstrap_servers: tuple[tuple[str, int], ...]
+    network: NetworkClientConfig
+    default_api_timeout_ms: int = 60_000
+
+
+@dataclass(slots=True, kw_only=True)
+class _Unsent:
+    kind: type[Message]
+    build: Callable[[int], Message]
+    node_id: int | None
+    deadline_ms: int
+    timeout_ms: int
+    answer: Deferred[Any]
+
+
+class ClientCore:
+    """Call everything on the reactor's thread."""
+
+    def __init__(
+        self,
+        options: ClientOptions,
+        reactor: IReactor,
+        random: random.Random,
+        *,
+        call_from_thread: Callable[[Callable[[], None]], object] | None = None,
+        all_topics: bool = False,
+    ) -> None:
+        self.options = options
+        self.reactor = reactor
+        self.random = random
+        self._unsent: list[_Unsent] = []
+        self._closed = False
+        self.metadata = Metadata(
+            bootstrap=options.bootstrap_servers,
+            refresh_backoff=ExponentialBackoff(REFRESH_BACKOFF_MS, REFRESH_BACKOFF_MAX_MS, 2, 0.2, random),
+            expire_ms=METADATA_MAX_AGE_MS,
+            idle_ms=METADATA_MAX_AGE_MS,
+            all_topics=all_topics,
+            allow_auto_topic_creation=False,
+        )
+        self.client = NetworkClient(
+            config=options.network,
+            metadata=self.metadata,
+            reactor=reactor,
+            random=random,
+            on_event=self._on_event,
+        )
+        self._loop = SenderLoop(
+            taker=self,
+            reactor=reactor,
+            call_from_thread=call_from_thread or (lambda function: reactor.callLater(0, function)),
+        )
+        self._loop.wakeup()
+
+    def request(
+        self,
+        kind: type[M],
+        build: Callable[[int], M],
+        *,
+        node_id: int | None = ANY_NODE,
+        timeout_ms: int | None = None,
+    ) -> Deferred[Any]:
+        """Send to a node, or to the least loaded one; fires with the response message.
+
+        `build` makes the request for the version that the node speaks. Fails with ProducerTimeout, ConnectionFailed or
+        UnsupportedVersion.
+        """
+        if self._closed:
+            raise ProducerClosed(f"cannot send {kind.NAME}: the client is closed")
+        limit_ms = self.options.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        answer: Deferred[Any] = Deferred()
+        self._unsent.append(
+            _Unsent(
+                kind=kind,
+                build=build,
+                node_id=node_id,
+                deadline_ms=now_ms_of(self.reactor) + limit_ms,
+                timeout_ms=limit_ms,
+                answer=answer,
+            )
+        )
+        self._loop.wakeup()
+        return answer
+
+    async def cluster_with(
+        self, topics: Iterable[str], *, refresh: bool = False, timeout_ms: int | None = None
+    ) -> Cluster:
+        """A snapshot that a broker gave and that was asked for all of `topics`; unknown ones are missing from it."""
+        wanted = list(topics)
+        metadata = self.metadata
+        limit_ms = self.options.default_api_timeout_ms if timeout_ms is None else timeout_ms
+        deadline_ms = now_ms_of(self.reactor) + limit_ms
+        version = metadata.update_version
+        for topic in wanted:
+            metadata.add(topic, now_ms_of(self.reactor))
+        known = all(topic in metadata.cluster.topics for topic in wanted)
+        if not refresh and known and not metadata.cluster.is_bootstrap:
+            return metadata.cluster
+        metadata.request_update()
+        while metadata.update_version == version or metadata.cluster.is_bootstrap:
+            left_ms = deadline_ms - now_ms_of(self.reactor)
+            if left_ms <= 0:
+                problems = "; ".join(self.client.connection_problems())
+                text = f"no metadata from bootstrap.servers after {limit_ms} ms"
+                raise ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
+            if self._closed:
+                raise ProducerClosed("the client was closed while it waited for metadata")
+            fatal = metadata.take_fatal_error()
+            if fatal is not None:
+                raise fatal
+            await self._metadata_change(left_ms)
+        return metadata.cluster
+
+    def wakeup(self) -> None:
+        """Take a turn soon; from any thread."""
+        self._loop.wakeup()
+
+    def run_once(self, now_ms: int) -> int:
+        """One turn: send what can go, poll, give up what is late."""
+        due_ms = self.client.time_out_ms
+        if now_ms >= due_ms and not self.client.selector.has_read_since(due_ms, now_ms):
+            return NEVER_MS
+        wait_ms = NEVER_MS
+        fatal = self.metadata.take_fatal_error() if self._unsent else None
+        if fatal is not None:
+            self._fail_unsent(fatal)
+        for unsent in list(self._unsent):
+            wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
+        again = self.client.poll(now_ms)
+        return 0 if again or self.client.answered else min(wait_ms, self.client.next_poll_ms)
+
+    def close(self) -> None:
+        """Fail what waits and close every connection."""
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.stop()
+        self._fail_unsent(ProducerClosed("the client was closed before the request was sent"))
+        self.client.close()
+
+    # Details
+
+    def _on_event(self) -> None:
+        self._loop.on_event()
+
+    def _fail_unsent(self, error: ProducerError) -> None:
+        unsent, self._unsent = self._unsent, []
+        for one in unsent:
+            one.answer.errback(error)
+
+    def _try_to_send(self, unsent: _Unsent, now_ms: int) -> int:
+        """Send or give up; answers how long to wait otherwise."""
+        if now_ms >= unsent.deadline_ms:
+            self._unsent.remove(unsent)
+            problems = "; ".join(self.client.connection_problems())
+            text = f"{unsent.kind.NAME} could not be sent within {unsent.timeout_ms} ms"
+            unsent.answer.errback(
+                ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
+            )
+            return NEVER_MS
+        left_ms = unsent.deadline_ms - now_ms
+        if unsent.node_id is None:
+            node, _ = self.client.least_loaded_node(now_ms)
+        else:
+            node = self.metadata.cluster.nodes.get(unsent.node_id)
+        if node is None:
+            self.metadata.request_update()
+            return min(left_ms, REFRESH_BACKOFF_MS)
+        if not self.client.ready(node, now_ms):
+            if unsent.node_id is not None and self.client.connection_states.is_disconnected(node.id):
+                # Its node is down: whoever asked may know another by now.
+                self._unsent.remove(unsent)
+                reason = self.client.connection_states.last_error(node.id) or "disconnected"
+                unsent.answer.errback(ConnectionFailed(f"{unsent.kind.NAME} to node {node.id}: {reason}"))
+                return NEVER_MS
+            return min(left_ms, self.client.poll_delay_ms(node.id, now_ms))
+        self._unsent.remove(unsent)
+        self._send(unsent, node.id, now_ms)
+        return NEVER_MS
+
+    def _send(self, unsent: _Unsent, node_id: int, now_ms: int) -> None:
+        versions = self.client.api_versions.get(node_id)
+        assert versions is not None, "a ready node has told its versions"
+        try:
+            request = unsent.build(versions.latest_usable(unsent.kind))
+        except UnsupportedVersion as error:
+            unsent.answer.errback(error)
+            return
+
+        def answered(response: ClientResponse) -> None:
+            if response.body is not None:
+                unsent.answer.callback(response.body)
+            elif response.mismatch is not None:
+                unsent.answer.errback(response.mismatch)
+            elif response.delivery is Delivery.TIMED_OUT:
+                text = f"node {node_id} did not answer {unsent.kind.NAME} within {unsent.timeout_ms} ms"
+                unsent.answer.errback(ProducerTimeout(text, "request.timeout.ms"))
+            else:
+                unsent.answer.errback(ConnectionFailed(f"node {node_id} was disconnected during {unsent.kind.NAME}"))
+
+        self.client.send(node_id, request, now_ms, callback=answered, timeout_ms=unsent.deadline_ms - now_ms)
+
+    def _metadata_change(self, timeout_ms: int) -> Deferred[None]:
+        changed: Deferred[None] = Deferred()
+
+        def notify() -> None:
+            if not changed.called:
+                changed.callback(None)
+
+        def give_up() -> None:
+            self.metadata.forget(notify)
+            notify()
+
+        timer = self.reactor.callLater(timeout_ms / 1000, give_up)
+        changed.addBoth(lambda _: timer.cancel() if timer.active() else None)
+        self.metadata.on_change(notify)
+        self._loop.wakeup()
+        return changed

@@ -1,0 +1,595 @@
+"""The producer without threads: all parts wired on one reactor. Mirrors what KafkaProducer's constructor and doSend do.
+
+`try_append` is what every face builds on: it never waits, it says what it waits for. `send` is the face for code on
+the reactor: a record that has to wait for metadata or memory waits in its topic's queue, in order, at most
+max.block.ms.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from broker_client.core.batching.buffer_pool import BufferPool
+from broker_client.core.batching.message_formats import MessageFormats
+from broker_client.core.batching.open_run import OpenRuns
+from broker_client.core.batching.partitioners import KeyHashes
+from broker_client.core.batching.record_accumulator import RecordAccumulator
+from broker_client.core.metrics.producer_metrics import ProducerMetrics
+from broker_client.core.network.api_versions import ApiVersions
+from broker_client.core.network.metadata import Metadata
+from broker_client.core.network.network_client import NetworkClient
+from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+from broker_client.core.producer.pending_sends import PendingSend, PendingSends
+from broker_client.core.producer.sender import Sender
+from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
+from broker_client.core.producer.traced_accumulator import TracedAccumulator
+from broker_client.core.producer.waits import WaitFor
+from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
+from broker_client.core.transactions.transaction_manager import TransactionManager
+from broker_client.core.transactions.transactional_calls import TransactionalCalls
+from broker_client.core.transactions.transactional_manager import TransactionalManager
+from broker_client.errors import (
+    BufferExhausted,
+    IllegalState,
+    InvalidTopic,
+    MetadataTimeout,
+    ProducerClosed,
+    ProducerError,
+    RecordTooLarge,
+    SerializationError,
+    TopicAuthorizationFailed,
+)
+from broker_client.record_values import INT64_MAX, checked_topic, whole_number
+from broker_client.records import UNKNOWN_PARTITION, Headers, PartitionInfo
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
+from sim_runtime.backoff import ExponentialBackoff
+from sim_runtime.deadlines import sleep
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable
+
+    from broker_client.core.batching.columnar_send import ColumnarSend
+    from broker_client.core.batching.producer_batch import ProducerBatch
+    from broker_client.core.batching.record_accumulator import AccumulatorConfig
+    from broker_client.core.network.cluster import Cluster
+    from broker_client.core.producer.future_table import FutureTable
+    from broker_client.core.producer.trace import Trace
+    from broker_client.producer_config import ProducerConfig
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["ProducerCore", "WaitFor"]
+
+BACKOFF_MULTIPLIER: Final = 2
+BACKOFF_JITTER: Final = 0.2
+NO_HEADERS: Final[Headers] = ()
+# Up to here a record is far from max.request.size whatever its overhead, and is not measured exactly.
+_OVERHEAD_SURELY_BELOW: Final = 128
+# A topic in use is told to the metadata again after this long, not for every record.
+_TOUCH_TOPIC_AFTER_MS: Final = 1_000
+_log = Logger()
+
+
+class _KnownTopic:
+    """A topic's partition count in the snapshot that it was looked up in."""
+
+    __slots__ = ("cluster", "partition_count", "touched_ms")
+
+    def __init__(self, cluster: Cluster, partition_count: int, touched_ms: int) -> None:
+        self.cluster = cluster
+        self.partition_count = partition_count
+        self.touched_ms = touched_ms
+
+
+class ProducerCore:
+    """Call everything but `try_append` on the reactor's thread."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        reactor: IReactor,
+        random: random.Random,
+        *,
+        call_from_thread: Callable[[Callable[[], None]], object] | None = None,
+        trace: Trace | None = None,
+    ) -> None:
+        self.config = config
+        self.reactor = reactor
+        self._seconds = reactor.seconds
+        self.closed = False
+        self._max_block_ms = config.number("max.block.ms")
+        self._record_size_max = config.number("max.request.size")
+        self._surely_small = min(self._record_size_max, config.number("buffer.memory")) - _OVERHEAD_SURELY_BELOW
+        self.ignores_keys = config.flag("partitioner.ignore.keys")
+        self.partitioner = config.partitioner
+        self._key_hashes = KeyHashes()
+        self._known_topics: dict[str, _KnownTopic] = {}
+        self._refused_by: dict[str, Cluster] = {}
+        backoff = _retry_backoff(config, random)
+        self.metadata = Metadata(
+            bootstrap=config.bootstrap_servers,
+            refresh_backoff=backoff,
+            expire_ms=config.number("metadata.max.age.ms"),
+            idle_ms=config.number("metadata.max.idle.ms"),
+        )
+        if call_from_thread is None:
+            call_from_thread = self._call_later
+        self._call_from_thread = call_from_thread
+        self.api_versions = ApiVersions()
+        self.transactions = self._transaction_manager()
+        accumulator_config = config.accumulator_config()
+        self._formats = MessageFormats.of(config, accumulator_config.compression.codec, self.api_versions)
+        self.client = NetworkClient(
+            config=config.network_config(),
+            metadata=self.metadata,
+            reactor=reactor,
+            random=random,
+            on_event=self._on_event,
+            api_versions=self.api_versions,
+        )
+        self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
+        self.client.telemetry = telemetry_of(config, self.client, self.metrics.registry, random)
+        self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
+        self.runs = OpenRuns(self.metadata, self._seconds, self._surely_small)
+        self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
+        if isinstance(self.accumulator, TracedAccumulator):
+            self.client.watch_writes(self.accumulator.written)
+        self.sender = Sender(
+            config=config.sender_config(),
+            client=self.client,
+            metadata=self.metadata,
+            accumulator=self.accumulator,
+            transactions=self.transactions,
+            metrics=self.metrics.sender,
+            formats=self._formats,
+        )
+        self.turns = self.metrics.measured(self.sender)
+        self.loop = SenderLoop(taker=self.turns, reactor=reactor, call_from_thread=call_from_thread)
+        self._pending = PendingSends(self, call_from_thread)
+        self._ended: Deferred[None] | None = None
+        self._transactional = self._transactional_calls()
+        if self._transactional is not None:
+            self.try_append = self._transactional.try_append  # type: ignore[method-assign]
+        self.wakeup()
+
+    # Appending: from any thread
+
+    def try_append(
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp_ms: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        on_delivery: DeliveryCallback | None,
+        granted_bytes: int = 0,
+    ) -> FutureRecordMetadata | WaitFor:
+        """Append now, or say what has to come first; raises ProducerError for what can never be.
+
+        `granted_bytes` is memory that a waiter got; it is used or given back, unless METADATA is answered.
+        """
+        if key is None and partition is None and timestamp_ms is None and not headers and value is not None:
+            run = self.runs.by_topic.get(topic)
+            if run is not None and not granted_bytes:
+                future = run.append(value, on_delivery)
+                if future is not None:
+                    return future
+        now_ms = int(self._seconds() * 1000.0 + 0.0005)
+        try:
+            known = self._known_topics.get(topic)
+            if (
+                known is None
+                or known.cluster is not self.metadata.cluster
+                or now_ms - known.touched_ms > _TOUCH_TOPIC_AFTER_MS
+            ):
+                known = self._look_up(topic, now_ms)
+                if known is None:
+                    return WaitFor.METADATA
+            if partition is None:
+                if key is None and self.partitioner is None:
+                    partition = UNKNOWN_PARTITION
+                else:
+                    partition = self._choose_partition(topic, key, value, known)
+            elif type(partition) is not int or not 0 <= partition < known.partition_count:
+                partition = whole_number("partition", partition)
+                if partition < 0:
+                    raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
+                if partition >= known.partition_count:
+                    self._check_open()
+                    self.metadata.request_update_for_topic(topic)
+                    self.wakeup()
+                    return WaitFor.METADATA
+            if timestamp_ms is not None and (type(timestamp_ms) is not int or not 0 <= timestamp_ms <= INT64_MAX):
+                timestamp_ms = whole_number("timestamp_ms", timestamp_ms)
+                if timestamp_ms < 0:
+                    raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")  # noqa: TRY301
+            if headers or (len(key) if key else 0) + (len(value) if value else 0) > self._surely_small:
+                self._check_size(key, value, headers)
+        except ProducerError:
+            if granted_bytes:
+                self.pool.deallocate(granted_bytes)
+            raise
+        future = self.accumulator.append(
+            topic,
+            partition,
+            now_ms if timestamp_ms is None else timestamp_ms,
+            key,
+            value,
+            headers,
+            on_delivery,
+            now_ms,
+            known.cluster,
+            granted_bytes,
+        )
+        return WaitFor.MEMORY if future is None else future
+
+    def columnar_send(self, topic: str, table: Any) -> ColumnarSend:
+        """Check a table (Arrow) whose rows are records of the topic; nothing is appended yet."""
+        from broker_client.core.batching.columnar_send import (
+            ColumnarSend,  # only who sends tables needs pyarrow and numpy
+        )
+
+        for key in ("key.serializer", "value.serializer", "interceptor.classes"):
+            if self.config[key]:
+                raise SerializationError(
+                    f"send_batch takes columns of bytes or text and calls no {key}: leave it unset"
+                )
+        if self._transactional is not None:
+            self._transactional.check_send()
+        return ColumnarSend(self, self._transactional, topic, table, now_ms_of(self.reactor))
+
+    def known_topic(self, topic: str, now_ms: int) -> tuple[Cluster, int] | None:
+        """The newest snapshot and the topic's partition count, or None after an update was asked for."""
+        known = self._look_up(topic, now_ms)
+        return None if known is None else (known.cluster, known.partition_count)
+
+    @property
+    def record_limit(self) -> tuple[int, str]:
+        """How large a record may be, and the option that says so."""
+        if self._record_size_max <= self.pool.memory_bytes:
+            return self._record_size_max, "max.request.size"
+        return self.pool.memory_bytes, "buffer.memory"
+
+    def wakeup(self) -> None:
+        """Let the Sender take a turn soon."""
+        self.loop.wakeup()
+
+    # On the reactor
+
+    def send(
+        self,
+        topic: str,
+        value: bytes | None = None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Headers = NO_HEADERS,
+        timestamp_ms: int | None = None,
+        on_delivery: DeliveryCallback | None = None,
+    ) -> FutureRecordMetadata:
+        """Append, or queue until metadata and memory allow it; what goes wrong comes with the future."""
+        if self.closed:
+            raise ProducerClosed("cannot send: the producer is closed")
+        if not self._pending.has(topic):
+            try:
+                answer = self.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery)
+            except ProducerError as error:
+                self.metrics.sender.refused()
+                return FutureRecordMetadata.failed(topic, error, on_delivery)
+            if isinstance(answer, FutureRecordMetadata):
+                return answer
+        pending = PendingSend(
+            topic=topic,
+            partition=partition,
+            timestamp_ms=timestamp_ms if timestamp_ms is not None else now_ms_of(self.reactor),
+            key=key,
+            value=value,
+            headers=headers,
+            on_delivery=on_delivery,
+            deadline_ms=now_ms_of(self.reactor) + self._max_block_ms,
+        )
+        return self._pending.add(pending)
+
+    def send_batch(self, topic: str, table: Any) -> FutureTable:
+        """Append the rows of an Arrow table, or queue what has to wait; what goes wrong comes with the future."""
+        if self.closed:
+            raise ProducerClosed("cannot send: the producer is closed")
+        return self.send_prepared(self.columnar_send(topic, table))
+
+    def send_prepared(self, sending: ColumnarSend) -> FutureTable:
+        """Append what columnar_send made, behind what waits already."""
+        return self._pending.add_table(sending, self._max_block_ms)
+
+    async def partitions_for(self, topic: str) -> list[PartitionInfo]:
+        """The topic's partitions, as soon as they are known; raises MetadataTimeout after max.block.ms."""
+        began_s: float | None = None
+        deadline_ms = now_ms_of(self.reactor) + self._max_block_ms
+        while True:
+            if self.closed:
+                raise ProducerClosed("cannot ask for partitions: the producer is closed")
+            known = self._look_up(topic, now_ms_of(self.reactor))
+            if known is not None:
+                if began_s is not None:
+                    self.metrics.calls.metadata_wait.since(began_s)
+                return list(known.cluster.topics[topic].partitions)
+            left_ms = deadline_ms - now_ms_of(self.reactor)
+            if left_ms <= 0:
+                raise self.metadata_timeout(topic, None)
+            began_s = self._seconds() if began_s is None else began_s
+            await self._metadata_change(left_ms)
+
+    async def client_instance_id(self, timeout_ms: int) -> str | None:
+        """What brokers call this client's metrics by, None when no broker has said so within the time."""
+        return await client_instance_id(self.client.telemetry, self.reactor, timeout_ms)
+
+    @property
+    def transactional(self) -> TransactionalCalls:
+        """The calls of transactions; raises for a producer without a transactional.id."""
+        if self.closed:
+            raise ProducerClosed("cannot use transactions: the producer is closed")
+        if self._transactional is None:
+            raise IllegalState("transactions need the configuration transactional.id, which is not set")
+        return self._transactional
+
+    def send_failed(self, error: ProducerError) -> None:
+        """A record was not appended; within a transaction that is the transaction's end."""
+        self.metrics.sender.refused()
+        if self._transactional is not None:
+            self._transactional.send_failed(error)
+
+    @property
+    def has_unended(self) -> bool:
+        """Whether a record waits to be appended, or was and has not ended; from any thread."""
+        return self.accumulator.has_incomplete or self._pending.has_any
+
+    async def flush(self) -> None:
+        """Send everything now and wait until it has ended; records sent later are not waited for."""
+        began_s = self._seconds()
+        waiting = self._pending.futures()
+        batches = self.accumulator.begin_flush()
+        self.wakeup()
+        try:
+            for future in waiting:
+                await _ended(future)
+            for batch in batches:
+                await _ended_batch(batch)
+            # What came of splits, and what nobody has taken off the list yet.
+            origins = {batch.origin for batch in batches}
+            origins |= {batch.origin for batch in self.accumulator.incomplete_batches()} if waiting else set()
+            while remaining := [one for one in self.accumulator.incomplete_batches() if one.origin in origins]:
+                await _ended_batch(remaining[0])
+                await sleep(self.reactor, 0)  # until whoever ended it has taken it off the list
+        finally:
+            self.accumulator.end_flush()
+            self.metrics.calls.flush.since(began_s)
+
+    def close(self, timeout_ms: int | None = None) -> Deferred[None]:
+        """Take no more records, send what there is, at most `timeout_ms`; then fail the rest and close connections.
+
+        A second call may be less patient than the first.
+        """
+        if self._ended is None:
+            self._ended = Deferred()
+            self.closed = True
+            self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
+            self.accumulator.close()
+            self.loop.after_turn = self._finish_if_done
+            if self.client.telemetry is not None and (timeout_ms is None or timeout_ms > 0):
+                self.client.telemetry.reporter.initiate_close()
+        if timeout_ms is not None and not self._ended.called:
+            if timeout_ms <= 0:
+                self.loop.stop()  # Sender.forceClose: nothing is sent any more
+            self.reactor.callLater(max(timeout_ms, 0) / 1000, self._finish)
+        self.wakeup()
+        done: Deferred[None] = Deferred()
+        self._ended.addCallback(lambda _: done.callback(None))
+        return done
+
+    @property
+    def loop_errors(self) -> int:
+        """How many turns of the network loop ended with an error, which was logged."""
+        return self.loop.errors
+
+    # For the faces
+
+    def metadata_timeout(self, topic: str, partition: int | None) -> MetadataTimeout:
+        """The error of a wait for metadata that took max.block.ms; tells what is known of the reason."""
+        count = self.metadata.cluster.partition_count(topic)
+        if partition is not None and count:
+            which = f"partition {partition} of topic {topic!r} with partition count {count}"
+        else:
+            which = f"topic {topic!r}"
+        text = f"{which} not present in metadata after {self._max_block_ms} ms"
+        code = self.metadata.topic_error(topic)
+        if code is not ErrorCode.NONE:
+            text += f" (the brokers say {code.name})"
+        problems = self.client.connection_problems()
+        if problems:
+            text += f" (bootstrap.servers: {'; '.join(problems)})"
+        return MetadataTimeout(text, "max.block.ms")
+
+    def memory_timeout(self, size_bytes: int) -> BufferExhausted:
+        """The error of a wait for memory that took max.block.ms."""
+        pool = self.pool
+        self.metrics.pool.exhausted()
+        text = (
+            f"failed to allocate {size_bytes} bytes within {self._max_block_ms} ms: "
+            f"of buffer.memory={pool.memory_bytes} there are {pool.available_bytes} bytes free"
+        )
+        return BufferExhausted(text, "max.block.ms")
+
+    # Details
+
+    def _on_event(self) -> None:
+        self.loop.on_event()
+
+    def _call_later(self, function: Callable[[], None]) -> object:
+        return self.reactor.callLater(0, function)
+
+    def _check_open(self) -> None:
+        if self.accumulator.closed:
+            raise ProducerClosed("cannot send: the producer is closed")
+
+    def _look_up(self, topic: str, now_ms: int) -> _KnownTopic | None:
+        """The topic in the newest snapshot, or None after an update was asked for."""
+        self._check_open()
+        metadata = self.metadata
+        cluster = metadata.cluster
+        checked_topic(topic)
+        if topic in cluster.invalid_topics:
+            raise InvalidTopic(topic)
+        metadata.add(topic, now_ms)
+        count = cluster.partition_count(topic)
+        if count:
+            known = self._known_topics[topic] = _KnownTopic(cluster, count, now_ms)
+            return known
+        if topic in cluster.unauthorized_topics and self._refused_by.get(topic) is not cluster:
+            # Told once for each answer: the next record asks again. Mirrors Metadata.clearErrorsAndMaybeThrow.
+            self._refused_by[topic] = cluster
+            raise TopicAuthorizationFailed(topic)
+        fatal = metadata.take_fatal_error()
+        if fatal is not None:
+            raise fatal
+        metadata.request_update_for_topic(topic)
+        self.wakeup()
+        return None
+
+    def _choose_partition(self, topic: str, key: bytes | None, value: bytes | None, known: _KnownTopic) -> int:
+        if self.partitioner is not None:
+            chosen = self.partitioner.partition(topic, key, value, known.cluster)
+            if not 0 <= chosen < known.partition_count:
+                raise ProducerError(
+                    f"the partitioner chose {chosen} for topic {topic!r}, which has {known.partition_count} partitions"
+                )
+            return chosen
+        if key is not None and not self.ignores_keys:
+            return self._key_hashes.partition_for(key, known.partition_count)
+        return UNKNOWN_PARTITION
+
+    def _check_size(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+        if headers:
+            self._formats.check_headers()
+        size = estimate_size_in_bytes_upper_bound(key, value, headers)
+        if size > self._record_size_max:
+            raise RecordTooLarge(size, self._record_size_max, "max.request.size")
+        if size > self.pool.memory_bytes:
+            raise RecordTooLarge(size, self.pool.memory_bytes, "buffer.memory")
+
+    def _metadata_change(self, timeout_ms: int) -> Deferred[None]:
+        changed: Deferred[None] = Deferred()
+
+        def notify() -> None:
+            if not changed.called:
+                changed.callback(None)
+
+        def give_up() -> None:
+            self.metadata.forget(notify)
+            notify()
+
+        timer = self.reactor.callLater(timeout_ms / 1000, give_up)
+        changed.addBoth(lambda _: timer.cancel() if timer.active() else None)
+        self.metadata.on_change(notify)
+        return changed
+
+    def _finish_if_done(self) -> None:
+        if self.sender.has_work or not self._transaction_has_ended():
+            return
+        telemetry = self.client.telemetry
+        if telemetry is not None and telemetry.has_last_push(now_ms_of(self.reactor)):
+            self.wakeup()  # its turn had come before the connection was free
+            return
+        self._finish()
+
+    def _transaction_has_ended(self) -> bool:
+        """Whether no transaction is open; one that nobody ends is aborted."""
+        manager = self.transactions
+        if not isinstance(manager, TransactionalManager) or not manager.has_ongoing_transaction:
+            return True
+        if not manager.is_completing:
+            try:
+                manager.begin_abort()
+            except ProducerError as error:
+                _log.warn("cannot abort the transaction of a producer that closes: {error}", error=error)
+                return True
+            self.wakeup()
+        return False
+
+    def _transactional_calls(self) -> TransactionalCalls | None:
+        if not isinstance(self.transactions, TransactionalManager):
+            return None
+        return TransactionalCalls(
+            manager=self.transactions,
+            append=self.try_append,
+            pool=self.pool,
+            pending=lambda: self._pending,
+            reactor=self.reactor,
+            wakeup=self.wakeup,
+            max_block_ms=self._max_block_ms,
+            metrics=self.metrics.calls,
+        )
+
+    def _record_accumulator(
+        self,
+        accumulator_config: AccumulatorConfig,
+        backoff: ExponentialBackoff,
+        random: random.Random,
+        trace: Trace | None,
+    ) -> RecordAccumulator:
+        # A transaction and a trace want to hear of each record.
+        hears_of_each = trace is not None or isinstance(self.transactions, TransactionalManager)
+        make: Callable[..., RecordAccumulator] = RecordAccumulator
+        if trace is not None:
+            make = partial(TracedAccumulator, trace=trace, client_id=self.config.client_id, seconds=self._seconds)
+        return make(
+            config=accumulator_config,
+            pool=self.pool,
+            retry_backoff=backoff,
+            transactions=self.transactions,
+            random=random,
+            wakeup=self.wakeup,
+            formats=self._formats,
+            runs=None if hears_of_each else self.runs,
+        )
+
+    def _transaction_manager(self) -> TransactionManager | None:
+        config = self.config
+        if config["transactional.id"] is None:
+            return TransactionManager() if config.idempotent else None
+        return TransactionalManager(
+            transactional_id=config.text("transactional.id"),
+            transaction_timeout_ms=config.number("transaction.timeout.ms"),
+            retry_backoff_ms=config.number("retry.backoff.ms"),
+            api_versions=self.api_versions,
+            call_from_thread=self._call_from_thread,
+        )
+
+    def _finish(self) -> None:
+        if self._ended is None or self._ended.called:
+            return
+        self.loop.stop()
+        self.sender.abort()
+        self.client.close()
+        self.accumulator.deallocate_ended_in_flight()
+        self._ended.callback(None)
+
+
+def _retry_backoff(config: ProducerConfig, random: random.Random) -> ExponentialBackoff:
+    first_ms, most_ms = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
+    return ExponentialBackoff(first_ms, most_ms, BACKOFF_MULTIPLIER, BACKOFF_JITTER, random)
+
+
+def _ended(future: FutureRecordMetadata | FutureTable) -> Deferred[None]:
+    done: Deferred[None] = Deferred()
+    future.add_done_callback(lambda _: done.callback(None))
+    return done
+
+
+def _ended_batch(batch: ProducerBatch) -> Deferred[None]:
+    done: Deferred[None] = Deferred()
+    batch.result.on_completion(lambda: done.callback(None))
+    return done

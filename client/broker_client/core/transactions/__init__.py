@@ -1,0 +1,1 @@
+"""Idempotence and transactions of a producer: TransactionManager and its request handlers."""

@@ -1,0 +1,214 @@
+"""Fetch answers one by one, from a leader that is played here: order, refusals, broken batches, new leaders."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from twisted.internet.defer import Deferred
+from twisted.internet.task import Clock
+
+from broker_client.core.consumer.fetcher import Fetcher, FetchOptions
+from broker_client.core.consumer.subscription_state import FetchPosition, SubscriptionState
+from broker_client.core.network.client_core import ClientOptions
+from broker_client.core.network.cluster import Cluster, TopicMetadata
+from broker_client.core.network.cluster import Node as ClusterNode
+from broker_client.core.network.network_client import NetworkClientConfig
+from broker_client.errors import ConnectionFailed, ProducerError, TopicAuthorizationFailed
+from broker_client.records import PartitionInfo, TopicPartition
+from protocol_specs.error_codes import ErrorCode
+from protocol_specs.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+)
+from protocol_specs.records.batch_builder import RecordBatchBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FIRST, SECOND = TopicPartition("t", 0), TopicPartition("t", 1)
+BACKOFF_S: Final = 0.1
+
+
+class PlayedMetadata:
+    """Counts what it is asked for."""
+
+    def __init__(self) -> None:
+        self.updates = 0
+        self.leaders: dict[TopicPartition, Any] = {}
+        self.nodes: list[ClusterNode] = []
+
+    def request_update(self) -> int:
+        self.updates += 1
+        return 0
+
+    def update_leaders(self, leaders: dict[TopicPartition, Any], nodes: list[ClusterNode]) -> tuple[()]:
+        self.leaders, self.nodes = leaders, nodes
+        return ()
+
+
+class PlayedCore:
+    """Keeps requests until the test answers them."""
+
+    def __init__(self) -> None:
+        self.reactor = Clock()
+        self.options = ClientOptions(bootstrap_servers=(), network=NetworkClientConfig(client_id="c"))
+        self.metadata = PlayedMetadata()
+        self.requests: list[tuple[FetchRequest, Deferred[FetchResponse]]] = []
+
+    def request(
+        self, kind: Any, build: Callable[[int], FetchRequest], *, node_id: int, timeout_ms: int
+    ) -> Deferred[FetchResponse]:
+        del kind, node_id, timeout_ms
+        answer: Deferred[FetchResponse] = Deferred()
+        self.requests.append((build(12), answer))
+        return answer
+
+
+@dataclass
+class Room:
+    """A fetcher of two partitions with one leader."""
+
+    core: PlayedCore = field(default_factory=PlayedCore)
+    subscriptions: SubscriptionState = field(default_factory=SubscriptionState)
+    default_reset: int | None = None
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        partitions = tuple(
+            PartitionInfo(
+                topic="t",
+                partition=number,
+                leader=1,
+                leader_epoch=3,
+                replicas=(1,),
+                in_sync_replicas=(1,),
+                offline_replicas=(),
+            )
+            for number in (0, 1)
+        )
+        topic = TopicMetadata(name="t", topic_id=None, partitions=partitions)
+        self.cluster = Cluster(nodes={1: ClusterNode(1, "h", 1)}, topics={"t": topic})
+        self.subscriptions.assign([FIRST, SECOND])
+        for key in (FIRST, SECOND):
+            self.subscriptions.seek(key, FetchPosition(offset=0))
+        self.fetcher = Fetcher(self.core, self.subscriptions, FetchOptions(), self, self._count)  # type: ignore[arg-type]
+
+    def _count(self) -> None:
+        self.events += 1
+
+    def ask(self) -> FetchRequest | None:
+        """What is asked now, None for nothing."""
+        before = len(self.core.requests)
+        self.fetcher.send_fetches(self.cluster, 500)
+        return self.core.requests[-1][0] if len(self.core.requests) > before else None
+
+    def answer(self, *partitions: PartitionData, endpoints: tuple[NodeEndpoint, ...] = ()) -> None:
+        topic = FetchableTopicResponse(topic="t", partitions=list(partitions))
+        self.core.requests[-1][1].callback(FetchResponse(responses=[topic], node_endpoints=list(endpoints)))
+
+    def values(self) -> list[bytes | None]:
+        return [record.value for batch in self.fetcher.collect() for record in batch.records()]
+
+
+def records(offset: int, *values: bytes) -> bytes:
+    builder = RecordBatchBuilder(base_offset=offset, partition_leader_epoch=3)
+    for value in values:
+        builder.append(0, None, value)
+    return builder.build()
+
+
+def data(partition: int, batch: bytes = b"", code: ErrorCode = ErrorCode.NONE, **more: Any) -> PartitionData:
+    return PartitionData(
+        partition_index=partition, error_code=code, high_watermark=9, records=memoryview(batch), **more
+    )
+
+
+def test_a_leader_is_asked_once_at_a_time_and_on_from_what_it_brought() -> None:
+    room = Room()
+    asked = room.ask()
+    assert asked is not None
+    assert [(one.partition, one.fetch_offset, one.current_leader_epoch) for one in asked.topics[0].partitions] == [
+        (0, 0, 3),
+        (1, 0, 3),
+    ]
+    assert room.ask() is None
+    room.answer(data(0, records(0, b"a", b"b")), data(1))
+    assert room.events == 1
+    asked = room.ask()
+    assert asked is not None
+    assert [one.partition for one in asked.topics[0].partitions] == [1]  # the other waits to be collected
+    assert room.values() == [b"a", b"b"]
+    room.answer(data(1, records(0, b"c")))
+    asked = room.ask()
+    assert asked is not None
+    assert [(one.partition, one.fetch_offset) for one in asked.topics[0].partitions] == [(0, 2)]
+    assert room.values() == [b"c"]
+
+
+def test_a_broken_batch_is_told_after_what_came_before_it_and_can_be_passed() -> None:
+    room = Room()
+    broken = bytearray(records(1, b"broken"))
+    broken[-2] ^= 1
+    room.ask()
+    room.answer(data(0, records(0, b"a")), data(1, bytes(broken)))
+    assert room.values() == [b"a"]
+    with pytest.raises(ProducerError, match=r"a batch of t-1 at offset 0 cannot be read: .*; seek past it to read on"):
+        room.fetcher.collect()
+    assert room.values() == []
+    room.subscriptions.seek(SECOND, FetchPosition(offset=2))
+    asked = room.ask()
+    assert asked is not None
+    assert [one.fetch_offset for one in asked.topics[0].partitions] == [1, 2]
+
+
+def test_a_leader_that_moved_is_taken_from_the_answer_and_asked_after_a_pause() -> None:
+    room = Room()
+    room.ask()
+    moved = data(0, code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=LeaderIdAndEpoch(leader_id=2, leader_epoch=4))
+    room.answer(moved, data(1), endpoints=(NodeEndpoint(node_id=2, host="h", port=2),))
+    leader = room.core.metadata.leaders[FIRST]
+    assert (leader.leader_id, leader.leader_epoch) == (2, 4)
+    assert [node.port for node in room.core.metadata.nodes] == [2]
+    assert room.values() == []
+    assert room.core.metadata.updates == 1
+    asked = room.ask()
+    assert asked is not None
+    assert [one.partition for one in asked.topics[0].partitions] == [1]
+    room.answer(data(1))
+    room.core.reactor.advance(BACKOFF_S)
+    asked = room.ask()
+    assert asked is not None
+    assert [one.partition for one in asked.topics[0].partitions] == [0, 1]
+
+
+def test_a_lost_connection_is_no_error_and_a_refusal_is_one_once() -> None:
+    room = Room()
+    room.ask()
+    room.core.requests[-1][1].errback(ConnectionFailed("gone"))
+    assert room.values() == []
+    assert room.ask() is None
+    room.core.reactor.advance(BACKOFF_S)
+    room.ask()
+    room.answer(data(0, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED), data(1, records(0, b"c")))
+    with pytest.raises(TopicAuthorizationFailed):
+        room.fetcher.collect()
+    assert room.values() == [b"c"]
+
+
+def test_what_was_paused_or_taken_away_meanwhile_is_dropped() -> None:
+    room = Room()
+    room.ask()
+    room.subscriptions.pause([FIRST], paused=True)
+    room.answer(data(0, records(0, b"a")), data(1, records(0, b"c")))
+    room.subscriptions.assign([FIRST])
+    assert room.values() == []
+    room.subscriptions.pause([FIRST], paused=False)
+    asked = room.ask()
+    assert asked is not None
+    assert [(one.partition, one.fetch_offset) for one in asked.topics[0].partitions] == [(0, 0)]

@@ -1,0 +1,251 @@
+"""How a client finds out what a node speaks that may have no ApiVersions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker_client.core.network.client_core import ClientCore, ClientOptions
+from broker_client.core.network.network_client import NetworkClientConfig
+from broker_client.core.network.version_checks import (
+    ADDRESSES_MAX,
+    OLD_BROKER_KEPT_MS,
+    SILENCE_AMONG_OLD_MS,
+    SILENCE_MS,
+    VersionCheck,
+    VersionChecks,
+    versions_before_api_versions,
+)
+from broker_client.errors import ProducerTimeout
+from protocol_specs.version_range import VersionRange
+from tests.client.scripted_broker import API_VERSIONS, METADATA, PORT, PRODUCE, ScriptedCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sim_runtime.world import World
+
+HERE = ("broker-1", PORT)
+
+
+@pytest.fixture
+def client(world: World, cluster: ScriptedCluster) -> Iterator[ClientCore]:
+    made = client_on(world, cluster)
+    yield made
+    made.close()
+    world.run_for(ms=10)
+
+
+def client_on(world: World, cluster: ScriptedCluster, **network: Any) -> ClientCore:
+    config = NetworkClientConfig(client_id="test", **network)
+    options = ClientOptions(bootstrap_servers=(HERE,), network=config)
+    return ClientCore(options, cluster.client, world.streams.stream("client"))
+
+
+def closes(cluster: ScriptedCluster, times: int) -> None:
+    """Close the connection on the first so many ApiVersions."""
+    left = [times]
+
+    def answer(broker: Any, _: Any, version: int) -> Any:
+        if not left[0]:
+            del cluster.handlers[API_VERSIONS]
+        left[0] -= 1
+        if left[0] < 0:
+            return broker.connections[-1].versions()
+        broker.connections[-1].transport.loseConnection()
+        return None
+
+    cluster.handlers[API_VERSIONS] = answer
+
+
+def asked(cluster: ScriptedCluster) -> list[tuple[int, int]]:
+    return [(request.api_key, request.api_version) for request in cluster.asked]
+
+
+def is_old(cluster: ScriptedCluster) -> None:
+    """Answer Metadata in the oldest layout, whatever its version."""
+
+    def answer(broker: Any, request: Any, _: int) -> Any:
+        connection = broker.connections[-1]
+
+        def in_the_oldest(correlation_id: int, response: Any, _: int) -> None:
+            del connection.answer
+            connection.answer(correlation_id, response, 0)
+
+        connection.answer = in_the_oldest
+        return connection.metadata(request)
+
+    cluster.handlers[METADATA] = answer
+
+
+def test_a_node_that_closes_on_api_versions_is_of_before_0_10_when_it_looks_at_no_version(
+    world: World, cluster: ScriptedCluster, client: ClientCore
+) -> None:
+    closes(cluster, 1_000)
+    is_old(cluster)
+    assert list(world.run_until(client.cluster_with(["orders"])).nodes) == [1]
+    # Suspected, and proven old on the next connection; then asked for metadata without a word about versions.
+    assert asked(cluster) == [(API_VERSIONS, 4), (METADATA, 1), (METADATA, 0)]
+    known = client.client.api_versions.get(-1)
+    assert known is not None
+    assert known.ranges[PRODUCE] == VersionRange(0, 0)
+
+
+def test_a_node_that_lost_one_connection_is_as_new_as_it_says(
+    world: World, cluster: ScriptedCluster, client: ClientCore
+) -> None:
+    closes(cluster, 1)
+    world.run_until(client.cluster_with(["orders"]))
+    assert asked(cluster) == [(API_VERSIONS, 4), (METADATA, 1), (API_VERSIONS, 4), (METADATA, 13)]
+
+
+def test_a_node_that_closes_on_api_versions_again_and_again_is_asked_again_and_again(
+    world: World, cluster: ScriptedCluster, client: ClientCore
+) -> None:
+    closes(cluster, 5)
+    world.run_until(client.cluster_with(["orders"]))
+    assert asked(cluster) == [
+        (API_VERSIONS, 4),
+        *[(METADATA, 1), (API_VERSIONS, 4)] * 5,
+        (METADATA, 13),
+    ]
+
+
+def test_a_silent_node_is_of_before_0_10_when_it_answers_what_came_behind(
+    world: World, cluster: ScriptedCluster, client: ClientCore
+) -> None:
+    cluster.silent_apis.append(API_VERSIONS)
+    is_old(cluster)
+    world.run_until(client.cluster_with(["orders"]))
+    assert asked(cluster) == [(API_VERSIONS, 4), (METADATA, 1), (METADATA, 0)]
+    assert SILENCE_MS <= cluster.asked[1].time_ms - cluster.asked[0].time_ms < SILENCE_MS + 10
+    assert client.client.selector.connections_closed == 0
+    assert client.client.in_flight_count() == 0
+
+
+def test_a_slow_node_is_as_new_as_it_says(world: World, cluster: ScriptedCluster, client: ClientCore) -> None:
+    connection_delay_ms = SILENCE_MS + 500
+
+    def late(broker: Any, _: Any, version: int) -> Any:
+        del cluster.handlers[API_VERSIONS]
+        connection = broker.connections[-1]
+        connection.free_at_us = world.reactor.now_us + connection_delay_ms * 1000
+        return connection.versions()
+
+    cluster.handlers[API_VERSIONS] = late
+    world.run_until(client.cluster_with(["orders"]))
+    assert asked(cluster) == [(API_VERSIONS, 4), (METADATA, 1), (METADATA, 13)]
+    assert client.client.selector.connections_closed == 0
+
+
+def test_a_node_of_today_whose_answer_was_lost_is_waited_for_as_ever(world: World, cluster: ScriptedCluster) -> None:
+    cluster.silent_apis.append(API_VERSIONS)
+    client = client_on(world, cluster, request_timeout_ms=3_000)
+    with pytest.raises(ProducerTimeout, match=r"request\.timeout\.ms"):
+        world.run_until(client.cluster_with(["orders"], timeout_ms=4_000))
+    # Three seconds after ApiVersions the connection is given up; what answered the probe is no old broker.
+    assert asked(cluster)[:3] == [(API_VERSIONS, 4), (METADATA, 1), (API_VERSIONS, 4)]
+    assert 3_000 < cluster.asked[2].time_ms - cluster.asked[0].time_ms < 3_200
+    client.close()
+
+
+def test_a_node_that_answers_nothing_is_left_as_ever(world: World, cluster: ScriptedCluster) -> None:
+    cluster.silent_apis += [API_VERSIONS, METADATA]
+    client = client_on(world, cluster, request_timeout_ms=3_000)
+    with pytest.raises(ProducerTimeout, match=r"request\.timeout\.ms"):
+        world.run_until(client.cluster_with(["orders"], timeout_ms=4_000))
+    assert asked(cluster)[:3] == [(API_VERSIONS, 4), (METADATA, 1), (API_VERSIONS, 4)]
+    client.close()
+
+
+def test_what_was_proven_is_kept_for_the_address_for_a_time() -> None:
+    checks = VersionChecks()
+    now_ms = 5_000
+    assert begin(checks, now_ms) is VersionCheck.ASK
+    checks.asked(1, now_ms)
+    checks.closed(1, unanswered=True)
+    assert begin(checks, now_ms) is VersionCheck.PROBE
+    assert checks.probe_answered(1, now_ms, 0) is VersionCheck.ASSUME
+    for later_ms in (0, OLD_BROKER_KEPT_MS - 1):
+        assert begin(checks, now_ms + later_ms) is VersionCheck.ASSUME
+        checks.unproven.pop(1)  # an answer came
+        checks.closed(1, unanswered=False)
+    assert begin(checks, now_ms, node_id=2) is VersionCheck.ASSUME
+    assert begin(checks, now_ms, ("elsewhere", PORT)) is VersionCheck.ASK
+    assert begin(checks, now_ms + OLD_BROKER_KEPT_MS) is VersionCheck.ASK
+
+
+def test_an_old_broker_that_answers_nothing_any_more_is_asked_again() -> None:
+    checks = proven()
+    assert begin(checks, 0) is VersionCheck.ASSUME
+    checks.closed(1, unanswered=False)
+    assert begin(checks, 0) is VersionCheck.ASK
+
+
+def test_a_probe_that_is_not_answered_proves_nothing() -> None:
+    checks = VersionChecks()
+    begin(checks, 0)
+    checks.asked(1, 0)
+    checks.closed(1, unanswered=True)
+    assert begin(checks, 0) is VersionCheck.PROBE
+    checks.closed(1, unanswered=True)
+    assert begin(checks, 0) is VersionCheck.ASK
+
+
+def test_a_probe_that_is_answered_in_its_turn_proves_nothing() -> None:
+    checks = VersionChecks()
+    begin(checks, 0)
+    checks.asked(1, 0)
+    checks.probed_behind(1)
+    checks.asked(1, 0)  # a slow broker refused our version of ApiVersions: it is asked in its own
+    assert checks.probe_answered(1, 0, 1) is None
+    assert 1 in checks.pending
+
+
+def test_a_connection_that_was_given_up_here_says_nothing_of_the_broker() -> None:
+    checks = VersionChecks()
+    begin(checks, 0)
+    checks.asked(1, 0)
+    checks.closed(1, unanswered=False)
+    assert begin(checks, 0) is VersionCheck.ASK
+
+
+def test_no_more_than_so_many_addresses_are_kept() -> None:
+    checks = VersionChecks()
+    for number in range(ADDRESSES_MAX + 1):
+        address = (f"broker-{number}", PORT)
+        begin(checks, 0, address)
+        checks.asked(1, 0)
+        checks.closed(1, unanswered=True)
+    assert begin(checks, 0, ("broker-0", PORT)) is VersionCheck.ASK
+    assert begin(checks, 0, ("broker-1", PORT)) is VersionCheck.PROBE
+
+
+def test_only_what_all_brokers_before_0_10_speak_is_spoken_to_them() -> None:
+    ranges = versions_before_api_versions().ranges
+    assert {key: ranges[key].highest for key in (0, 1, 2, 3)} == {0: 0, 1: 0, 2: 0, 3: 0}
+    assert API_VERSIONS not in ranges
+
+
+def begin(checks: VersionChecks, now_ms: int, address: tuple[str, int] = HERE, node_id: int = 1) -> VersionCheck:
+    checks.connecting(node_id, address)
+    return checks.begin(node_id, now_ms)
+
+
+def proven() -> VersionChecks:
+    checks = VersionChecks()
+    begin(checks, 0)
+    checks.asked(1, 0)
+    checks.probed_behind(1)
+    checks.passed_over(1)
+    assert checks.probe_answered(1, 0, 0) is VersionCheck.ASSUME
+    return checks
+
+
+def test_where_one_node_is_old_the_others_are_not_waited_for_as_long() -> None:
+    checks = proven()
+    begin(checks, 0, ("elsewhere", PORT), node_id=2)
+    checks.asked(2, 0)
+    assert checks.next_silence_ms(0) == SILENCE_AMONG_OLD_MS
+    assert checks.silent_nodes(SILENCE_AMONG_OLD_MS) == [2]

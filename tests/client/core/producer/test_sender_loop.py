@@ -1,0 +1,91 @@
+"""When turns are taken: at their time, at an event, and once for many wake-ups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from broker_client.core.producer.sender_loop import NEVER_MS, SenderLoop
+
+if TYPE_CHECKING:
+    from sim_runtime.world import World
+
+
+class Turns:
+    """Notes when it was run, and asks for the delays it was given (then never again)."""
+
+    def __init__(self, world: World, delays_ms: list[int]) -> None:
+        self.world = world
+        self.delays_ms = delays_ms
+        self.began_us = world.reactor.now_us
+        self.at_ms: list[float] = []
+        self.loop = SenderLoop(
+            taker=self,
+            reactor=world.reactor,
+            call_from_thread=lambda function: world.reactor.callLater(0, function),
+        )
+
+    def run_once(self, now_ms: int) -> int:
+        assert now_ms == self.world.reactor.now_us // 1000
+        self.at_ms.append((self.world.reactor.now_us - self.began_us) / 1000)
+        if not self.delays_ms:
+            return NEVER_MS
+        delay = self.delays_ms.pop(0)
+        if delay < 0:
+            raise ValueError("a turn went wrong")
+        return delay
+
+
+def test_a_turn_is_taken_when_time_is_due(world: World) -> None:
+    turns = Turns(world, [5, 10])
+    turns.loop.wakeup()
+    world.run_for(ms=100)
+    assert turns.at_ms == [0, 5, 15]
+
+
+def test_many_wakeups_make_one_turn(world: World) -> None:
+    turns = Turns(world, [])
+    for _ in range(100):
+        turns.loop.wakeup()
+    turns.loop.on_event()
+    world.run_for(ms=1)
+    assert turns.at_ms == [0]
+
+
+def test_a_turn_that_asks_for_another_at_once_gets_it_and_lets_the_reactor_live(world: World) -> None:
+    turns = Turns(world, [0] * 30)
+    turns.loop.wakeup()
+    world.run_for(ms=0)
+    assert turns.at_ms == [0] * 31
+    assert world.reactor.calls_made == 4
+
+
+def test_an_event_comes_before_the_time(world: World) -> None:
+    turns = Turns(world, [50, 50])
+    turns.loop.wakeup()
+    world.run_for(ms=10)
+    turns.loop.on_event()
+    world.run_for(ms=45)
+    assert turns.at_ms == [0, 10]
+    world.run_for(ms=10)
+    assert turns.at_ms == [0, 10, 60]
+
+
+def test_an_error_is_counted_and_the_next_turn_goes_on(world: World) -> None:
+    turns = Turns(world, [-1, 5])
+    turns.loop.wakeup()
+    world.run_for(ms=50)
+    assert turns.loop.errors == 1
+    assert turns.at_ms == [0, 1, 6]
+
+
+@pytest.mark.parametrize("wake", ["wakeup", "on_event"])
+def test_a_stopped_loop_takes_no_turn(world: World, wake: str) -> None:
+    turns = Turns(world, [5, 5, 5])
+    turns.loop.wakeup()
+    world.run_for(ms=1)
+    turns.loop.stop()
+    getattr(turns.loop, wake)()
+    world.run_for(ms=50)
+    assert turns.at_ms == [0]
