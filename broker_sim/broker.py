@@ -16,7 +16,7 @@ from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
-from broker_sim.controller.controller_versions import ALTER_PARTITION, controller_version
+from broker_sim.controller.controller_versions import controller_version
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
@@ -33,6 +33,7 @@ from broker_sim.replication.alter_partition_manager import AlterPartitionManager
 from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.replication.inter_broker_apis import answer_inter_broker
 from broker_sim.replication.replica_manager import ReplicaManager
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -127,7 +128,7 @@ class Broker:
             links=self.links,
             broker_id=self.id,
             broker_epoch=self._epoch,
-            version=controller_version(self.release, ALTER_PARTITION),
+            version=controller_version(self.release, ApiKey.ALTER_PARTITION),
         )
         self.replica_manager = ReplicaManager(
             broker_id=self.id,

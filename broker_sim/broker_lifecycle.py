@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.broker_registration import RegisteredBroker, registration_request
-from broker_sim.controller.controller_versions import BROKER_HEARTBEAT, BROKER_REGISTRATION, controller_version
+from broker_sim.controller.controller_versions import controller_version
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from sim_runtime.backoff import ExponentialBackoff
 
@@ -166,7 +167,7 @@ class BrokerLifecycle:
             registration = registration_request(
                 host, incarnation_id=self.incarnation, previous_broker_epoch=self._previous_epoch
             )
-            registered: Deferred[BrokerRegistrationResponse] = self._send(registration, BROKER_REGISTRATION)
+            registered: Deferred[BrokerRegistrationResponse] = self._send(registration, ApiKey.BROKER_REGISTRATION)
             registered.addCallbacks(self._registered, self._failed)
             return
         heartbeat = BrokerHeartbeatRequest(
@@ -178,15 +179,15 @@ class BrokerLifecycle:
             offline_log_dirs=list(self._offline_log_dirs),
             cordoned_log_dirs=self._cordoned_log_dirs(),
         )
-        answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, BROKER_HEARTBEAT)
+        answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, ApiKey.BROKER_HEARTBEAT)
         answered.addCallbacks(self._heartbeat_answered, self._failed, callbackArgs=(self._offline_log_dirs,))
 
     def _cordoned_log_dirs(self) -> list[bytes] | None:
         """What a broker says in every heartbeat since there are cordoned directories (KIP-1066)."""
-        knows = controller_version(self._host.release, BROKER_HEARTBEAT) >= FIRST_WITH_CORDONED_DIRECTORIES
+        knows = controller_version(self._host.release, ApiKey.BROKER_HEARTBEAT) >= FIRST_WITH_CORDONED_DIRECTORIES
         return list(self._host.cordoned_log_dirs) if knows else None
 
-    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, api_key: int) -> Deferred[Any]:
+    def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, api_key: ApiKey) -> Deferred[Any]:
         host = self._host
         version = controller_version(host.release, api_key)
         # A heartbeat that takes longer than a session is worth nothing.

@@ -212,10 +212,10 @@ def _load_apis() -> None:
     The garbage collector does not look at what stays for good, and the allocator keeps what large requests took.
     """
     from broker_sim.allocator import reuse_large_blocks
-    from broker_sim.apis.kafka_apis import API_FILES, handler_of
+    from broker_sim.apis.kafka_apis import SERVED, handler_of
 
     reuse_large_blocks()
-    for api_key in API_FILES:
+    for api_key in SERVED:
         handler_of(api_key)
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])

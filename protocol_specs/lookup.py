@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import UnknownApi, UnsupportedVersion
 from protocol_specs.message import Kind
 
@@ -26,7 +27,7 @@ class Subject:
     """What was asked for: its name, the declarations in reading order, and what their module says of them."""
 
     name: str
-    api_key: int | None
+    api_key: ApiKey | None
     declarations: tuple[type[Message], ...]
 
     @property
@@ -59,7 +60,7 @@ class Subject:
 def find(text: str) -> Subject:
     """What `text` means; raise UnknownApi with the names that resemble it."""
     if text.removeprefix("-").isdecimal():
-        return api(int(text))
+        return api(ApiKey.of(int(text)))
     names = _names()
     asked = _plain(text)
     if asked not in names:
@@ -67,7 +68,7 @@ def find(text: str) -> Subject:
     return _subject(names[asked])
 
 
-def api(api_key: int) -> Subject:
+def api(api_key: ApiKey) -> Subject:
     """The request and the response of an API key; raise UnknownApi."""
     request, response = registry.request_type(api_key), registry.response_type(api_key)
     return Subject(name=request.NAME, api_key=api_key, declarations=(request, response))
@@ -99,9 +100,9 @@ def check_version(subject: Subject, version: int | str) -> int:
 def _names() -> Mapping[str, str]:
     """Every name in the form without case and strokes -> the name as it is."""
     known: dict[str, str] = {}
-    for key in registry.API_KEYS:
-        name = registry.api_name(key)
-        for accepted in (name, *registry.earlier_names(key)):
+    for key in ApiKey:
+        name = key.api_name
+        for accepted in (name, *key.facts.earlier_names):
             known[_plain(accepted)] = name
             known[_plain(f"{accepted}Request")] = f"{name}Request"
             known[_plain(f"{accepted}Response")] = f"{name}Response"
@@ -118,10 +119,10 @@ def _subject(name: str) -> Subject:
         return Subject(name=name, api_key=None, declarations=(registry.schema_type(name),))
     for suffix, side in (("Request", registry.request_type), ("Response", registry.response_type)):
         if name.endswith(suffix):
-            key = registry.api_key(name.removesuffix(suffix))
+            key = ApiKey.named(name.removesuffix(suffix))
             return Subject(name=name, api_key=key, declarations=(side(key),))
-    if name in map(registry.api_name, registry.API_KEYS):
-        return api(registry.api_key(name))
+    if name in (key.api_name for key in ApiKey):
+        return api(ApiKey.named(name))
     return _pair(name)
 
 
@@ -145,7 +146,7 @@ def _nearest(asked: str, names: Mapping[str, str]) -> tuple[str, ...]:
     from difflib import get_close_matches
 
     sided = asked.endswith(("request", "response"))
-    apis = {_plain(registry.api_name(key)) for key in registry.API_KEYS}
+    apis = {_plain(key.api_name) for key in ApiKey}
     offered = [plain for plain in names if sided or not _is_side(plain, apis)]
     near = get_close_matches(asked, offered, n=3, cutoff=0.75)
     near = near or [plain for plain in offered if asked and asked in plain][:3]

@@ -7,7 +7,7 @@ A declaration is a class whose attributes are `field(...)` calls:
         index: int = field(Int32)
         records: RecordsBuffer | None = field(Records, nullable="0+")
 
-    @message(api_key=0, versions="0-13", flexible="9+")
+    @message(api_key=ApiKey.PRODUCE, versions="0-13", flexible="9+")
     class ProduceRequest(Message): ...
 
 `typing.dataclass_transform` shows every field to editors and type checkers. The decorator makes the class slotted and
@@ -27,6 +27,8 @@ from protocol_specs.version_range import ALL, EMPTY, VersionRange
 
 if TYPE_CHECKING:
     import construct
+
+    from protocol_specs.api_key import ApiKey
 
 Buffer: TypeAlias = bytes | memoryview
 """Bytes as they came, or a view into the frame that they came in."""
@@ -184,7 +186,8 @@ class Message(Struct):
 
     __slots__ = ()
 
-    API_KEY: ClassVar[int] = -1
+    API_KEY: ClassVar[ApiKey]
+    """The API of a request or a response; headers and schemas have none."""
     RECORD_TYPE: ClassVar[int] = -1
     NAME: ClassVar[str] = ""
     KIND: ClassVar[Kind] = Kind.DATA
@@ -258,7 +261,7 @@ def message(
     versions: str,
     flexible: str = "none",
     unstable: str = "none",
-    api_key: int = -1,
+    api_key: ApiKey | None = None,
     kind: Kind | None = None,
     record_type: int = -1,
 ) -> Callable[[type[M]], type[M]]:
@@ -271,7 +274,8 @@ def message(
 
     def decorate(cls: type[M]) -> type[M]:
         made = _slotted(cls)
-        made.API_KEY = api_key
+        if api_key is not None:
+            made.API_KEY = api_key
         made.RECORD_TYPE = record_type
         made.VERSIONS = VersionRange.parse(versions)
         made.FLEXIBLE = VersionRange.parse(flexible)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs import lookup, registry, release_history, releases
+from protocol_specs import lookup, release_history, releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.layout import field_rows, header_version, versions_text
 from protocol_specs.reference_tables import error_codes_page, releases_page, table, types_page
 from protocol_specs.version_changes import Change, history
@@ -45,7 +46,7 @@ _LOG: Final = re.compile(r"\b__\w+")
 def pages() -> dict[str, str]:
     """Every page: file name -> text."""
     made = {INDEX: _index()}
-    for key in registry.API_KEYS:
+    for key in ApiKey:
         subject = lookup.api(key)
         made[page_name(subject.name)] = _text(_api_page(subject))
     families: dict[str, list[Subject]] = {}
@@ -73,7 +74,7 @@ def _text(lines: Iterator[str]) -> str:
 def _index() -> str:
     newest = releases.names()[-1]
     rows = [("Key", "API", "Versions", "Flexible", f"Listed in {newest}", "What it does")]
-    for key in registry.API_KEYS:
+    for key in ApiKey:
         subject = lookup.api(key)
         cls = subject.declarations[0]
         listed = releases.get(newest).listeners
@@ -110,7 +111,7 @@ def _api_page(subject: Subject) -> Iterator[str]:
     yield ""
     yield f"API key {subject.api_key}: {_purpose(subject)}."
     yield from subject.details
-    if earlier := registry.earlier_names(subject.api_key):
+    if earlier := subject.api_key.facts.earlier_names:
         yield f"Once named {', '.join(earlier)}."
     yield ""
     yield "## Versions"
@@ -132,7 +133,7 @@ def _api_page(subject: Subject) -> Iterator[str]:
     yield f"[All APIs]({INDEX}), [how values are encoded](types.md), [releases](releases.md)"
 
 
-def _version_rows(api_key: int, request: type[Message], response: type[Message]) -> list[tuple[str, ...]]:
+def _version_rows(api_key: ApiKey, request: type[Message], response: type[Message]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("Version", "Listed by", "Headers", "Request", "Response", "Beyond the layout")]
     histories = [history(request), history(response)]
     for version in request.VERSIONS:
@@ -143,7 +144,7 @@ def _version_rows(api_key: int, request: type[Message], response: type[Message])
     return rows
 
 
-def _listed_by(api_key: int, version: int) -> str:
+def _listed_by(api_key: ApiKey, version: int) -> str:
     first, last = release_history.first_release(api_key, version), release_history.last_release(api_key, version)
     if first is None:
         return "none"
@@ -179,7 +180,7 @@ def _fields(cls: type[Message]) -> Iterator[str]:
         yield "No fields."
 
 
-def _release_spans(api_key: int) -> Iterator[str]:
+def _release_spans(api_key: ApiKey) -> Iterator[str]:
     spans = release_history.spans(api_key)
     if not any(versions for _, _, versions in spans):
         yield "Brokers list it only when they are configured to (client metrics receivers); no table here has it."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.features import level_text, levels
 from protocol_specs.wire_layout import LEGEND
@@ -113,7 +114,7 @@ def _release_row(release: Release) -> tuple[str, ...]:
         source,
         counts[0],
         counts[1] if counts[1:] else "-",
-        str(release.api_versions.get(18, "-")),
+        str(release.api_versions.get(ApiKey.API_VERSIONS, "-")),
     )
 
 

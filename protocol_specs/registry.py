@@ -1,7 +1,7 @@
-"""API keys and names -> declarations, imported when first asked for. Mirrors Kafka's ApiKeys.
+"""Finds declarations by API key or name and imports them on first use. Mirrors ApiMessageType.
 
-Three tables: the APIs by key, the schemas that are no request and no response by name, and the names that APIs had
-once. The headers stand in `protocol_specs.messages.headers`.
+Requests and responses are found through the catalogue in `api_key`; schemas that belong to no API have a table here.
+The headers are in `protocol_specs.messages.headers`.
 """
 
 from __future__ import annotations
@@ -10,108 +10,13 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.api_key import ApiKey, nearest_names
 from protocol_specs.errors import UnknownApi
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from protocol_specs.message import Kind, Message
-
-_MODULES: Final[Mapping[int, tuple[str, str]]] = {
-    0: ("Produce", "produce"),
-    1: ("Fetch", "fetch"),
-    2: ("ListOffsets", "list_offsets"),
-    3: ("Metadata", "metadata"),
-    4: ("LeaderAndIsr", "leader_and_isr"),
-    5: ("StopReplica", "stop_replica"),
-    6: ("UpdateMetadata", "update_metadata"),
-    7: ("ControlledShutdown", "controlled_shutdown"),
-    8: ("OffsetCommit", "offset_commit"),
-    9: ("OffsetFetch", "offset_fetch"),
-    10: ("FindCoordinator", "find_coordinator"),
-    11: ("JoinGroup", "join_group"),
-    12: ("Heartbeat", "heartbeat"),
-    13: ("LeaveGroup", "leave_group"),
-    14: ("SyncGroup", "sync_group"),
-    15: ("DescribeGroups", "describe_groups"),
-    16: ("ListGroups", "list_groups"),
-    17: ("SaslHandshake", "sasl_handshake"),
-    18: ("ApiVersions", "api_versions"),
-    19: ("CreateTopics", "create_topics"),
-    20: ("DeleteTopics", "delete_topics"),
-    21: ("DeleteRecords", "delete_records"),
-    22: ("InitProducerId", "init_producer_id"),
-    23: ("OffsetForLeaderEpoch", "offset_for_leader_epoch"),
-    24: ("AddPartitionsToTxn", "add_partitions_to_txn"),
-    25: ("AddOffsetsToTxn", "add_offsets_to_txn"),
-    26: ("EndTxn", "end_txn"),
-    27: ("WriteTxnMarkers", "write_txn_markers"),
-    28: ("TxnOffsetCommit", "txn_offset_commit"),
-    29: ("DescribeAcls", "describe_acls"),
-    30: ("CreateAcls", "create_acls"),
-    31: ("DeleteAcls", "delete_acls"),
-    32: ("DescribeConfigs", "describe_configs"),
-    33: ("AlterConfigs", "alter_configs"),
-    34: ("AlterReplicaLogDirs", "alter_replica_log_dirs"),
-    35: ("DescribeLogDirs", "describe_log_dirs"),
-    36: ("SaslAuthenticate", "sasl_authenticate"),
-    37: ("CreatePartitions", "create_partitions"),
-    38: ("CreateDelegationToken", "create_delegation_token"),
-    39: ("RenewDelegationToken", "renew_delegation_token"),
-    40: ("ExpireDelegationToken", "expire_delegation_token"),
-    41: ("DescribeDelegationToken", "describe_delegation_token"),
-    42: ("DeleteGroups", "delete_groups"),
-    43: ("ElectLeaders", "elect_leaders"),
-    44: ("IncrementalAlterConfigs", "incremental_alter_configs"),
-    45: ("AlterPartitionReassignments", "alter_partition_reassignments"),
-    46: ("ListPartitionReassignments", "list_partition_reassignments"),
-    47: ("OffsetDelete", "offset_delete"),
-    48: ("DescribeClientQuotas", "describe_client_quotas"),
-    49: ("AlterClientQuotas", "alter_client_quotas"),
-    50: ("DescribeUserScramCredentials", "describe_user_scram_credentials"),
-    51: ("AlterUserScramCredentials", "alter_user_scram_credentials"),
-    52: ("Vote", "vote"),
-    53: ("BeginQuorumEpoch", "begin_quorum_epoch"),
-    54: ("EndQuorumEpoch", "end_quorum_epoch"),
-    55: ("DescribeQuorum", "describe_quorum"),
-    56: ("AlterPartition", "alter_partition"),
-    57: ("UpdateFeatures", "update_features"),
-    58: ("Envelope", "envelope"),
-    59: ("FetchSnapshot", "fetch_snapshot"),
-    60: ("DescribeCluster", "describe_cluster"),
-    61: ("DescribeProducers", "describe_producers"),
-    62: ("BrokerRegistration", "broker_registration"),
-    63: ("BrokerHeartbeat", "broker_heartbeat"),
-    64: ("UnregisterBroker", "unregister_broker"),
-    65: ("DescribeTransactions", "describe_transactions"),
-    66: ("ListTransactions", "list_transactions"),
-    67: ("AllocateProducerIds", "allocate_producer_ids"),
-    68: ("ConsumerGroupHeartbeat", "consumer_group_heartbeat"),
-    69: ("ConsumerGroupDescribe", "consumer_group_describe"),
-    70: ("ControllerRegistration", "controller_registration"),
-    71: ("GetTelemetrySubscriptions", "get_telemetry_subscriptions"),
-    72: ("PushTelemetry", "push_telemetry"),
-    73: ("AssignReplicasToDirs", "assign_replicas_to_dirs"),
-    74: ("ListConfigResources", "list_config_resources"),
-    75: ("DescribeTopicPartitions", "describe_topic_partitions"),
-    76: ("ShareGroupHeartbeat", "share_group_heartbeat"),
-    77: ("ShareGroupDescribe", "share_group_describe"),
-    78: ("ShareFetch", "share_fetch"),
-    79: ("ShareAcknowledge", "share_acknowledge"),
-    80: ("AddRaftVoter", "add_raft_voter"),
-    81: ("RemoveRaftVoter", "remove_raft_voter"),
-    82: ("UpdateRaftVoter", "update_raft_voter"),
-    83: ("InitializeShareGroupState", "initialize_share_group_state"),
-    84: ("ReadShareGroupState", "read_share_group_state"),
-    85: ("WriteShareGroupState", "write_share_group_state"),
-    86: ("DeleteShareGroupState", "delete_share_group_state"),
-    87: ("ReadShareGroupStateSummary", "read_share_group_state_summary"),
-    88: ("StreamsGroupHeartbeat", "streams_group_heartbeat"),
-    89: ("StreamsGroupDescribe", "streams_group_describe"),
-    90: ("DescribeShareGroupOffsets", "describe_share_group_offsets"),
-    91: ("AlterShareGroupOffsets", "alter_share_group_offsets"),
-    92: ("DeleteShareGroupOffsets", "delete_share_group_offsets"),
-}
 
 _SCHEMAS: Final[Mapping[str, str]] = {
     "ConsumerGroupCurrentMemberAssignmentKey": "coordinator.consumer_group_current_member_assignment",
@@ -208,16 +113,6 @@ _SCHEMAS: Final[Mapping[str, str]] = {
     "VotersRecord": "voters_record",
 }
 
-_EARLIER_NAMES: Final[Mapping[str, int]] = {
-    "ListOffset": 2,
-    "ElectPreferredLeaders": 43,
-    "AlterIsr": 56,
-    "ListClientMetricsResources": 74,
-}
-
-API_KEYS: Final[tuple[int, ...]] = tuple(_MODULES)
-"""Every declared API key, ascending."""
-
 SCHEMA_NAMES: Final[tuple[str, ...]] = tuple(_SCHEMAS)
 """The declared schemas that are neither request, response nor header."""
 
@@ -244,14 +139,14 @@ def schema_type(name: str) -> type[Message]:
     elif name in _SCHEMAS:
         module = f"schemas.{_SCHEMAS[name]}"
     else:
-        raise UnknownApi(repr(name), _nearest(name, (*SCHEMA_NAMES, *HEADER_NAMES)))
+        raise UnknownApi(repr(name), nearest_names(name, (*SCHEMA_NAMES, *HEADER_NAMES)))
     found: type[Message] = getattr(import_module(f"protocol_specs.{module}"), name)
     return found
 
 
 def every_message() -> Iterator[type[Message]]:
     """Every declaration: requests and responses by API key, the headers, then the schemas. Imports all of them."""
-    for key in API_KEYS:
+    for key in ApiKey:
         yield request_type(key)
         yield response_type(key)
     for name in (*HEADER_NAMES, *SCHEMA_NAMES):
@@ -261,50 +156,15 @@ def every_message() -> Iterator[type[Message]]:
 def find(name: str, kind: Kind) -> type[Message]:
     """The declaration of that kind under that name. Raises UnknownApi with the nearest names."""
     if kind.value in {"request", "response"}:
-        return _message_type(api_key(name), kind.value.capitalize())
+        return _message_type(ApiKey.named(name), kind.value.capitalize())
     known = [cls.__name__ for cls in map(schema_type, (*HEADER_NAMES, *SCHEMA_NAMES)) if cls.KIND is kind]
     for candidate in known:
         if candidate.lower() == name.lower():
             return schema_type(candidate)
-    raise UnknownApi(repr(name), _nearest(name, known))
-
-
-def api_name(api_key: int) -> str:
-    """Kafka's name of an API key. Raises UnknownApi."""
-    return _entry(api_key)[0]
-
-
-def api_key(name: str) -> int:
-    """The API key behind Kafka's name, present or earlier, in any case. Raises UnknownApi with the nearest names."""
-    asked = name.lower()
-    for key, (known, _) in _MODULES.items():
-        if known.lower() == asked:
-            return key
-    for known, key in _EARLIER_NAMES.items():
-        if known.lower() == asked:
-            return key
-    raise UnknownApi(repr(name), _nearest(name, [known for known, _ in _MODULES.values()]))
-
-
-def earlier_names(api_key: int) -> tuple[str, ...]:
-    """The names that an API had before its present one."""
-    return tuple(name for name, key in _EARLIER_NAMES.items() if key == api_key)
-
-
-def _nearest(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    from difflib import get_close_matches
-
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    return tuple(by_lower[near] for near in get_close_matches(name.lower(), list(by_lower)))
-
-
-def _entry(api_key: int) -> tuple[str, str]:
-    if api_key not in _MODULES:
-        raise UnknownApi(f"key {api_key}", known=f"keys go from {API_KEYS[0]} to {API_KEYS[-1]}")
-    return _MODULES[api_key]
+    raise UnknownApi(repr(name), nearest_names(name, known))
 
 
 def _message_type(api_key: int, kind: str) -> type[Message]:
-    name, module = _entry(api_key)
-    found: type[Message] = getattr(import_module(f"protocol_specs.messages.{module}"), name + kind)
+    key = ApiKey.of(api_key)
+    found: type[Message] = getattr(import_module(f"protocol_specs.messages.{key.module}"), key.api_name + kind)
     return found

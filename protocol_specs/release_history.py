@@ -11,6 +11,7 @@ from protocol_specs.releases import Mode
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.version_range import VersionRange
 
 LISTENERS: Final = ("zookeeper", "broker", "controller")
@@ -35,7 +36,7 @@ class ReleaseRow:
     changed: tuple[str, ...]
 
 
-def rows(api_key: int) -> list[ReleaseRow]:
+def rows(api_key: ApiKey) -> list[ReleaseRow]:
     """One row a release, oldest first, also for those that do not list the API."""
     found: list[ReleaseRow] = []
     for name in releases.names():
@@ -51,7 +52,7 @@ def rows(api_key: int) -> list[ReleaseRow]:
     return found
 
 
-def spans(api_key: int) -> list[tuple[str, str, Mapping[str, VersionRange]]]:
+def spans(api_key: ApiKey) -> list[tuple[str, str, Mapping[str, VersionRange]]]:
     """Runs of releases that list the same: (first release, last release, versions by listener)."""
     found: list[tuple[str, str, Mapping[str, VersionRange]]] = []
     for row in rows(api_key):
@@ -62,13 +63,13 @@ def spans(api_key: int) -> list[tuple[str, str, Mapping[str, VersionRange]]]:
     return found
 
 
-def first_release(api_key: int, version: int) -> str | None:
+def first_release(api_key: ApiKey, version: int) -> str | None:
     """The oldest release here that lists a version on any listener; None when no table has it."""
     listing = (row.release for row in rows(api_key) if _lists(row, version))
     return next(listing, None)
 
 
-def last_release(api_key: int, version: int) -> str | None:
+def last_release(api_key: ApiKey, version: int) -> str | None:
     """The newest release here that lists a version on any listener."""
     return next((row.release for row in reversed(rows(api_key)) if _lists(row, version)), None)
 

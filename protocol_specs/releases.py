@@ -15,6 +15,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import UnknownRelease
 from protocol_specs.version_range import VersionRange
 
@@ -42,7 +43,7 @@ class Features:
 class ListenerTable:
     """What one listener answers: its APIs in the order sent, and features by ApiVersions version (3, 4)."""
 
-    api_versions: Mapping[int, VersionRange]
+    api_versions: Mapping[ApiKey, VersionRange]
     features: Mapping[int, Features]
 
 
@@ -56,7 +57,7 @@ class Release:
     listeners: Mapping[str, ListenerTable]
 
     @property
-    def api_versions(self) -> Mapping[int, VersionRange]:
+    def api_versions(self) -> Mapping[ApiKey, VersionRange]:
         """API key to version range, in the order sent."""
         return self.listeners["broker"].api_versions
 
@@ -135,7 +136,7 @@ def _listener(raw: dict[str, Any]) -> ListenerTable:
     order = raw.get("order_sent", [int(key) for key in apis])
     features = {version: _features(raw[f"v{version}"]) for version in (3, 4) if f"v{version}" in raw}
     return ListenerTable(
-        api_versions=MappingProxyType({key: VersionRange(*apis[str(key)]) for key in order}),
+        api_versions=MappingProxyType({ApiKey(key): VersionRange(*apis[str(key)]) for key in order}),
         features=MappingProxyType(features),
     )
 

@@ -5,11 +5,8 @@ Versions: v1 ackWhenCommitted. Mirrors KafkaApis with KafkaRaftClient.handleAddV
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 
-ADD_RAFT_VOTER: Final = 80
-
-register(ApiHandler(api_key=ADD_RAFT_VOTER, handle=forward))
+register(ApiHandler(api_key=ApiKey.ADD_RAFT_VOTER, handle=forward))

@@ -5,11 +5,12 @@ Versions: v1 is flexible. Mirrors KafkaApis with ControllerApis.handleAlterClien
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.quotas import client_quota_control
 from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.alter_client_quotas import AlterClientQuotasRequest, AlterClientQuotasResponse
-
-ALTER_CLIENT_QUOTAS: Final = 49
 
 
 def handle_alter_client_quotas(request: AlterClientQuotasRequest, context: RequestContext) -> Deferred[Message]:
@@ -44,4 +43,6 @@ def error_response(
     return client_quota_control.error_response(request, error_code)
 
 
-register(ApiHandler(api_key=ALTER_CLIENT_QUOTAS, handle=handle_alter_client_quotas, error_response=error_response))
+register(
+    ApiHandler(api_key=ApiKey.ALTER_CLIENT_QUOTAS, handle=handle_alter_client_quotas, error_response=error_response)
+)

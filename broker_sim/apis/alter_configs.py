@@ -7,12 +7,13 @@ KafkaApis.handleAlterConfigsRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.config_changes import resource_key, settle_changes
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.request_context import NoAnswer
 from broker_sim.config.config_admin import ApiError
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.error_codes import ErrorCode
-
-ALTER_CONFIGS: Final = 33
 
 
 def handle_alter_configs(request: AlterConfigsRequest, context: RequestContext) -> HandlerResult:
@@ -60,4 +59,4 @@ def _response(request: AlterConfigsRequest, errors: Sequence[ApiError]) -> Alter
     )
 
 
-register(ApiHandler(api_key=ALTER_CONFIGS, handle=handle_alter_configs, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.ALTER_CONFIGS, handle=handle_alter_configs, error_response=error_response))

@@ -6,16 +6,15 @@ KafkaApis.handleAlterPartitionRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.zookeeper.broker import ZooKeeperBroker
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.messages.alter_partition import AlterPartitionRequest
-
-ALTER_PARTITION: Final = 56
 
 
 def handle_alter_partition(request: AlterPartitionRequest, context: RequestContext) -> HandlerResult:
@@ -26,4 +25,4 @@ def handle_alter_partition(request: AlterPartitionRequest, context: RequestConte
     return answer  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=ALTER_PARTITION, handle=handle_alter_partition))
+register(ApiHandler(api_key=ApiKey.ALTER_PARTITION, handle=handle_alter_partition))

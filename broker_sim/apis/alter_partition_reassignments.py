@@ -6,11 +6,12 @@ ControllerApis.handleAlterPartitionReassignments.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.controller.partition_reassignments import refused_reassignments
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
         AlterPartitionReassignmentsRequest,
         AlterPartitionReassignmentsResponse,
     )
-
-ALTER_PARTITION_REASSIGNMENTS: Final = 45
 
 
 def error_response(
@@ -32,4 +31,4 @@ def error_response(
     return refused_reassignments(request, error_code)
 
 
-register(ApiHandler(api_key=ALTER_PARTITION_REASSIGNMENTS, handle=forward, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, handle=forward, error_response=error_response))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.partition_order import grouped_by_topic
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from protocol_specs.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 
-ALTER_REPLICA_LOG_DIRS: Final = 34
 DIRECTORY_NAME_LENGTH_MAX: Final = 255
 FUTURE_SUFFIX_LENGTH: Final = len(".-future") + 32
 
@@ -92,5 +92,7 @@ def _move(topic_partition: TopicPartition, path: str, broker: Broker) -> ErrorCo
 
 
 register(
-    ApiHandler(api_key=ALTER_REPLICA_LOG_DIRS, handle=handle_alter_replica_log_dirs, error_response=error_response)
+    ApiHandler(
+        api_key=ApiKey.ALTER_REPLICA_LOG_DIRS, handle=handle_alter_replica_log_dirs, error_response=error_response
+    )
 )

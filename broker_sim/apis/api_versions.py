@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import hash_order, hash_order_of_copy
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import (
     ApiVersion,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["error_response", "handle"]
 
-API_VERSIONS: Final = 18
 CLIENT_SOFTWARE_LOWEST: Final = 3
 
 METADATA_VERSION: Final = "metadata.version"
@@ -42,10 +42,10 @@ def handle(request: ApiVersionsRequest | None, context: RequestContext) -> Handl
     if request is None:
         if not context.broker.config.behaviour.api_versions_names_itself:
             return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-        own = advertised[API_VERSIONS]
+        own = advertised[ApiKey.API_VERSIONS]
         return ApiVersionsResponse(
             error_code=ErrorCode.UNSUPPORTED_VERSION,
-            api_keys=[ApiVersion(api_key=API_VERSIONS, min_version=own.lowest, max_version=own.highest)],
+            api_keys=[ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=own.lowest, max_version=own.highest)],
         )
     version = context.api_version
     if version >= CLIENT_SOFTWARE_LOWEST:
@@ -86,4 +86,4 @@ def error_response(request: ApiVersionsRequest | None, context: RequestContext, 
     return ApiVersionsResponse(error_code=error_code)
 
 
-register(ApiHandler(api_key=API_VERSIONS, handle=handle, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.API_VERSIONS, handle=handle, error_response=error_response))

@@ -6,16 +6,15 @@ BROKER_NOT_AVAILABLE. Mirrors KafkaApis.handleControlledShutdownRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.zookeeper.broker import ZooKeeperBroker
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
-
-CONTROLLED_SHUTDOWN: Final = 7
 
 
 def handle_controlled_shutdown(request: ControlledShutdownRequest, context: RequestContext) -> HandlerResult:
@@ -26,4 +25,4 @@ def handle_controlled_shutdown(request: ControlledShutdownRequest, context: Requ
     return answer  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=CONTROLLED_SHUTDOWN, handle=handle_controlled_shutdown))
+register(ApiHandler(api_key=ApiKey.CONTROLLED_SHUTDOWN, handle=handle_controlled_shutdown))

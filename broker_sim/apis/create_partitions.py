@@ -6,18 +6,17 @@ ControllerApis.createPartitions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.controller.create_partitions import refused_creation
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
-
-CREATE_PARTITIONS: Final = 37
 
 
 def error_response(
@@ -29,4 +28,4 @@ def error_response(
     return refused_creation(request, error_code)
 
 
-register(ApiHandler(api_key=CREATE_PARTITIONS, handle=forward, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.CREATE_PARTITIONS, handle=forward, error_response=error_response))

@@ -6,10 +6,11 @@ alike). v5 answers counts and configurations. v7 answers topic ids. Mirrors Kafk
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
-
-CREATE_TOPICS: Final = 19
 
 
 def handle_create_topics(request: CreateTopicsRequest, context: RequestContext) -> Deferred[Message]:
@@ -50,4 +49,4 @@ def error_response(
     )
 
 
-register(ApiHandler(api_key=CREATE_TOPICS, handle=handle_create_topics, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.CREATE_TOPICS, handle=handle_create_topics, error_response=error_response))

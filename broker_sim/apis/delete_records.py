@@ -8,7 +8,7 @@ partition that is named twice counts once, with its last offset. Mirrors KafkaAp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
@@ -17,6 +17,7 @@ from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.partition_order import grouped_by_topic, grouped_from_immutable, mutable_order, partition_hash
 from broker_sim.replication.delayed_delete_records import DeleteResult
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from broker_sim.replication.delayed_delete_records import DeleteResults
     from protocol_specs.message import Message
     from protocol_specs.messages.delete_records import DeleteRecordsRequest
-
-DELETE_RECORDS: Final = 21
 
 
 def handle_delete_records(request: DeleteRecordsRequest, context: RequestContext) -> HandlerResult:
@@ -97,4 +96,4 @@ def _response(results: DeleteResults) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(topics=list(topics.values()))
 
 
-register(ApiHandler(api_key=DELETE_RECORDS, handle=handle_delete_records, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.DELETE_RECORDS, handle=handle_delete_records, error_response=error_response))

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.controller.topics import refused_deletion
 from broker_sim.replication.broker_links import LinkFailure
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 
-DELETE_TOPICS: Final = 20
 DISABLED_ERROR_SINCE: Final = 3
 
 
@@ -64,4 +64,4 @@ def error_response(
     return refused_deletion(request, error_code)
 
 
-register(ApiHandler(api_key=DELETE_TOPICS, handle=handle_delete_topics, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.DELETE_TOPICS, handle=handle_delete_topics, error_response=error_response))

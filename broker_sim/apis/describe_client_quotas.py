@@ -6,11 +6,12 @@ KafkaApis.handleDescribeClientQuotasRequest with ClientQuotasImage.describe.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.quotas.client_quota_control import ERROR_TEXTS
 from broker_sim.quotas.client_quotas_image import ClientQuotaFilter, FilterRefused
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.describe_client_quotas import (
     DescribeClientQuotasResponse,
     EntityData,
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.describe_client_quotas import DescribeClientQuotasRequest
-
-DESCRIBE_CLIENT_QUOTAS: Final = 48
 
 
 def handle_describe_client_quotas(
@@ -58,5 +57,7 @@ def _refused(error_code: ErrorCode, message: str | None) -> DescribeClientQuotas
 
 
 register(
-    ApiHandler(api_key=DESCRIBE_CLIENT_QUOTAS, handle=handle_describe_client_quotas, error_response=error_response)
+    ApiHandler(
+        api_key=ApiKey.DESCRIBE_CLIENT_QUOTAS, handle=handle_describe_client_quotas, error_response=error_response
+    )
 )

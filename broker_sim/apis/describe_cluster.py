@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.metadata import cluster_operations, controller_id
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 
-DESCRIBE_CLUSTER: Final = 60
 BROKER_ENDPOINT: Final = 1
 CONTROLLER_ENDPOINT: Final = 2
 NOBODY: Final = -1
@@ -59,4 +59,4 @@ def _refused(error_code: ErrorCode, message: str) -> DescribeClusterResponse:
     return DescribeClusterResponse(error_code=error_code, error_message=message, endpoint_type=BROKER_ENDPOINT)
 
 
-register(ApiHandler(api_key=DESCRIBE_CLUSTER, handle=handle_describe_cluster))
+register(ApiHandler(api_key=ApiKey.DESCRIBE_CLUSTER, handle=handle_describe_cluster))

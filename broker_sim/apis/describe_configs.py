@@ -15,6 +15,7 @@ from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.config_entries import ConfigDescriber, ConfigSource
 from broker_sim.config.config_resource import ResourceType
 from broker_sim.metadata.topic_names import refused_name
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
-DESCRIBE_CONFIGS: Final = 32
 UNKNOWN_TYPE: Final = 0
 
 _MALFORMED: Final = (
@@ -195,4 +195,4 @@ def error_response(
     )
 
 
-register(ApiHandler(api_key=DESCRIBE_CONFIGS, handle=handle_describe_configs, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.DESCRIBE_CONFIGS, handle=handle_describe_configs, error_response=error_response))

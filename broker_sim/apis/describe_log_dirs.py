@@ -13,6 +13,7 @@ from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.partition_order import partition_hash
 from broker_sim.config.java_hash import SMALLEST_TRIE, concurrent_order, immutable_set_order, string_hash
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from protocol_specs.messages.describe_log_dirs import DescribeLogDirsRequest
 
-DESCRIBE_LOG_DIRS: Final = 35
 INVALID_OFFSET_LAG: Final = -1
 
 
@@ -97,4 +97,4 @@ def _in_order(logs: list[TopicPartition], count: int) -> list[TopicPartition]:
     return [logs[place] for place in concurrent_order(map(partition_hash, logs), count=count)]
 
 
-register(ApiHandler(api_key=DESCRIBE_LOG_DIRS, handle=handle_describe_log_dirs))
+register(ApiHandler(api_key=ApiKey.DESCRIBE_LOG_DIRS, handle=handle_describe_log_dirs))

@@ -13,6 +13,7 @@ from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import hash_order_of_longs
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_producers import (
     DescribeProducersResponse,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["error_response", "handle"]
 
-DESCRIBE_PRODUCERS: Final = 61
 NOT_HOSTED: Final = "This server does not host this topic-partition."
 
 
@@ -99,4 +99,4 @@ def _states(producers: Mapping[int, ProducerStateEntry]) -> list[ProducerState]:
     ]
 
 
-register(ApiHandler(api_key=DESCRIBE_PRODUCERS, handle=handle, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.DESCRIBE_PRODUCERS, handle=handle, error_response=error_response))

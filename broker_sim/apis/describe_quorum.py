@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.describe_quorum import DescribeQuorumResponse
 from protocol_specs.uuids import ZERO_UUID
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
 
-DESCRIBE_QUORUM: Final = 55
 NODES_SINCE: Final = 2
 
 
@@ -38,4 +38,4 @@ def handle_describe_quorum(request: DescribeQuorumRequest, context: RequestConte
     return forward(request, context).addCallback(cut)
 
 
-register(ApiHandler(api_key=DESCRIBE_QUORUM, handle=handle_describe_quorum))
+register(ApiHandler(api_key=ApiKey.DESCRIBE_QUORUM, handle=handle_describe_quorum))

@@ -13,6 +13,7 @@ from broker_sim.apis.auto_topic_creation import is_internal
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.metadata import TOPIC_OPERATIONS
 from broker_sim.metadata.topic_names import refused_name
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_topic_partitions import (
     Cursor,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 
-DESCRIBE_TOPIC_PARTITIONS: Final = 75
 NO_LEADER: Final = -1
 _INT32: Final = 1 << 32
 
@@ -148,7 +148,7 @@ def error_response(
 
 register(
     ApiHandler(
-        api_key=DESCRIBE_TOPIC_PARTITIONS,
+        api_key=ApiKey.DESCRIBE_TOPIC_PARTITIONS,
         handle=handle_describe_topic_partitions,
         error_response=error_response,
     )

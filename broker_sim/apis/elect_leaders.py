@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.controller.elect_leaders import refused_elections
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 
-ELECT_LEADERS: Final = 43
 TOP_LEVEL_ERROR_SINCE: Final = 1
 
 
@@ -48,4 +48,4 @@ def error_response(
     return response
 
 
-register(ApiHandler(api_key=ELECT_LEADERS, handle=handle_elect_leaders, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.ELECT_LEADERS, handle=handle_elect_leaders, error_response=error_response))

@@ -25,6 +25,7 @@ from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_answers import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ConversionFailedWhileSending, RecordBatchError
 from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
@@ -302,4 +303,4 @@ def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResp
     return topics
 
 
-register(ApiHandler(api_key=1, handle=handle, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.FETCH, handle=handle, error_response=error_response))

@@ -20,6 +20,7 @@ from broker_sim.metadata.topic_names import (
     TRANSACTION_STATE_TOPIC_NAME,
 )
 from protocol_specs import uuids
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.find_coordinator import FindCoordinatorRequest
 
-FIND_COORDINATOR: Final = 10
 BATCHES_SINCE: Final = 4
 ERROR_TEXTS_SINCE: Final = 1
 SHARE_SINCE: Final = 6
@@ -137,4 +137,4 @@ def is_share_partition_key(key: str) -> bool:
         return False
 
 
-register(ApiHandler(api_key=FIND_COORDINATOR, handle=handle_find_coordinator, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.FIND_COORDINATOR, handle=handle_find_coordinator, error_response=error_response))

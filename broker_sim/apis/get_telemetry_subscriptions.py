@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 
-GET_TELEMETRY_SUBSCRIPTIONS: Final = 71
 ACCEPTED_CODECS: Final = (4, 3, 1, 2)
 """zstd, lz4, gzip, snappy: best first."""
 
@@ -44,4 +44,4 @@ def handle_get_telemetry_subscriptions(
     )
 
 
-register(ApiHandler(api_key=GET_TELEMETRY_SUBSCRIPTIONS, handle=handle_get_telemetry_subscriptions))
+register(ApiHandler(api_key=ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, handle=handle_get_telemetry_subscriptions))

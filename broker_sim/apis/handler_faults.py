@@ -12,6 +12,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.request_context import NO_RESPONSE, NoAnswer
 from broker_sim.faults.interception import Outcome, Phase
 from broker_sim.network.fault_stage import CLOSED_BY_RULE, fault_point
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.kafka_apis import ApiHandler
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["handle"]
 
-FETCH: Final = 1
 TOPIC_IDS_LOWEST: Final = 13
 
 
@@ -54,7 +54,7 @@ async def handle(handler: ApiHandler, request: Any, context: RequestContext) -> 
 
 
 def _partitions(request: Any, context: RequestContext) -> list[tuple[str | None, int | None]]:
-    if context.api_key != FETCH or not request.topics:
+    if context.api_key != ApiKey.FETCH or not request.topics:
         return [(None, None)]
     if context.api_version < TOPIC_IDS_LOWEST:
         return [(topic.topic, item.partition) for topic in request.topics for item in topic.partitions]

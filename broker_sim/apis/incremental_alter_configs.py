@@ -6,11 +6,12 @@ rest (KIP-590). Mirrors KafkaApis.handleIncrementalAlterConfigsRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.config_changes import settle_changes
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.config_admin import ApiError
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.error_codes import ErrorCode
-
-INCREMENTAL_ALTER_CONFIGS: Final = 44
 
 
 def handle_incremental_alter_configs(request: IncrementalAlterConfigsRequest, context: RequestContext) -> HandlerResult:
@@ -56,6 +55,6 @@ def _response(request: IncrementalAlterConfigsRequest, errors: Sequence[ApiError
 
 register(
     ApiHandler(
-        api_key=INCREMENTAL_ALTER_CONFIGS, handle=handle_incremental_alter_configs, error_response=error_response
+        api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, handle=handle_incremental_alter_configs, error_response=error_response
     )
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.logger import Logger
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdResponse
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 
-INIT_PRODUCER_ID: Final = 22
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 
@@ -75,4 +75,4 @@ def error_response(
     return _refused(error_code)
 
 
-register(ApiHandler(api_key=INIT_PRODUCER_ID, handle=handle_init_producer_id, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.INIT_PRODUCER_ID, handle=handle_init_producer_id, error_response=error_response))

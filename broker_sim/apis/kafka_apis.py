@@ -22,6 +22,7 @@ from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey, Served
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.version_range import VersionRange
 
@@ -34,51 +35,12 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from protocol_specs.message import Message
 
-__all__ = ["API_FILES", "HANDLERS", "ApiHandler", "KafkaApis", "handler_of", "register"]
+__all__ = ["HANDLERS", "SERVED", "ApiHandler", "KafkaApis", "handler_of", "register"]
 
-API_FILES: Final[Mapping[int, str]] = {
-    0: "produce",
-    1: "fetch",
-    2: "list_offsets",
-    3: "metadata",
-    4: "leader_and_isr",
-    5: "stop_replica",
-    6: "update_metadata",
-    7: "controlled_shutdown",
-    10: "find_coordinator",
-    18: "api_versions",
-    19: "create_topics",
-    20: "delete_topics",
-    21: "delete_records",
-    22: "init_producer_id",
-    23: "offset_for_leader_epoch",
-    32: "describe_configs",
-    33: "alter_configs",
-    34: "alter_replica_log_dirs",
-    35: "describe_log_dirs",
-    37: "create_partitions",
-    43: "elect_leaders",
-    44: "incremental_alter_configs",
-    45: "alter_partition_reassignments",
-    46: "list_partition_reassignments",
-    48: "describe_client_quotas",
-    49: "alter_client_quotas",
-    55: "describe_quorum",
-    56: "alter_partition",
-    57: "update_features",
-    60: "describe_cluster",
-    61: "describe_producers",
-    64: "unregister_broker",
-    71: "get_telemetry_subscriptions",
-    72: "push_telemetry",
-    74: "list_config_resources",
-    75: "describe_topic_partitions",
-    80: "add_raft_voter",
-    81: "remove_raft_voter",
-}
-PRODUCE: Final = 0
-UNLISTED: Final[dict[int, range]] = {71: range(1), 72: range(1)}
-"""What is served without being listed: telemetry is only listed where a receiver is configured (KIP-714)."""
+SERVED: Final = tuple(key for key in ApiKey if Served.BROKER in key.facts.served)
+"""The APIs with a handler file at brokers, by ascending key."""
+UNLISTED: Final = {key: range(1) for key in SERVED if key.facts.needs_telemetry_receiver}
+"""What 4.x serves without listing it: telemetry is listed only where a receiver is configured (KIP-714)."""
 
 _log = Logger()
 
@@ -95,12 +57,12 @@ def top_level_error(request: Any, context: RequestContext, error_code: ErrorCode
 class ApiHandler:
     """One API: its handler, and how a failure of the whole request is answered (AbstractRequest.getErrorResponse)."""
 
-    api_key: int
+    api_key: ApiKey
     handle: Callable[[Any, RequestContext], HandlerResult]
     error_response: Callable[[Any, RequestContext, ErrorCode], Message | NoAnswer] = top_level_error
 
 
-HANDLERS: Final[dict[int, ApiHandler]] = {}
+HANDLERS: Final[dict[ApiKey, ApiHandler]] = {}
 
 
 def register(handler: ApiHandler) -> None:
@@ -108,11 +70,11 @@ def register(handler: ApiHandler) -> None:
     HANDLERS[handler.api_key] = handler
 
 
-def handler_of(api_key: int) -> ApiHandler:
+def handler_of(api_key: ApiKey) -> ApiHandler:
     """The handler of a served API; its file is imported when it is first asked for."""
     handler = HANDLERS.get(api_key)
     if handler is None:
-        import_module(f"broker_sim.apis.{API_FILES[api_key]}")
+        import_module(f"broker_sim.apis.{api_key.module}")
         handler = HANDLERS[api_key]
     return handler
 
@@ -135,7 +97,7 @@ class KafkaApis:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         versions = broker.release.api_versions
-        self.advertised: Mapping[int, VersionRange] = {key: versions[key] for key in API_FILES if key in versions}
+        self.advertised: Mapping[ApiKey, VersionRange] = {key: versions[key] for key in SERVED if key in versions}
         """What ApiVersions lists, by ascending API key."""
         if broker.config[TELEMETRY_RECEIVER] and broker.config.behaviour.telemetry_served_unlisted:
             telemetry = {key: VersionRange(served[0], served[-1]) for key, served in UNLISTED.items()}
@@ -143,8 +105,8 @@ class KafkaApis:
         self.features = broker.release.listeners["broker"].features
         behaviour = broker.config.behaviour
         lowest_produce = behaviour.produce_lowest_served
-        self.enabled: Mapping[int, range] = {
-            key: range(max(item.lowest, lowest_produce if key == PRODUCE else 0), item.highest + 1)
+        self.enabled: Mapping[ApiKey, range] = {
+            key: range(max(item.lowest, lowest_produce if key is ApiKey.PRODUCE else 0), item.highest + 1)
             for key, item in self.advertised.items()
         } | (UNLISTED if behaviour.telemetry_served_unlisted else {})
         """What a connection may send; 4.x lists more versions of Produce than it takes."""
@@ -163,7 +125,7 @@ class KafkaApis:
         """Answer a request; an exception becomes the API's error answer, as in KafkaApis.handle."""
         try:
             handler = HANDLERS.get(context.api_key) or handler_of(context.api_key)
-            if self._broker.faults.active and context.api_key != PRODUCE:
+            if self._broker.faults.active and context.api_key != ApiKey.PRODUCE:
                 result: HandlerResult = Deferred.fromCoroutine(handler_faults.handle(handler, request, context))
             else:
                 result = handler.handle(request, context)

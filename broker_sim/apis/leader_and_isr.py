@@ -6,16 +6,15 @@ errors by topic id. Whoever may send it counts as the controller. Mirrors KafkaA
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.zookeeper.broker import ZooKeeperBroker
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.messages.leader_and_isr import LeaderAndIsrRequest
-
-LEADER_AND_ISR: Final = 4
 
 
 def handle_leader_and_isr(request: LeaderAndIsrRequest, context: RequestContext) -> HandlerResult:
@@ -26,4 +25,4 @@ def handle_leader_and_isr(request: LeaderAndIsrRequest, context: RequestContext)
     return answer  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=LEADER_AND_ISR, handle=handle_leader_and_isr))
+register(ApiHandler(api_key=ApiKey.LEADER_AND_ISR, handle=handle_leader_and_isr))

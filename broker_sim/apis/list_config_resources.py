@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.config_resource import ResourceType
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.list_config_resources import ConfigResource, ListConfigResourcesResponse
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from broker_sim.metadata.metadata_image import MetadataImage
     from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
 
-LIST_CONFIG_RESOURCES: Final = 74
 TYPES_FROM: Final = 1
 """The first version that asks for types."""
 
@@ -62,4 +62,4 @@ def _names(resource_type: ResourceType, image: MetadataImage) -> Iterable[str]:
     return [resource.name for resource in image.configs if resource.type == resource_type]
 
 
-register(ApiHandler(api_key=LIST_CONFIG_RESOURCES, handle=handle_list_config_resources))
+register(ApiHandler(api_key=ApiKey.LIST_CONFIG_RESOURCES, handle=handle_list_config_resources))

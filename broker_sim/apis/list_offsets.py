@@ -23,6 +23,7 @@ from broker_sim.replication.requests import (
     FetchIsolation,
 )
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.list_offsets import (
     ListOffsetsPartitionResponse,
@@ -221,4 +222,4 @@ def _old_style_offsets(
     )
 
 
-register(ApiHandler(api_key=2, handle=handle, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.LIST_OFFSETS, handle=handle, error_response=error_response))

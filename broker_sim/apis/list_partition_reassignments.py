@@ -5,10 +5,11 @@ One version. Mirrors KafkaApis with ControllerApis.handleListPartitionReassignme
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.error_codes import ErrorCode
     from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
-
-LIST_PARTITION_REASSIGNMENTS: Final = 46
 
 
 def error_response(
@@ -42,4 +41,4 @@ def error_response(
     )
 
 
-register(ApiHandler(api_key=LIST_PARTITION_REASSIGNMENTS, handle=forward, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.LIST_PARTITION_REASSIGNMENTS, handle=forward, error_response=error_response))

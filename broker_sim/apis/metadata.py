@@ -14,6 +14,7 @@ from broker_sim.apis.auto_topic_creation import create_in_background, is_interna
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import fields_hash, hash_set_order, immutable_set_order, list_hash, string_hash
 from broker_sim.metadata.topic_names import refused_name
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.metadata import (
     MetadataRequest,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
 
-METADATA: Final = 3
 NOT_ASKED: Final = -(2**31)
 TOPIC_OPERATIONS: Final = 3576
 """What anybody may do with a topic when there is no authorizer, as a bit field (KIP-430)."""
@@ -245,4 +245,4 @@ def _hash(partition: MetadataResponsePartition) -> int:
     )
 
 
-register(ApiHandler(api_key=METADATA, handle=handle_metadata, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.METADATA, handle=handle_metadata, error_response=error_response))

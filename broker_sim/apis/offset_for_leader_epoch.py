@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochResponse,
@@ -73,4 +74,4 @@ def _end_offset(topic: str, partition: OffsetForLeaderPartition, context: Reques
     )
 
 
-register(ApiHandler(api_key=23, handle=handle, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.OFFSET_FOR_LEADER_EPOCH, handle=handle, error_response=error_response))

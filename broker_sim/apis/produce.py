@@ -41,6 +41,7 @@ from broker_sim.apis.produce_validation import (
 from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
 from broker_sim.replication.requests import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -419,4 +420,4 @@ def error_response(
     return ProduceResponse(responses=list(groups.values()))
 
 
-register(ApiHandler(api_key=0, handle=handle, error_response=error_response))
+register(ApiHandler(api_key=ApiKey.PRODUCE, handle=handle, error_response=error_response))

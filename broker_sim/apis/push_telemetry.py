@@ -6,12 +6,13 @@ the journal then has what was received, as a ClientTelemetryReceiver would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
 from broker_sim.control.events import TelemetryReceived
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.push_telemetry import PushTelemetryResponse
 from protocol_specs.uuids import to_text
@@ -19,8 +20,6 @@ from protocol_specs.uuids import to_text
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.push_telemetry import PushTelemetryRequest
-
-PUSH_TELEMETRY: Final = 72
 
 
 def handle_push_telemetry(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
@@ -45,4 +44,4 @@ def handle_push_telemetry(request: PushTelemetryRequest, context: RequestContext
     return PushTelemetryResponse(error_code=error_code)
 
 
-register(ApiHandler(api_key=PUSH_TELEMETRY, handle=handle_push_telemetry))
+register(ApiHandler(api_key=ApiKey.PUSH_TELEMETRY, handle=handle_push_telemetry))

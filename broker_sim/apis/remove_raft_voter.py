@@ -5,11 +5,8 @@ Version 0. Mirrors KafkaApis with KafkaRaftClient.handleRemoveVoterRequest.
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 
-REMOVE_RAFT_VOTER: Final = 81
-
-register(ApiHandler(api_key=REMOVE_RAFT_VOTER, handle=forward))
+register(ApiHandler(api_key=ApiKey.REMOVE_RAFT_VOTER, handle=forward))

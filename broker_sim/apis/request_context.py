@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from broker_sim.broker import Broker
     from broker_sim.network.channel import KafkaChannel
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.error_codes import ErrorCode
 
 __all__ = [
@@ -91,7 +92,7 @@ class RequestContext:
         self,
         broker: Broker,
         connection: ConnectionInfo,
-        api_key: int,
+        api_key: ApiKey,
         api_version: int,
         correlation_id: int = 0,
         client_id: str | None = None,
@@ -152,6 +153,6 @@ class RequestContext:
 
     def __repr__(self) -> str:
         return (
-            f"<RequestContext {self.request_id}: api {self.api_key} v{self.api_version}, correlation id "
+            f"<RequestContext {self.request_id}: {self.api_key.api_name} v{self.api_version}, correlation id "
             f"{self.correlation_id}, client {self.client_id!r}, {self.connection.connection_id}>"
         )

@@ -6,16 +6,15 @@ KafkaApis.handleStopReplicaRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.zookeeper.broker import ZooKeeperBroker
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.messages.stop_replica import StopReplicaRequest
-
-STOP_REPLICA: Final = 5
 
 
 def handle_stop_replica(request: StopReplicaRequest, context: RequestContext) -> HandlerResult:
@@ -26,4 +25,4 @@ def handle_stop_replica(request: StopReplicaRequest, context: RequestContext) ->
     return answer  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=STOP_REPLICA, handle=handle_stop_replica))
+register(ApiHandler(api_key=ApiKey.STOP_REPLICA, handle=handle_stop_replica))

@@ -5,11 +5,8 @@ Version 0. Mirrors KafkaApis with ControllerApis.handleUnregisterBroker.
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 
-UNREGISTER_BROKER: Final = 64
-
-register(ApiHandler(api_key=UNREGISTER_BROKER, handle=forward))
+register(ApiHandler(api_key=ApiKey.UNREGISTER_BROKER, handle=forward))

@@ -6,11 +6,8 @@ results by feature. Mirrors KafkaApis with ControllerApis.handleUpdateFeatures.
 
 from __future__ import annotations
 
-from typing import Final
-
 from broker_sim.apis.forwarding import forward
 from broker_sim.apis.kafka_apis import ApiHandler, register
+from protocol_specs.api_key import ApiKey
 
-UPDATE_FEATURES: Final = 57
-
-register(ApiHandler(api_key=UPDATE_FEATURES, handle=forward))
+register(ApiHandler(api_key=ApiKey.UPDATE_FEATURES, handle=forward))

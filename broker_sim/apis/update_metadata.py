@@ -6,16 +6,15 @@ KafkaApis.handleUpdateMetadataRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.zookeeper.broker import ZooKeeperBroker
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from protocol_specs.messages.update_metadata import UpdateMetadataRequest
-
-UPDATE_METADATA: Final = 6
 
 
 def handle_update_metadata(request: UpdateMetadataRequest, context: RequestContext) -> HandlerResult:
@@ -26,4 +25,4 @@ def handle_update_metadata(request: UpdateMetadataRequest, context: RequestConte
     return answer  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=UPDATE_METADATA, handle=handle_update_metadata))
+register(ApiHandler(api_key=ApiKey.UPDATE_METADATA, handle=handle_update_metadata))

@@ -5,30 +5,16 @@ Mirrors NodeApiVersions as NodeToControllerChannelManager asks it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.releases import Release
 
-__all__ = [
-    "ALLOCATE_PRODUCER_IDS",
-    "ALTER_PARTITION",
-    "BROKER_HEARTBEAT",
-    "BROKER_REGISTRATION",
-    "FETCH",
-    "FETCH_SNAPSHOT",
-    "controller_version",
-]
-
-FETCH: Final = 1
-ALTER_PARTITION: Final = 56
-FETCH_SNAPSHOT: Final = 59
-BROKER_REGISTRATION: Final = 62
-BROKER_HEARTBEAT: Final = 63
-ALLOCATE_PRODUCER_IDS: Final = 67
+__all__ = ["controller_version"]
 
 
-def controller_version(release: Release, api_key: int) -> int:
+def controller_version(release: Release, api_key: ApiKey) -> int:
     """The version of an API that brokers of a release use; 0 for one that its controllers do not list."""
     listener = release.listeners.get("controller") or release.listeners["broker"]
     versions = listener.api_versions.get(api_key)

@@ -24,6 +24,7 @@ from protocol_specs.schemas.record_serde import encode_versioned
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.message import Message
 
 __all__ = ["ForwardedRequest", "ForwardedResponse", "anonymous_principal"]
@@ -53,9 +54,10 @@ class ForwardedRequest:
         self.correlation_id = 0 if context is None else context.correlation_id
 
     @property
-    def API_KEY(self) -> int:  # noqa: N802 - as every message has it
+    def API_KEY(self) -> ApiKey:  # noqa: N802 - as every message has it
         """The key of what is passed on."""
-        return int(self.request.API_KEY)
+        key: ApiKey = self.request.API_KEY
+        return key
 
     def envelope(self) -> EnvelopeRequest:
         """The declared message."""

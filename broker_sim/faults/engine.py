@@ -16,8 +16,8 @@ from broker_sim.faults.action_context import Strike
 from broker_sim.faults.grammar import RuleError
 from broker_sim.faults.progress import Progress
 from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, Self
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import UnknownApi
-from protocol_specs.registry import api_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -331,7 +331,7 @@ class FaultEngine:
 
 def _api_name(api_key: int) -> str:
     try:
-        return api_name(api_key)
+        return ApiKey.of(api_key).api_name
     except UnknownApi:
         return str(api_key)
 

@@ -32,8 +32,8 @@ from broker_sim.faults.actions import (
 )
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import Act, ActiveController, BrokerRef, Gate, KilledBy, LeaderOf, Range, Rule, Select, Self
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.registry import API_KEYS, api_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -254,7 +254,7 @@ def _broker(value: object, path: tuple[str, ...]) -> BrokerRef:
 
 
 def _api(value: object) -> str:
-    names = [api_name(key) for key in API_KEYS]
+    names = [key.api_name for key in ApiKey]
     text = _text(value, ("select", "api"))
     for name in names:
         if name.lower() == text.lower():

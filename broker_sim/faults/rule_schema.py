@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from broker_sim.faults.actions import ACTS
 from broker_sim.faults.interception import Phase
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.registry import API_KEYS, api_name
 
 _WHOLE: Final = {"type": "integer", "minimum": 1}
 _SHARE: Final = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
@@ -91,7 +91,7 @@ RULE_SCHEMA: Final[dict[str, Any]] = {
             "description": "which requests it strikes",
             "properties": {
                 "broker": _BROKER,
-                "api": {"enum": [api_name(key) for key in API_KEYS]},
+                "api": {"enum": [key.api_name for key in ApiKey]},
                 "topic": {"type": "string"},
                 "partition": _NUMBERS,
                 "client": {"type": "string", "description": "a client id, or a pattern such as producer-*"},

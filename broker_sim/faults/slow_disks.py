@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.faults.interception import Interception, Phase
 from broker_sim.topic_partition import TopicPartition
+from protocol_specs.api_key import ApiKey
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DiskPace", "DiskSpeed", "SlowDisks", "slow_log_dirs"]
 
-PRODUCE: Final = 0
-FETCH: Final = 1
 TOLERANCE_MS: Final = 1e-6
 
 
@@ -120,10 +119,10 @@ class SlowDisks:
         return struck
 
     def _wait_ms(self, phase: Phase, point: FaultPoint) -> float:
-        if point.api_key == FETCH and point.replica_id in self._paces and phase is Phase.BEFORE_PARSE:
+        if point.api_key == ApiKey.FETCH and point.replica_id in self._paces and phase is Phase.BEFORE_PARSE:
             return max(pace.owed_ms() for pace in self._paces[point.replica_id].values())
         paces = self._paces.get(point.broker_id)
-        if paces is None or point.api_key != PRODUCE or point.topic is None or point.partition is None:
+        if paces is None or point.api_key != ApiKey.PRODUCE or point.topic is None or point.partition is None:
             return 0
         directory = self._directory_of(point.broker_id, TopicPartition(point.topic, point.partition))
         pace = None if directory is None else paces.get(directory)

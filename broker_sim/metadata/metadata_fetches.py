@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.metadata.metadata_log import MetadataBatch, MetadataLog
+    from protocol_specs.api_key import ApiKey
 
 __all__ = ["MetadataFetch", "MetadataFetches", "MetadataRecords", "fetch_request", "fetch_snapshot_request"]
 
@@ -55,7 +56,7 @@ FIRST_WITH_REPLICA_STATE: Final = 15
 class MetadataFetch(FetchRequest):
     """A broker's Fetch of the metadata log. Fault rules about Fetch mean those of partitions, so this has no key."""
 
-    API_KEY: ClassVar[int] = -1
+    API_KEY: ClassVar[ApiKey | None] = None  # type: ignore[assignment]
 
 
 class MetadataRecords(list[bytes]):

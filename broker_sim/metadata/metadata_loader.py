@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from broker_sim.controller.controller_versions import FETCH, FETCH_SNAPSHOT, controller_version
+from broker_sim.controller.controller_versions import controller_version
 from broker_sim.metadata.metadata_fetches import MetadataRecords, fetch_request, fetch_snapshot_request
 from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +111,7 @@ class MetadataLoader:
         if self._fetching or self._stopped or len(self._pending) >= PENDING_MAX:
             return
         self._fetching = True
-        version = controller_version(self._release, FETCH)
+        version = controller_version(self._release, ApiKey.FETCH)
         request = fetch_request(
             self._broker_id,
             version,
@@ -195,7 +196,7 @@ class MetadataLoader:
             self._broker_id,
             CONTROLLER_ID,
             request,
-            version=controller_version(self._release, FETCH_SNAPSHOT),
+            version=controller_version(self._release, ApiKey.FETCH_SNAPSHOT),
             timeout_ms=REQUEST_TIMEOUT_MS,
         )
         answer.addCallbacks(self._snapshot_fetched, self._snapshot_failed, callbackArgs=(snapshot_id,))

@@ -13,6 +13,7 @@ from broker_sim.metrics.metric import Metric
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
 from broker_sim.replication.delayed_fetch import DelayedFetch
 from broker_sim.replication.delayed_produce import DelayedProduce
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.broker import Broker
@@ -24,7 +25,6 @@ FETCH: Final = "Fetch"
 DELETE_RECORDS: Final = "DeleteRecords"
 TOPIC: Final = "topic"
 """Of topics that are made, grown or deleted, by a broker that is the controller."""
-CREATE_TOPICS: Final = 19
 
 
 def purgatory_metrics(broker: Broker) -> list[Metric]:
@@ -49,7 +49,7 @@ def _purgatories(broker: Broker) -> dict[str, list[int]]:
     """By purgatory, how much each operation watches."""
     behaviour = broker.config.behaviour
     purgatories: dict[str, list[int]] = {name: [] for name in behaviour.purgatories}
-    if behaviour.zookeeper and CREATE_TOPICS in broker.release.api_versions:
+    if behaviour.zookeeper and ApiKey.CREATE_TOPICS in broker.release.api_versions:
         purgatories[TOPIC] = []
     manager = broker.replica_manager
     for operation in manager.delayed_operations:

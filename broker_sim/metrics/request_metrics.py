@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.metrics.metric import Histogram, Meter, Metric, histogram_of
-from protocol_specs.registry import api_name
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,6 @@ KEPT: Final = 4096
 """So many of the newest requests, of all APIs together, make the histograms."""
 TIMED_ALL: Final = 1024
 TIMED_ONE_OF: Final = 32
-FETCH: Final = 1
 FOLLOWER_BIT: Final = 1 << 40
 TIMES: Final = (
     "RequestQueueTimeMs",
@@ -56,7 +55,7 @@ class RequestMetrics:
     def received(self, api_key: int, version: int, request: Any) -> None:
         """A request has come in."""
         key = api_key << 16 | version
-        if api_key == FETCH and _is_follower(request):
+        if api_key == ApiKey.FETCH and _is_follower(request):
             key |= FOLLOWER_BIT
         self.counts[key] = self.counts.get(key, 0) + 1
 
@@ -64,7 +63,7 @@ class RequestMetrics:
         """A request is answered with `size` bytes, which took `send_us` to leave; asked only for those to be timed."""
         weight = 1 if context.request_id <= TIMED_ALL else TIMED_ONE_OF
         key = context.api_key << 16 | context.api_version
-        if context.api_key == FETCH and _is_follower(context.request):
+        if context.api_key == ApiKey.FETCH and _is_follower(context.request):
             key |= FOLLOWER_BIT
         now_us = self._now_us()
         dequeued_us = context.dequeued_us
@@ -145,8 +144,8 @@ def _metric(broker: int, name: str, tags: tuple[tuple[str, str], ...], value: Me
 
 
 def _names(key: int) -> tuple[str, ...]:
-    name = api_name(key >> 16 & 0xFFFF)
-    if key >> 16 & 0xFFFF == FETCH:
+    name = ApiKey.of(key >> 16 & 0xFFFF).api_name
+    if key >> 16 & 0xFFFF == ApiKey.FETCH:
         return name, FOLLOWER if key & FOLLOWER_BIT else CONSUMER
     return (name,)
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["MemoryPool", "memory_pool", "pooled"]
 
 QUEUED_MAX_BYTES: Final = "queued.max.request.bytes"
-KEEPING_THEIR_BYTES: Final = frozenset({0, 11, 14, 36, 38, 39, 40, 51, 58, 72})
-"""Requests with fields of bytes or records. Mirrors ApiKeys.requiresDelayedAllocation."""
 
 
 def memory_pool(config: BrokerConfig) -> MemoryPool:
@@ -144,7 +142,7 @@ class PooledProcessor(Processor):
         request: Message | None = None,
     ) -> RequestContext:
         context = super()._context(channel, frame, route, correlation_id, client_id, request)
-        if route.api_key in KEEPING_THEIR_BYTES:
+        if route.api_key.facts.keeps_bytes:
             self._memory.hold(context)
             if self._memory.is_empty:
                 for processor in self.server.processors:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.framing import decode_request_header
 from protocol_specs.messages.headers import RequestHeader
 
@@ -20,22 +21,21 @@ if TYPE_CHECKING:
 
 __all__ = ["read_old_header"]
 
-CONTROLLED_SHUTDOWN: Final = 7
 _WITH_CLIENT_ID: Final = 1
 _KEY_AND_VERSION: Final = struct.Struct(">hh")
 
 
 def read_old_header(
-    frame: Buffer, enabled: Mapping[int, range], *, versions_are_checked: bool
+    frame: Buffer, enabled: Mapping[ApiKey, range], *, versions_are_checked: bool
 ) -> tuple[RequestHeader, int]:
     """The header and the position of the body; without a look at versions the header names one that is served.
 
     Raises MessageDecodeError.
     """
-    if len(frame) >= _KEY_AND_VERSION.size and _KEY_AND_VERSION.unpack_from(frame) == (CONTROLLED_SHUTDOWN, 0):
+    if len(frame) >= _KEY_AND_VERSION.size and _KEY_AND_VERSION.unpack_from(frame) == (ApiKey.CONTROLLED_SHUTDOWN, 0):
         return decode_request_header(frame)
     header, position = RequestHeader.decode_from(_WITH_CLIENT_ID, frame, 0)
-    served = enabled.get(header.request_api_key)
+    served = enabled.get(header.request_api_key)  # type: ignore[call-overload]
     if served is not None and not versions_are_checked:
         header.request_api_version = min(max(header.request_api_version, served[0]), served[-1])
     return header, position

@@ -7,11 +7,12 @@ Only the time is modelled: the records are in the log when the handler has appen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred
 
 from broker_sim.network.handler_pool import HandlerPool
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["PRODUCE", "GroupedPersistence", "PersistingHandlerPool"]
-
-PRODUCE: Final = 0
+__all__ = ["GroupedPersistence", "PersistingHandlerPool"]
 
 
 class GroupedPersistence:
@@ -84,7 +83,7 @@ class PersistingHandlerPool(HandlerPool):
         """Occupy a slot with a request, for the time of its write too."""
         self.busy += 1
         delay_ms = 0.0 if self.service_time is None else self.service_time(context)
-        if context.api_key == PRODUCE:
+        if context.api_key == ApiKey.PRODUCE:
             delay_ms += self._time_ms
         if delay_ms > 0:
             self._reactor.callLater(delay_ms / 1000, self._handle, context)

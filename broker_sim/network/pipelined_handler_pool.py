@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from broker_sim.config.java_hash import string_hash
 from broker_sim.errors import ConfigError
 from broker_sim.network.handler_pool import HandlerPool
-from broker_sim.network.persistence import PRODUCE, GroupedPersistence
+from broker_sim.network.persistence import GroupedPersistence
 from broker_sim.network.request_channel import CallbackRequest
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +106,7 @@ class PipelinedHandlerPool(HandlerPool):
             self._held_since_us[context] = self._now_us()
         else:
             self._free(handler)
-        if self.persistence is not None and context.api_key == PRODUCE:
+        if self.persistence is not None and context.api_key == ApiKey.PRODUCE:
             result = _after(self.persistence.persist(), result)
         channel.processor.answer(context, result)
         self._serve(handler)

@@ -19,13 +19,13 @@ from broker_sim.apis.request_context import NoAnswer, RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.metrics.request_metrics import TIMED_ALL, TIMED_ONE_OF
 from broker_sim.network import fault_stage
-from broker_sim.network.old_requests import CONTROLLED_SHUTDOWN, read_old_header
+from broker_sim.network.old_requests import read_old_header
 from broker_sim.network.routes import Route, route_of
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import FieldNotInVersion, MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
 from protocol_specs.message import Message
-from protocol_specs.registry import api_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Processor"]
 
-API_VERSIONS: Final = 18
-FETCH: Final = 1
 
 CONNECTION_QUEUE_SIZE: Final = 20
 """So many new connections wait for a blocked Processor, as Processor.ConnectionQueueSize."""
@@ -55,6 +53,7 @@ _HEADER: Final = struct.Struct(">Ii")
 _LENGTH: Final = struct.Struct(">h")
 _SHORTEST_HEADER_BYTES: Final = _HEADER.size + _LENGTH.size
 
+_api_keys: Final = {int(key): key for key in ApiKey}
 _log = Logger()
 
 
@@ -210,7 +209,7 @@ class Processor:
         if broker.journal.full:
             self._record_request(context)
         channel.mute_for_request()
-        if api_key_and_version >> 16 == FETCH:
+        if api_key_and_version >> 16 == ApiKey.FETCH:
             self._metrics.received(route.api_key, route.version, request)
         else:
             counts = self._counts
@@ -224,16 +223,19 @@ class Processor:
         except ProtocolError as error:
             self.refuse_request(channel, str(error))
             return
-        api_key = header.request_api_key
         version = header.request_api_version
-        enabled = self._enabled.get(api_key)
-        if enabled is None or (version not in enabled and api_key != API_VERSIONS):
+        api_key = _api_keys.get(header.request_api_key)
+        enabled = None if api_key is None else self._enabled.get(api_key)
+        if api_key is None or enabled is None or (version not in enabled and api_key != ApiKey.API_VERSIONS):
             # The part of 0.9 that looks for newer APIs takes no header without a client id.
             refuse = self.refuse if header.client_id is None else self.refuse_request
-            refuse(channel, f"request api key {api_key} with version {version} which is not enabled")
+            refuse(channel, f"request api key {header.request_api_key} with version {version} which is not enabled")
             return
         route = route_of(api_key, version)
-        if version in enabled and (api_key, version) != (CONTROLLED_SHUTDOWN, 0):  # whose header has no client id
+        if version in enabled and (api_key, version) != (
+            ApiKey.CONTROLLED_SHUTDOWN,
+            0,
+        ):  # whose header has no client id
             self._routes[api_key << 16 | version] = route
         context = self._context(channel, frame, route, header.correlation_id, header.client_id)
         if header.unknown_tags:
@@ -476,7 +478,7 @@ class Processor:
             RequestReceived(
                 time_us=context.received_us,
                 broker_id=self._broker.id,
-                api=api_name(context.api_key),
+                api=ApiKey.of(context.api_key).api_name,
                 api_version=context.api_version,
                 request_id=context.request_id,
                 connection_id=context.connection.connection_id,
@@ -496,7 +498,7 @@ class Processor:
             ResponseSent(
                 time_us=now_us,
                 broker_id=self._broker.id,
-                api=api_name(context.api_key),
+                api=ApiKey.of(context.api_key).api_name,
                 request_id=context.request_id,
                 connection_id=context.connection.connection_id,
                 size=size,

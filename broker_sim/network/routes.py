@@ -11,6 +11,7 @@ from protocol_specs.messages.headers import request_header_version
 from protocol_specs.registry import request_type
 
 if TYPE_CHECKING:
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.message import Buffer, DecodeFunction
 
 __all__ = ["Route", "route_of"]
@@ -22,14 +23,14 @@ TAGGED_HEADER: Final = 2
 class Route:
     """One API at one version. `tagged` is 1 when the header ends with a tag section, whose first byte is a count."""
 
-    api_key: int
+    api_key: ApiKey
     version: int
     tagged: int
     decode: DecodeFunction
 
 
 @lru_cache(maxsize=1024)
-def route_of(api_key: int, version: int) -> Route:
+def route_of(api_key: ApiKey, version: int) -> Route:
     """The route of an API key that is known; a version that is not gets a decoder that answers None."""
     request = request_type(api_key)
     decode = decoder_for(request, version) if version in request.VERSIONS else _decode_nothing

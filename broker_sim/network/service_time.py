@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.errors import BrokerSimError
-from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -126,7 +126,7 @@ class ServiceTimeByApi:
     def __init__(
         self, distributions: Mapping[str, Distribution], *, random: Random, default: Distribution | None = None
     ) -> None:
-        self._by_key = {registry.api_key(name): distribution for name, distribution in distributions.items()}
+        self._by_key = {ApiKey.named(name): distribution for name, distribution in distributions.items()}
         self._default = default
         self._random = random
 

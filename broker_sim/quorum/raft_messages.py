@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import begin_quorum_epoch as begin
 from protocol_specs.messages import end_quorum_epoch as end
@@ -23,8 +24,6 @@ __all__ = ["METADATA_TOPIC", "METADATA_TOPIC_ID", "RaftMessages", "is_for_metada
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
-FETCH, VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH_SNAPSHOT = 1, 52, 53, 54, 59
-_OF_QUORUM: Final = (FETCH, VOTE, BEGIN_QUORUM_EPOCH, END_QUORUM_EPOCH, FETCH_SNAPSHOT)
 FETCH_MAX_BYTES: Final = 1_048_576
 HIGH_WATERMARK_SINCE: Final = 18
 """Followers say in Fetch what high watermark they know from this version on (KIP-1166)."""
@@ -35,8 +34,8 @@ class RaftMessages:
 
     def __init__(self, *, release: str, cluster_id: str, node_id: int, directory_id: bytes) -> None:
         listed = releases.get(release).listeners["controller"].api_versions
-        self.versions = {key: listed[key].highest for key in _OF_QUORUM if key in listed}
-        self.fetches_tell_high_watermark = self.versions[FETCH] >= HIGH_WATERMARK_SINCE
+        self.versions = {key: versions.highest for key, versions in listed.items()}
+        self.fetches_tell_high_watermark = self.versions[ApiKey.FETCH] >= HIGH_WATERMARK_SINCE
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._directory_id = directory_id

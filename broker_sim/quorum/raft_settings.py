@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
 
 __all__ = ["RaftSettings"]
 
-VOTE: Final = 52
 PRE_VOTE_SINCE: Final = 2
 MAX_FETCH_WAIT_MS: Final = 500
 CHECK_QUORUM_TIMEOUT_FACTOR: Final = 1.5
@@ -43,13 +43,14 @@ class RaftSettings:
             assert isinstance(value, int)
             return value
 
+        vote_versions = releases.get(config.release).listeners["controller"].api_versions[ApiKey.VOTE]
         return cls(
             election_timeout_ms=milliseconds("controller.quorum.election.timeout.ms"),
             election_backoff_max_ms=milliseconds("controller.quorum.election.backoff.max.ms"),
             fetch_timeout_ms=milliseconds("controller.quorum.fetch.timeout.ms"),
             request_timeout_ms=milliseconds("controller.quorum.request.timeout.ms"),
             append_linger_ms=milliseconds("controller.quorum.append.linger.ms"),
-            pre_vote=releases.get(config.release).listeners["controller"].api_versions[VOTE].highest >= PRE_VOTE_SINCE,
+            pre_vote=vote_versions.highest >= PRE_VOTE_SINCE,
         )
 
     @property

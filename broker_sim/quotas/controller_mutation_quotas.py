@@ -7,7 +7,7 @@ client wait. Either way the one who finds tokens may take more than there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from broker_sim.quotas.client_quota_manager import ANONYMOUS, ControllerMutationQuotaManager
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from broker_sim.controller.envelope import ForwardedRequest
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.quotas.rate import TokenBucket
+    from protocol_specs.api_key import ApiKey
 
 __all__ = ["ControllerMutationQuotas", "MutationQuota"]
-
-STRICT_SINCE: Final = {19: 6, 20: 5, 37: 3}
-"""CreateTopics, DeleteTopics, CreatePartitions: from this version on clients know the error."""
 
 
 class MutationQuota:
@@ -66,13 +64,13 @@ class ControllerMutationQuotas:
         self._image = image
         self._applied: ClientQuotasImage | None = None
 
-    def quota_of(self, api_key: int, api_version: int, client_id: str | None) -> MutationQuota | None:
+    def quota_of(self, api_key: ApiKey, api_version: int, client_id: str | None) -> MutationQuota | None:
         """The quota of one request; None where there is none."""
         image = self._image()
         if image is not self._applied:
             self._applied = image
             self._manager.apply(image)
-        strict_since = STRICT_SINCE.get(api_key)
+        strict_since = api_key.facts.strict_mutation_quota_since
         if strict_since is None or not self._manager.enabled:
             return None
         return MutationQuota(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_sim.apis.prepared_response import PreparedResponse
 from broker_sim.quotas.client_quota_manager import ANONYMOUS, BandwidthQuotaManager
 from broker_sim.quotas.client_quotas_image import IP
+from protocol_specs.api_key import ApiKey
 from protocol_specs.framing import decode_response
 from protocol_specs.messages.produce import ProduceResponse
 
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["QuotaManagers"]
 
-PRODUCE: Final = 0
-FETCH: Final = 1
-EXEMPT: Final = frozenset({4, 5, 6, 7, 27, 52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73})
-"""What nodes ask of each other (cluster actions) is never throttled."""
 PERCENT_OF_A_SECOND_US: Final = 1e-4
 """One microsecond as percents of a second."""
 NOT_DECIDED: Final = -1
@@ -83,7 +80,7 @@ class QuotaManagers:
 
     def throttle_without_answer(self, context: RequestContext) -> None:
         """Count a Produce with acks=0: it costs its bytes, and nobody is told of the wait."""
-        if context.api_key != PRODUCE:
+        if context.api_key != ApiKey.PRODUCE:
             return
         throttle_ms = self.produce.record_and_get_throttle_ms(
             ANONYMOUS, context.client_id, context.size_bytes, self._now_us() // 1000
@@ -94,11 +91,11 @@ class QuotaManagers:
             context.channel.throttle(throttle_ms)
 
     def _throttle_ms(self, context: RequestContext, response: Response) -> int:
-        if context.api_key in EXEMPT or _is_from_follower(context):
+        if context.api_key.facts.exempt_from_quotas or _is_from_follower(context):
             return 0
         now_ms = self._now_us() // 1000
         request_ms = self._request_throttle_ms(context, now_ms)
-        if context.api_key == PRODUCE:
+        if context.api_key == ApiKey.PRODUCE:
             produce_ms = self.produce.record_and_get_throttle_ms(
                 ANONYMOUS, context.client_id, context.size_bytes, now_ms
             )
@@ -118,7 +115,7 @@ class QuotaManagers:
 
 
 def _is_from_follower(context: RequestContext) -> bool:
-    if context.api_key != FETCH:
+    if context.api_key != ApiKey.FETCH:
         return False
     request = context.request
     return bool(request.replica_id >= 0 or request.replica_state.replica_id >= 0)

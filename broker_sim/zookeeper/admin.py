@@ -17,12 +17,13 @@ from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
 from broker_sim.controller.topics import created_topic, refused_deletion, refused_topic
 from broker_sim.metadata.topic_names import CLUSTER_METADATA_TOPIC_NAME
-from broker_sim.quotas.controller_mutation_quotas import STRICT_SINCE, ControllerMutationQuotas
+from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas
 from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.leader_and_isr import NO_LEADER
 from broker_sim.zookeeper.messages import ZooKeeperError
 from broker_sim.zookeeper.topic_assignment import added_partitions, new_topic
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_client_quotas import AlterClientQuotasRequest
 from protocol_specs.messages.alter_configs import AlterConfigsRequest
@@ -106,7 +107,9 @@ class ZkAdminManager:
         )
         versions = broker.release.api_versions
         created = versions.get(CreateTopicsRequest.API_KEY)
-        self._has_mutation_quotas = created is not None and created.highest >= STRICT_SINCE[CreateTopicsRequest.API_KEY]
+        strict_since = ApiKey.CREATE_TOPICS.facts.strict_mutation_quota_since
+        assert strict_since is not None
+        self._has_mutation_quotas = created is not None and created.highest >= strict_since
 
     def any_broker_answers(self, request: Any) -> bool:
         """Whether a request is answered by whoever gets it."""

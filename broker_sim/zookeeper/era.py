@@ -9,17 +9,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+from protocol_specs.api_key import ApiKey
+
 if TYPE_CHECKING:
     from protocol_specs.releases import Release
 
-FETCH: Final = 1
-METADATA: Final = 3
-LEADER_AND_ISR: Final = 4
-STOP_REPLICA: Final = 5
-UPDATE_METADATA: Final = 6
-CONTROLLED_SHUTDOWN: Final = 7
-INIT_PRODUCER_ID: Final = 22
-ALTER_PARTITION: Final = 56
 
 UUID_BYTES: Final = 16
 
@@ -49,17 +43,17 @@ class ZooKeeperEra:
     def of(cls, release: Release) -> Self:
         """What a release in ZooKeeper mode does."""
         versions = {key: item.highest for key, item in release.api_versions.items()}
-        leader_and_isr = versions[LEADER_AND_ISR]
+        leader_and_isr = versions[ApiKey.LEADER_AND_ISR]
         return cls(
             leader_and_isr_version=leader_and_isr,
-            stop_replica_version=versions[STOP_REPLICA],
-            update_metadata_version=versions[UPDATE_METADATA],
-            controlled_shutdown_version=versions[CONTROLLED_SHUTDOWN],
-            alter_partition_version=versions.get(ALTER_PARTITION),
-            writes_are_fenced=versions[FETCH] >= 10,
-            refuses_newer_broker_epochs=versions.get(INIT_PRODUCER_ID, 0) < 3,
-            marks_foreign_partitions_offline=leader_and_isr >= 1 and versions[FETCH] < 13,
-            answers_topics_once=versions[METADATA] < 8,
+            stop_replica_version=versions[ApiKey.STOP_REPLICA],
+            update_metadata_version=versions[ApiKey.UPDATE_METADATA],
+            controlled_shutdown_version=versions[ApiKey.CONTROLLED_SHUTDOWN],
+            alter_partition_version=versions.get(ApiKey.ALTER_PARTITION),
+            writes_are_fenced=versions[ApiKey.FETCH] >= 10,
+            refuses_newer_broker_epochs=versions.get(ApiKey.INIT_PRODUCER_ID, 0) < 3,
+            marks_foreign_partitions_offline=leader_and_isr >= 1 and versions[ApiKey.FETCH] < 13,
+            answers_topics_once=versions[ApiKey.METADATA] < 8,
             topic_ids=leader_and_isr >= 5,
         )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from broker_sim.zookeeper.ensemble import ZooKeeper
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
     from broker_sim.zookeeper.sessions import Session
+    from protocol_specs.api_key import ApiKey
 
     Operation = Callable[[ZooKeeper, Session], Any]
 
@@ -66,7 +67,7 @@ class ZooKeeperError(Exception):
 class ZooKeeperRequest:
     """One request of a session; `operation` is applied at the store, in the order of arrival."""
 
-    API_KEY: ClassVar[int] = -1
+    API_KEY: ClassVar[ApiKey | None] = None
     NAME: str
     session_id: int
     operation: Operation
@@ -85,7 +86,7 @@ class WatchFired:
     """A session's watches have fired: what lies under these paths has changed."""
 
     NAME: ClassVar[str] = "ZooKeeperWatch"
-    API_KEY: ClassVar[int] = -1
+    API_KEY: ClassVar[ApiKey | None] = None
     session_id: int
     paths: list[Path]
 

@@ -40,6 +40,7 @@ from broker_sim.zookeeper.znodes import (
     state_znode,
     topic_znode,
 )
+from protocol_specs.api_key import ApiKey
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
 _log = Logger()
 
 TRANSACTIONS_FILE: Final = "znodes.jsonl"
-ALTER_PARTITION_REASSIGNMENTS: Final = 45
 UUID_BYTES: Final = 16
 BLOCK_VERSION: Final = 1
 
@@ -67,7 +67,7 @@ class ZnodeFiles:
         self._path = f"{folder}/{TRANSACTIONS_FILE}"
         self._era = ZooKeeperEra.of(release)
         self._topic_version = (
-            3 if self._era.topic_ids else 2 if ALTER_PARTITION_REASSIGNMENTS in release.api_versions else 1
+            3 if self._era.topic_ids else 2 if ApiKey.ALTER_PARTITION_REASSIGNMENTS in release.api_versions else 1
         )
         self._random = random
         self._file: DiskFile | None = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.annotate import LEFT_OUT, Span, annotate_partly
 from protocol_specs.conformance import deviations
 from protocol_specs.errors import CompressionError, MessageDecodeError, UnknownApi, UnsupportedVersion
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 SIZE_BYTES: Final = 4
 UNSUPPORTED_VERSION: Final = 35
-_API_VERSIONS: Final = 18
 _OF_OURS: Final = ("needs the package", "pass limit_bytes")
 _SPANS_OF_RECORDS_MAX: Final = 100_000
 """How many spans of record sets one frame shows."""
@@ -133,7 +133,7 @@ def decode_response(data: bytes, cls: type[Message], version: int) -> DecodedFra
     if not _size(frame):
         return frame
     error = data[SIZE_BYTES + 4 : SIZE_BYTES + 6]
-    if cls.API_KEY == _API_VERSIONS and version > 0 and error == struct.pack(">h", UNSUPPORTED_VERSION):
+    if cls.API_KEY == ApiKey.API_VERSIONS and version > 0 and error == struct.pack(">h", UNSUPPORTED_VERSION):
         frame.notes.append(
             f"version 0, though version {version} was asked for: the broker does not have that (KIP-511)"
         )

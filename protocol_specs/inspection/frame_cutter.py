@@ -11,7 +11,8 @@ import re
 import struct
 from typing import TYPE_CHECKING, Final
 
-from protocol_specs.registry import API_KEYS, request_type
+from protocol_specs.api_key import ApiKey
+from protocol_specs.registry import request_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -157,7 +158,7 @@ def _is_api_versions(api_key: int) -> bool:
     return api_key == 18
 
 
-_VERSIONS: Final[dict[int, range | None]] = dict.fromkeys(API_KEYS)
+_VERSIONS: Final[dict[int, range | None]] = dict.fromkeys(ApiKey)
 
 
 def _versions(api_key: int) -> range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.annotate import LEFT_OUT
 
 if TYPE_CHECKING:
@@ -87,10 +88,9 @@ def _error(value: int) -> str:
 
 def _api(value: int) -> str:
     from protocol_specs.errors import UnknownApi
-    from protocol_specs.registry import api_name
 
     try:
-        return f" ({api_name(value)})"
+        return f" ({ApiKey.of(value).api_name})"
     except UnknownApi:
         return " (unknown)"
 

@@ -5,11 +5,12 @@ Mirrors AddOffsetsToTxnRequest and AddOffsetsToTxnResponse; KIP-98, KIP-360, KIP
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, Int64, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=25, versions="0-4", flexible="3+")
+@message(api_key=ApiKey.ADD_OFFSETS_TO_TXN, versions="0-4", flexible="3+")
 class AddOffsetsToTxnRequest(Message):
     """What a client asks: add the offsets of a group to a transaction."""
 
@@ -19,7 +20,7 @@ class AddOffsetsToTxnRequest(Message):
     group_id: str = field(String, entity="groupId")
 
 
-@message(api_key=25, versions="0-4", flexible="3+")
+@message(api_key=ApiKey.ADD_OFFSETS_TO_TXN, versions="0-4", flexible="3+")
 class AddOffsetsToTxnResponse(Message):
     """What the broker answers to AddOffsetsToTxnRequest."""
 

@@ -5,6 +5,7 @@ Mirrors AddPartitionsToTxnRequest and AddPartitionsToTxnResponse; KIP-98, KIP-36
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -36,7 +37,7 @@ class RequestAddPartitionsToTxnTopic(Struct):
     partitions: list[int] = field(Array(Int32), versions="0-3")
 
 
-@message(api_key=24, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.ADD_PARTITIONS_TO_TXN, versions="0-5", flexible="3+")
 class AddPartitionsToTxnRequest(Message):
     """What a client asks: add partitions to a transaction, or ask whether they are in one."""
 
@@ -93,7 +94,7 @@ class ResponseAddPartitionsToTxnTopicResult(Struct):
     )
 
 
-@message(api_key=24, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.ADD_PARTITIONS_TO_TXN, versions="0-5", flexible="3+")
 class AddPartitionsToTxnResponse(Message):
     """What the broker answers to AddPartitionsToTxnRequest."""
 

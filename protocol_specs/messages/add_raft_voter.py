@@ -5,6 +5,7 @@ Mirrors AddRaftVoterRequest and AddRaftVoterResponse; KIP-853.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -18,7 +19,7 @@ class Listener(Struct):
     port: int = field(Uint16)
 
 
-@message(api_key=80, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.ADD_RAFT_VOTER, versions="0-1", flexible="0+")
 class AddRaftVoterRequest(Message):
     """What a client asks: add a voter to the metadata quorum."""
 
@@ -30,7 +31,7 @@ class AddRaftVoterRequest(Message):
     ack_when_committed: bool = field(Bool, versions="1+", default=True)
 
 
-@message(api_key=80, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.ADD_RAFT_VOTER, versions="0-1", flexible="0+")
 class AddRaftVoterResponse(Message):
     """What the broker answers to AddRaftVoterRequest."""
 

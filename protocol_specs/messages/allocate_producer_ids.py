@@ -5,11 +5,12 @@ Mirrors AllocateProducerIdsRequest and AllocateProducerIdsResponse; KIP-730.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, Int64
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=67, versions="0", flexible="0+")
+@message(api_key=ApiKey.ALLOCATE_PRODUCER_IDS, versions="0", flexible="0+")
 class AllocateProducerIdsRequest(Message):
     """The request: a broker asks the controller for a block of producer ids."""
 
@@ -17,7 +18,7 @@ class AllocateProducerIdsRequest(Message):
     broker_epoch: int = field(Int64, default=-1)
 
 
-@message(api_key=67, versions="0", flexible="0+")
+@message(api_key=ApiKey.ALLOCATE_PRODUCER_IDS, versions="0", flexible="0+")
 class AllocateProducerIdsResponse(Message):
     """What the broker answers to AllocateProducerIdsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors AlterClientQuotasRequest and AlterClientQuotasResponse; KIP-546.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Float64, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -34,7 +35,7 @@ class EntryData(Struct):
     ops: list[OpData] = field(Array(OpData))
 
 
-@message(api_key=49, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.ALTER_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class AlterClientQuotasRequest(Message):
     """What a client asks: set or remove client quotas."""
 
@@ -51,7 +52,7 @@ class ResponseEntryData(Struct):
     entity: list[EntityData] = field(Array(EntityData))
 
 
-@message(api_key=49, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.ALTER_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class AlterClientQuotasResponse(Message):
     """What the broker answers to AlterClientQuotasRequest."""
 

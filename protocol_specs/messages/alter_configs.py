@@ -5,6 +5,7 @@ Mirrors AlterConfigsRequest and AlterConfigsResponse; KIP-133.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -26,7 +27,7 @@ class AlterConfigsResource(Struct):
     configs: list[AlterableConfig] = field(Array(AlterableConfig))
 
 
-@message(api_key=33, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.ALTER_CONFIGS, versions="0-2", flexible="2+")
 class AlterConfigsRequest(Message):
     """What a client asks: replace the configurations of topics or brokers."""
 
@@ -44,7 +45,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str = field(String)
 
 
-@message(api_key=33, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.ALTER_CONFIGS, versions="0-2", flexible="2+")
 class AlterConfigsResponse(Message):
     """What the broker answers to AlterConfigsRequest."""
 

@@ -6,6 +6,7 @@ Once named AlterIsr.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -39,7 +40,7 @@ class TopicData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=56, versions="0-3", flexible="0+")
+@message(api_key=ApiKey.ALTER_PARTITION, versions="0-3", flexible="0+")
 class AlterPartitionRequest(Message):
     """The request: a partition leader proposes another in-sync replica set."""
 
@@ -70,7 +71,7 @@ class ResponseTopicData(Struct):
     partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
 
 
-@message(api_key=56, versions="0-3", flexible="0+")
+@message(api_key=ApiKey.ALTER_PARTITION, versions="0-3", flexible="0+")
 class AlterPartitionResponse(Message):
     """What the broker answers to AlterPartitionRequest."""
 

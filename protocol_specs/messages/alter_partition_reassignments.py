@@ -5,6 +5,7 @@ Mirrors AlterPartitionReassignmentsRequest and AlterPartitionReassignmentsRespon
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class ReassignableTopic(Struct):
     partitions: list[ReassignablePartition] = field(Array(ReassignablePartition))
 
 
-@message(api_key=45, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsRequest(Message):
     """What a client asks: give partitions other replicas, or stop doing so."""
 
@@ -51,7 +52,7 @@ class ReassignableTopicResponse(Struct):
     partitions: list[ReassignablePartitionResponse] = field(Array(ReassignablePartitionResponse))
 
 
-@message(api_key=45, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsResponse(Message):
     """What the broker answers to AlterPartitionReassignmentsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors AlterReplicaLogDirsRequest and AlterReplicaLogDirsResponse; KIP-113.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class AlterReplicaLogDir(Struct):
     topics: list[AlterReplicaLogDirTopic] = field(Array(AlterReplicaLogDirTopic))
 
 
-@message(api_key=34, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.ALTER_REPLICA_LOG_DIRS, versions="0-2", flexible="2+")
 class AlterReplicaLogDirsRequest(Message):
     """What a client asks: move replicas between the log directories of a broker."""
 
@@ -48,7 +49,7 @@ class AlterReplicaLogDirTopicResult(Struct):
     partitions: list[AlterReplicaLogDirPartitionResult] = field(Array(AlterReplicaLogDirPartitionResult))
 
 
-@message(api_key=34, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.ALTER_REPLICA_LOG_DIRS, versions="0-2", flexible="2+")
 class AlterReplicaLogDirsResponse(Message):
     """What the broker answers to AlterReplicaLogDirsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors AlterShareGroupOffsetsRequest and AlterShareGroupOffsetsResponse; KIP-93
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
     partitions: list[AlterShareGroupOffsetsRequestPartition] = field(Array(AlterShareGroupOffsetsRequestPartition))
 
 
-@message(api_key=91, versions="0", flexible="0+")
+@message(api_key=ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class AlterShareGroupOffsetsRequest(Message):
     """What a client asks: set the start offsets of a share group."""
 
@@ -51,7 +52,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
     partitions: list[AlterShareGroupOffsetsResponsePartition] = field(Array(AlterShareGroupOffsetsResponsePartition))
 
 
-@message(api_key=91, versions="0", flexible="0+")
+@message(api_key=ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class AlterShareGroupOffsetsResponse(Message):
     """What the broker answers to AlterShareGroupOffsetsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors AlterUserScramCredentialsRequest and AlterUserScramCredentialsResponse; 
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bytes, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -28,7 +29,7 @@ class ScramCredentialUpsertion(Struct):
     salted_password: bytes = field(Bytes)
 
 
-@message(api_key=51, versions="0", flexible="0+")
+@message(api_key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class AlterUserScramCredentialsRequest(Message):
     """What a client asks: set or delete SCRAM credentials of users."""
 
@@ -45,7 +46,7 @@ class AlterUserScramCredentialsResult(Struct):
     error_message: str | None = field(String, nullable="0+")
 
 
-@message(api_key=51, versions="0", flexible="0+")
+@message(api_key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class AlterUserScramCredentialsResponse(Message):
     """What the broker answers to AlterUserScramCredentialsRequest."""
 

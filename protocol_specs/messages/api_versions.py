@@ -5,11 +5,12 @@ Mirrors ApiVersionsRequest and ApiVersionsResponse; KIP-35, KIP-511, KIP-584.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=18, versions="0-4", flexible="3+")
+@message(api_key=ApiKey.API_VERSIONS, versions="0-4", flexible="3+")
 class ApiVersionsRequest(Message):
     """What a client asks: which APIs, versions and features a broker has."""
 
@@ -44,7 +45,7 @@ class FinalizedFeatureKey(Struct):
     min_version_level: int = field(Int16, versions="3+")
 
 
-@message(api_key=18, versions="0-4", flexible="3+")
+@message(api_key=ApiKey.API_VERSIONS, versions="0-4", flexible="3+")
 class ApiVersionsResponse(Message):
     """What the broker answers to ApiVersionsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors AssignReplicasToDirsRequest and AssignReplicasToDirsResponse; KIP-858.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -32,7 +33,7 @@ class DirectoryData(Struct):
     topics: list[TopicData] = field(Array(TopicData))
 
 
-@message(api_key=73, versions="0", flexible="0+")
+@message(api_key=ApiKey.ASSIGN_REPLICAS_TO_DIRS, versions="0", flexible="0+")
 class AssignReplicasToDirsRequest(Message):
     """The request: a broker says in which log directory its replicas are."""
 
@@ -65,7 +66,7 @@ class ResponseDirectoryData(Struct):
     topics: list[ResponseTopicData] = field(Array(ResponseTopicData))
 
 
-@message(api_key=73, versions="0", flexible="0+")
+@message(api_key=ApiKey.ASSIGN_REPLICAS_TO_DIRS, versions="0", flexible="0+")
 class AssignReplicasToDirsResponse(Message):
     """What the broker answers to AssignReplicasToDirsRequest."""
 

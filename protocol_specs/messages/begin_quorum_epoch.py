@@ -5,6 +5,7 @@ Mirrors BeginQuorumEpochRequest and BeginQuorumEpochResponse; KIP-595, KIP-853.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -36,7 +37,7 @@ class LeaderEndpoint(Struct):
     port: int = field(Uint16, versions="1+")
 
 
-@message(api_key=53, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.BEGIN_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest(Message):
     """The request: a new leader of the metadata quorum tells the voters."""
 
@@ -73,7 +74,7 @@ class NodeEndpoint(Struct):
     port: int = field(Uint16, versions="1+")
 
 
-@message(api_key=53, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.BEGIN_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class BeginQuorumEpochResponse(Message):
     """What the broker answers to BeginQuorumEpochRequest."""
 

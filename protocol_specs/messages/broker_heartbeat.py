@@ -5,11 +5,12 @@ Mirrors BrokerHeartbeatRequest and BrokerHeartbeatResponse; KIP-631, KIP-841, KI
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, Uuid
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=63, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.BROKER_HEARTBEAT, versions="0-2", flexible="0+")
 class BrokerHeartbeatRequest(Message):
     """The request: a registered broker says that it is alive, and what it wants."""
 
@@ -24,7 +25,7 @@ class BrokerHeartbeatRequest(Message):
     )
 
 
-@message(api_key=63, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.BROKER_HEARTBEAT, versions="0-2", flexible="0+")
 class BrokerHeartbeatResponse(Message):
     """What the broker answers to BrokerHeartbeatRequest."""
 

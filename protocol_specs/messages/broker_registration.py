@@ -5,6 +5,7 @@ Mirrors BrokerRegistrationRequest and BrokerRegistrationResponse; KIP-631, KIP-8
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -28,7 +29,7 @@ class Feature(Struct):
     max_supported_version: int = field(Int16)
 
 
-@message(api_key=62, versions="0-4", flexible="0+")
+@message(api_key=ApiKey.BROKER_REGISTRATION, versions="0-4", flexible="0+")
 class BrokerRegistrationRequest(Message):
     """The request: a broker registers at the controller."""
 
@@ -43,7 +44,7 @@ class BrokerRegistrationRequest(Message):
     previous_broker_epoch: int = field(Int64, versions="3+", default=-1, ignorable=True)
 
 
-@message(api_key=62, versions="0-4", flexible="0+")
+@message(api_key=ApiKey.BROKER_REGISTRATION, versions="0-4", flexible="0+")
 class BrokerRegistrationResponse(Message):
     """What the broker answers to BrokerRegistrationRequest."""
 

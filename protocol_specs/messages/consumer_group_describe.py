@@ -5,11 +5,12 @@ Mirrors ConsumerGroupDescribeRequest and ConsumerGroupDescribeResponse; KIP-848,
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=69, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.CONSUMER_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeRequest(Message):
     """What a client asks: state, members and assignments of consumer groups."""
 
@@ -65,7 +66,7 @@ class DescribedGroup(Struct):
     authorized_operations: int = field(Int32, default=-2147483648)
 
 
-@message(api_key=69, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.CONSUMER_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeResponse(Message):
     """What the broker answers to ConsumerGroupDescribeRequest."""
 

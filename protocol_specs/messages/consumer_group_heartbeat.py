@@ -5,6 +5,7 @@ Mirrors ConsumerGroupHeartbeatRequest and ConsumerGroupHeartbeatResponse; KIP-84
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class TopicPartitions(Struct):
     partitions: list[int] = field(Array(Int32))
 
 
-@message(api_key=68, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatRequest(Message):
     """What a client asks: a member of a consumer group says what it wants and learns its assignment."""
 
@@ -40,7 +41,7 @@ class Assignment(Struct):
     topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
-@message(api_key=68, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatResponse(Message):
     """What the broker answers to ConsumerGroupHeartbeatRequest."""
 

@@ -5,11 +5,12 @@ Mirrors ControlledShutdownRequest and ControlledShutdownResponse; KIP-380.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=7, versions="0-3", flexible="3+")
+@message(api_key=ApiKey.CONTROLLED_SHUTDOWN, versions="0-3", flexible="3+")
 class ControlledShutdownRequest(Message):
     """The request: a broker asks the controller to move its leaders away before it stops."""
 
@@ -25,7 +26,7 @@ class RemainingPartition(Struct):
     partition_index: int = field(Int32, map_key=True)
 
 
-@message(api_key=7, versions="0-3", flexible="3+")
+@message(api_key=ApiKey.CONTROLLED_SHUTDOWN, versions="0-3", flexible="3+")
 class ControlledShutdownResponse(Message):
     """What the broker answers to ControlledShutdownRequest."""
 

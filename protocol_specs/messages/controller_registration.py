@@ -5,6 +5,7 @@ Mirrors ControllerRegistrationRequest and ControllerRegistrationResponse; KIP-91
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -28,7 +29,7 @@ class Feature(Struct):
     max_supported_version: int = field(Int16)
 
 
-@message(api_key=70, versions="0", flexible="0+")
+@message(api_key=ApiKey.CONTROLLER_REGISTRATION, versions="0", flexible="0+")
 class ControllerRegistrationRequest(Message):
     """The request: a controller registers at the active controller."""
 
@@ -39,7 +40,7 @@ class ControllerRegistrationRequest(Message):
     features: list[Feature] = field(Array(Feature))
 
 
-@message(api_key=70, versions="0", flexible="0+")
+@message(api_key=ApiKey.CONTROLLER_REGISTRATION, versions="0", flexible="0+")
 class ControllerRegistrationResponse(Message):
     """What the broker answers to ControllerRegistrationRequest."""
 

@@ -5,6 +5,7 @@ Mirrors CreateAclsRequest and CreateAclsResponse; KIP-140, KIP-290.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -22,7 +23,7 @@ class AclCreation(Struct):
     permission_type: int = field(Int8)
 
 
-@message(api_key=30, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.CREATE_ACLS, versions="0-3", flexible="2+")
 class CreateAclsRequest(Message):
     """What a client asks: create access control entries."""
 
@@ -37,7 +38,7 @@ class AclCreationResult(Struct):
     error_message: str | None = field(String, nullable="0+")
 
 
-@message(api_key=30, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.CREATE_ACLS, versions="0-3", flexible="2+")
 class CreateAclsResponse(Message):
     """What the broker answers to CreateAclsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors CreateDelegationTokenRequest and CreateDelegationTokenResponse; KIP-48, 
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bytes, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class CreatableRenewers(Struct):
     principal_name: str = field(String)
 
 
-@message(api_key=38, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.CREATE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class CreateDelegationTokenRequest(Message):
     """What a client asks: create a delegation token."""
 
@@ -27,7 +28,7 @@ class CreateDelegationTokenRequest(Message):
     max_lifetime_ms: int = field(Int64)
 
 
-@message(api_key=38, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.CREATE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class CreateDelegationTokenResponse(Message):
     """What the broker answers to CreateDelegationTokenRequest."""
 

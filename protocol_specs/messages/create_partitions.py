@@ -5,6 +5,7 @@ Mirrors CreatePartitionsRequest and CreatePartitionsResponse; KIP-195, KIP-599.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class CreatePartitionsTopic(Struct):
     assignments: list[CreatePartitionsAssignment] | None = field(Array(CreatePartitionsAssignment), nullable="0+")
 
 
-@message(api_key=37, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.CREATE_PARTITIONS, versions="0-3", flexible="2+")
 class CreatePartitionsRequest(Message):
     """What a client asks: add partitions to topics."""
 
@@ -43,7 +44,7 @@ class CreatePartitionsTopicResult(Struct):
     error_message: str | None = field(String, nullable="0+", default=None)
 
 
-@message(api_key=37, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.CREATE_PARTITIONS, versions="0-3", flexible="2+")
 class CreatePartitionsResponse(Message):
     """What the broker answers to CreatePartitionsRequest."""
 

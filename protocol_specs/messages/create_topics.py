@@ -5,6 +5,7 @@ Mirrors CreateTopicsRequest and CreateTopicsResponse; KIP-4, KIP-464, KIP-525, K
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -36,7 +37,7 @@ class CreatableTopic(Struct):
     configs: list[CreatableTopicConfig] = field(Array(CreatableTopicConfig))
 
 
-@message(api_key=19, versions="0-7", flexible="5+")
+@message(api_key=ApiKey.CREATE_TOPICS, versions="0-7", flexible="5+")
 class CreateTopicsRequest(Message):
     """What a client asks: create topics."""
 
@@ -72,7 +73,7 @@ class CreatableTopicResult(Struct):
     )
 
 
-@message(api_key=19, versions="0-7", flexible="5+")
+@message(api_key=ApiKey.CREATE_TOPICS, versions="0-7", flexible="5+")
 class CreateTopicsResponse(Message):
     """What the broker answers to CreateTopicsRequest."""
 

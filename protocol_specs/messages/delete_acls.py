@@ -5,6 +5,7 @@ Mirrors DeleteAclsRequest and DeleteAclsResponse; KIP-140, KIP-290.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -22,7 +23,7 @@ class DeleteAclsFilter(Struct):
     permission_type: int = field(Int8)
 
 
-@message(api_key=31, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.DELETE_ACLS, versions="0-3", flexible="2+")
 class DeleteAclsRequest(Message):
     """What a client asks: delete the access control entries that match filters."""
 
@@ -53,7 +54,7 @@ class DeleteAclsFilterResult(Struct):
     matching_acls: list[DeleteAclsMatchingAcl] = field(Array(DeleteAclsMatchingAcl))
 
 
-@message(api_key=31, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.DELETE_ACLS, versions="0-3", flexible="2+")
 class DeleteAclsResponse(Message):
     """What the broker answers to DeleteAclsRequest."""
 

@@ -5,11 +5,12 @@ Mirrors DeleteGroupsRequest and DeleteGroupsResponse; KIP-229.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=42, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.DELETE_GROUPS, versions="0-2", flexible="2+")
 class DeleteGroupsRequest(Message):
     """What a client asks: delete groups that are empty."""
 
@@ -24,7 +25,7 @@ class DeletableGroupResult(Struct):
     error_code: int = field(Int16)
 
 
-@message(api_key=42, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.DELETE_GROUPS, versions="0-2", flexible="2+")
 class DeleteGroupsResponse(Message):
     """What the broker answers to DeleteGroupsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors DeleteRecordsRequest and DeleteRecordsResponse; KIP-107.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class DeleteRecordsTopic(Struct):
     partitions: list[DeleteRecordsPartition] = field(Array(DeleteRecordsPartition))
 
 
-@message(api_key=21, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.DELETE_RECORDS, versions="0-2", flexible="2+")
 class DeleteRecordsRequest(Message):
     """What a client asks: delete the records of partitions before given offsets."""
 
@@ -50,7 +51,7 @@ class DeleteRecordsTopicResult(Struct):
     partitions: list[DeleteRecordsPartitionResult] = field(Array(DeleteRecordsPartitionResult))
 
 
-@message(api_key=21, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.DELETE_RECORDS, versions="0-2", flexible="2+")
 class DeleteRecordsResponse(Message):
     """What the broker answers to DeleteRecordsRequest."""
 

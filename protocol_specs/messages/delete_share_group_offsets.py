@@ -5,6 +5,7 @@ Mirrors DeleteShareGroupOffsetsRequest and DeleteShareGroupOffsetsResponse; KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -16,7 +17,7 @@ class DeleteShareGroupOffsetsRequestTopic(Struct):
     topic_name: str = field(String, entity="topicName")
 
 
-@message(api_key=92, versions="0", flexible="0+")
+@message(api_key=ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsRequest(Message):
     """What a client asks: delete the start offsets of a share group."""
 
@@ -34,7 +35,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
     error_message: str | None = field(String, nullable="0+", default=None)
 
 
-@message(api_key=92, versions="0", flexible="0+")
+@message(api_key=ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsResponse(Message):
     """What the broker answers to DeleteShareGroupOffsetsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors DeleteShareGroupStateRequest and DeleteShareGroupStateResponse; KIP-932.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -24,7 +25,7 @@ class DeleteStateData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=86, versions="0", flexible="0+")
+@message(api_key=ApiKey.DELETE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class DeleteShareGroupStateRequest(Message):
     """The request: delete the state of share partitions."""
 
@@ -49,7 +50,7 @@ class DeleteStateResult(Struct):
     partitions: list[PartitionResult] = field(Array(PartitionResult))
 
 
-@message(api_key=86, versions="0", flexible="0+")
+@message(api_key=ApiKey.DELETE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class DeleteShareGroupStateResponse(Message):
     """What the broker answers to DeleteShareGroupStateRequest."""
 

@@ -5,6 +5,7 @@ Mirrors DeleteTopicsRequest and DeleteTopicsResponse; KIP-4, KIP-516.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class DeleteTopicState(Struct):
     topic_id: bytes = field(Uuid, versions="6+")
 
 
-@message(api_key=20, versions="0-6", flexible="4+")
+@message(api_key=ApiKey.DELETE_TOPICS, versions="0-6", flexible="4+")
 class DeleteTopicsRequest(Message):
     """What a client asks: delete topics by name or by id."""
 
@@ -36,7 +37,7 @@ class DeletableTopicResult(Struct):
     error_message: str | None = field(String, versions="5+", nullable="5+", default=None, ignorable=True)
 
 
-@message(api_key=20, versions="0-6", flexible="4+")
+@message(api_key=ApiKey.DELETE_TOPICS, versions="0-6", flexible="4+")
 class DeleteTopicsResponse(Message):
     """What the broker answers to DeleteTopicsRequest."""
 

@@ -5,11 +5,12 @@ Mirrors DescribeAclsRequest and DescribeAclsResponse; KIP-140, KIP-290.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=29, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.DESCRIBE_ACLS, versions="0-3", flexible="2+")
 class DescribeAclsRequest(Message):
     """What a client asks: the access control entries that match a filter."""
 
@@ -42,7 +43,7 @@ class DescribeAclsResource(Struct):
     acls: list[AclDescription] = field(Array(AclDescription))
 
 
-@message(api_key=29, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.DESCRIBE_ACLS, versions="0-3", flexible="2+")
 class DescribeAclsResponse(Message):
     """What the broker answers to DescribeAclsRequest."""
 

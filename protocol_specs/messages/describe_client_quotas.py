@@ -5,6 +5,7 @@ Mirrors DescribeClientQuotasRequest and DescribeClientQuotasResponse; KIP-546.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Float64, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -18,7 +19,7 @@ class ComponentData(Struct):
     match: str | None = field(String, nullable="0+")
 
 
-@message(api_key=48, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.DESCRIBE_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class DescribeClientQuotasRequest(Message):
     """What a client asks: client quotas that match a filter."""
 
@@ -50,7 +51,7 @@ class EntryData(Struct):
     values: list[ValueData] = field(Array(ValueData))
 
 
-@message(api_key=48, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.DESCRIBE_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class DescribeClientQuotasResponse(Message):
     """What the broker answers to DescribeClientQuotasRequest."""
 

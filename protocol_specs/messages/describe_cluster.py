@@ -5,11 +5,12 @@ Mirrors DescribeClusterRequest and DescribeClusterResponse; KIP-700, KIP-919, KI
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=60, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_CLUSTER, versions="0-2", flexible="0+")
 class DescribeClusterRequest(Message):
     """What a client asks: the brokers or controllers of a cluster."""
 
@@ -29,7 +30,7 @@ class DescribeClusterBroker(Struct):
     is_fenced: bool = field(Bool, versions="2+")
 
 
-@message(api_key=60, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_CLUSTER, versions="0-2", flexible="0+")
 class DescribeClusterResponse(Message):
     """What the broker answers to DescribeClusterRequest."""
 

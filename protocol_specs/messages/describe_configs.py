@@ -5,6 +5,7 @@ Mirrors DescribeConfigsRequest and DescribeConfigsResponse; KIP-133, KIP-226, KI
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -18,7 +19,7 @@ class DescribeConfigsResource(Struct):
     configuration_keys: list[str] | None = field(Array(String), nullable="0+")
 
 
-@message(api_key=32, versions="0-4", flexible="4+")
+@message(api_key=ApiKey.DESCRIBE_CONFIGS, versions="0-4", flexible="4+")
 class DescribeConfigsRequest(Message):
     """What a client asks: configurations with their sources."""
 
@@ -62,7 +63,7 @@ class DescribeConfigsResult(Struct):
     configs: list[DescribeConfigsResourceResult] = field(Array(DescribeConfigsResourceResult))
 
 
-@message(api_key=32, versions="0-4", flexible="4+")
+@message(api_key=ApiKey.DESCRIBE_CONFIGS, versions="0-4", flexible="4+")
 class DescribeConfigsResponse(Message):
     """What the broker answers to DescribeConfigsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors DescribeDelegationTokenRequest and DescribeDelegationTokenResponse; KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bytes, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class DescribeDelegationTokenOwner(Struct):
     principal_name: str = field(String)
 
 
-@message(api_key=41, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.DESCRIBE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class DescribeDelegationTokenRequest(Message):
     """What a client asks: the delegation tokens of owners."""
 
@@ -48,7 +49,7 @@ class DescribedDelegationToken(Struct):
     renewers: list[DescribedDelegationTokenRenewer] = field(Array(DescribedDelegationTokenRenewer))
 
 
-@message(api_key=41, versions="0-3", flexible="2+")
+@message(api_key=ApiKey.DESCRIBE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class DescribeDelegationTokenResponse(Message):
     """What the broker answers to DescribeDelegationTokenRequest."""
 

@@ -5,11 +5,12 @@ Mirrors DescribeGroupsRequest and DescribeGroupsResponse; KIP-345, KIP-430, KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Bytes, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=15, versions="0-6", flexible="5+")
+@message(api_key=ApiKey.DESCRIBE_GROUPS, versions="0-6", flexible="5+")
 class DescribeGroupsRequest(Message):
     """What a client asks: state and members of classic groups."""
 
@@ -43,7 +44,7 @@ class DescribedGroup(Struct):
     authorized_operations: int = field(Int32, versions="3+", default=-2147483648)
 
 
-@message(api_key=15, versions="0-6", flexible="5+")
+@message(api_key=ApiKey.DESCRIBE_GROUPS, versions="0-6", flexible="5+")
 class DescribeGroupsResponse(Message):
     """What the broker answers to DescribeGroupsRequest."""
 

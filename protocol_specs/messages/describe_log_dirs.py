@@ -5,6 +5,7 @@ Mirrors DescribeLogDirsRequest and DescribeLogDirsResponse; KIP-113, KIP-827, KI
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class DescribableLogDirTopic(Struct):
     partitions: list[int] = field(Array(Int32))
 
 
-@message(api_key=35, versions="0-5", flexible="2+")
+@message(api_key=ApiKey.DESCRIBE_LOG_DIRS, versions="0-5", flexible="2+")
 class DescribeLogDirsRequest(Message):
     """What a client asks: the log directories of a broker and the replicas in them."""
 
@@ -54,7 +55,7 @@ class DescribeLogDirsResult(Struct):
     is_cordoned: bool = field(Bool, versions="5+", ignorable=True)
 
 
-@message(api_key=35, versions="0-5", flexible="2+")
+@message(api_key=ApiKey.DESCRIBE_LOG_DIRS, versions="0-5", flexible="2+")
 class DescribeLogDirsResponse(Message):
     """What the broker answers to DescribeLogDirsRequest."""
 

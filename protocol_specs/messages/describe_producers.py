@@ -5,6 +5,7 @@ Mirrors DescribeProducersRequest and DescribeProducersResponse; KIP-664.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class TopicRequest(Struct):
     partition_indexes: list[int] = field(Array(Int32))
 
 
-@message(api_key=61, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_PRODUCERS, versions="0", flexible="0+")
 class DescribeProducersRequest(Message):
     """What a client asks: the producers that a partition remembers."""
 
@@ -54,7 +55,7 @@ class TopicResponse(Struct):
     partitions: list[PartitionResponse] = field(Array(PartitionResponse))
 
 
-@message(api_key=61, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_PRODUCERS, versions="0", flexible="0+")
 class DescribeProducersResponse(Message):
     """What the broker answers to DescribeProducersRequest."""
 

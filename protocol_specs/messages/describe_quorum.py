@@ -5,6 +5,7 @@ Mirrors DescribeQuorumRequest and DescribeQuorumResponse; KIP-595, KIP-836, KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -24,7 +25,7 @@ class TopicData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=55, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_QUORUM, versions="0-2", flexible="0+")
 class DescribeQuorumRequest(Message):
     """What a client asks: leader, voters and observers of the metadata quorum."""
 
@@ -81,7 +82,7 @@ class Node(Struct):
     listeners: list[Listener] = field(Array(Listener), versions="2+")
 
 
-@message(api_key=55, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_QUORUM, versions="0-2", flexible="0+")
 class DescribeQuorumResponse(Message):
     """What the broker answers to DescribeQuorumRequest."""
 

@@ -5,6 +5,7 @@ Mirrors DescribeShareGroupOffsetsRequest and DescribeShareGroupOffsetsResponse; 
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -27,7 +28,7 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
     )
 
 
-@message(api_key=90, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsRequest(Message):
     """What a client asks: the start offsets of share groups."""
 
@@ -67,7 +68,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
     error_message: str | None = field(String, nullable="0+", default=None)
 
 
-@message(api_key=90, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsResponse(Message):
     """What the broker answers to DescribeShareGroupOffsetsRequest."""
 

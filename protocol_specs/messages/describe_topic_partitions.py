@@ -5,6 +5,7 @@ Mirrors DescribeTopicPartitionsRequest and DescribeTopicPartitionsResponse; KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -24,7 +25,7 @@ class Cursor(Struct):
     partition_index: int = field(Int32)
 
 
-@message(api_key=75, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions="0", flexible="0+")
 class DescribeTopicPartitionsRequest(Message):
     """What a client asks: the partitions of topics, page by page."""
 
@@ -60,7 +61,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
     topic_authorized_operations: int = field(Int32, default=-2147483648)
 
 
-@message(api_key=75, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions="0", flexible="0+")
 class DescribeTopicPartitionsResponse(Message):
     """What the broker answers to DescribeTopicPartitionsRequest."""
 

@@ -5,11 +5,12 @@ Mirrors DescribeTransactionsRequest and DescribeTransactionsResponse; KIP-664.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=65, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_TRANSACTIONS, versions="0", flexible="0+")
 class DescribeTransactionsRequest(Message):
     """What a client asks: the state of transactional ids."""
 
@@ -38,7 +39,7 @@ class TransactionState(Struct):
     topics: list[TopicData] = field(Array(TopicData))
 
 
-@message(api_key=65, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_TRANSACTIONS, versions="0", flexible="0+")
 class DescribeTransactionsResponse(Message):
     """What the broker answers to DescribeTransactionsRequest."""
 

@@ -5,6 +5,7 @@ Mirrors DescribeUserScramCredentialsRequest and DescribeUserScramCredentialsResp
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -16,7 +17,7 @@ class UserName(Struct):
     name: str = field(String)
 
 
-@message(api_key=50, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class DescribeUserScramCredentialsRequest(Message):
     """What a client asks: which SCRAM credentials users have."""
 
@@ -41,7 +42,7 @@ class DescribeUserScramCredentialsResult(Struct):
     credential_infos: list[CredentialInfo] = field(Array(CredentialInfo))
 
 
-@message(api_key=50, versions="0", flexible="0+")
+@message(api_key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class DescribeUserScramCredentialsResponse(Message):
     """What the broker answers to DescribeUserScramCredentialsRequest."""
 

@@ -6,6 +6,7 @@ Once named ElectPreferredLeaders.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -18,7 +19,7 @@ class TopicPartitions(Struct):
     partitions: list[int] = field(Array(Int32))
 
 
-@message(api_key=43, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.ELECT_LEADERS, versions="0-2", flexible="2+")
 class ElectLeadersRequest(Message):
     """What a client asks: elect leaders of partitions: preferred or unclean."""
 
@@ -44,7 +45,7 @@ class ReplicaElectionResult(Struct):
     partition_result: list[PartitionResult] = field(Array(PartitionResult))
 
 
-@message(api_key=43, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.ELECT_LEADERS, versions="0-2", flexible="2+")
 class ElectLeadersResponse(Message):
     """What the broker answers to ElectLeadersRequest."""
 

@@ -5,6 +5,7 @@ Mirrors EndQuorumEpochRequest and EndQuorumEpochResponse; KIP-595, KIP-853.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -45,7 +46,7 @@ class LeaderEndpoint(Struct):
     port: int = field(Uint16, versions="1+")
 
 
-@message(api_key=54, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.END_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class EndQuorumEpochRequest(Message):
     """The request: a leader of the metadata quorum resigns."""
 
@@ -81,7 +82,7 @@ class NodeEndpoint(Struct):
     port: int = field(Uint16, versions="1+")
 
 
-@message(api_key=54, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.END_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class EndQuorumEpochResponse(Message):
     """What the broker answers to EndQuorumEpochRequest."""
 

@@ -5,11 +5,12 @@ Mirrors EndTxnRequest and EndTxnResponse; KIP-98, KIP-360, KIP-890.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bool, Int16, Int32, Int64, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=26, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.END_TXN, versions="0-5", flexible="3+")
 class EndTxnRequest(Message):
     """What a client asks: commit or abort a transaction."""
 
@@ -19,7 +20,7 @@ class EndTxnRequest(Message):
     committed: bool = field(Bool)
 
 
-@message(api_key=26, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.END_TXN, versions="0-5", flexible="3+")
 class EndTxnResponse(Message):
     """What the broker answers to EndTxnRequest."""
 

@@ -5,11 +5,12 @@ Mirrors EnvelopeRequest and EnvelopeResponse; KIP-590.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bytes, Int16
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=58, versions="0", flexible="0+")
+@message(api_key=ApiKey.ENVELOPE, versions="0", flexible="0+")
 class EnvelopeRequest(Message):
     """The request: a broker forwards a client's request to the controller."""
 
@@ -18,7 +19,7 @@ class EnvelopeRequest(Message):
     client_host_address: bytes = field(Bytes)
 
 
-@message(api_key=58, versions="0", flexible="0+")
+@message(api_key=ApiKey.ENVELOPE, versions="0", flexible="0+")
 class EnvelopeResponse(Message):
     """What the broker answers to EnvelopeRequest."""
 

@@ -5,11 +5,12 @@ Mirrors ExpireDelegationTokenRequest and ExpireDelegationTokenResponse; KIP-48.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bytes, Int16, Int32, Int64
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=40, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.EXPIRE_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class ExpireDelegationTokenRequest(Message):
     """What a client asks: let a delegation token expire."""
 
@@ -17,7 +18,7 @@ class ExpireDelegationTokenRequest(Message):
     expiry_time_period_ms: int = field(Int64)
 
 
-@message(api_key=40, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.EXPIRE_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class ExpireDelegationTokenResponse(Message):
     """What the broker answers to ExpireDelegationTokenRequest."""
 

@@ -5,6 +5,7 @@ Mirrors FetchRequest and FetchResponse; KIP-227, KIP-320, KIP-392, KIP-516, KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, Int64, Records, String, Uuid
 from protocol_specs.message import Message, RecordsBuffer, Struct, field, message, struct
 
@@ -49,7 +50,7 @@ class ForgottenTopic(Struct):
     partitions: list[int] = field(Array(Int32), versions="7+")
 
 
-@message(api_key=1, versions="0-18", flexible="12+")
+@message(api_key=ApiKey.FETCH, versions="0-18", flexible="12+")
 class FetchRequest(Message):
     """What a client asks: read record batches, as a consumer or as a follower."""
 
@@ -139,7 +140,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field(String, versions="16+", nullable="16+", default=None)
 
 
-@message(api_key=1, versions="0-18", flexible="12+")
+@message(api_key=ApiKey.FETCH, versions="0-18", flexible="12+")
 class FetchResponse(Message):
     """What the broker answers to FetchRequest."""
 

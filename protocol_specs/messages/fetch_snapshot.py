@@ -5,6 +5,7 @@ Mirrors FetchSnapshotRequest and FetchSnapshotResponse; KIP-630, KIP-853.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, Records, String, Uint16, Uuid
 from protocol_specs.message import Message, RecordsBuffer, Struct, field, message, struct
 
@@ -36,7 +37,7 @@ class TopicSnapshot(Struct):
     partitions: list[PartitionSnapshot] = field(Array(PartitionSnapshot))
 
 
-@message(api_key=59, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.FETCH_SNAPSHOT, versions="0-1", flexible="0+")
 class FetchSnapshotRequest(Message):
     """The request: read a snapshot of the metadata log."""
 
@@ -84,7 +85,7 @@ class NodeEndpoint(Struct):
     port: int = field(Uint16, versions="1+")
 
 
-@message(api_key=59, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.FETCH_SNAPSHOT, versions="0-1", flexible="0+")
 class FetchSnapshotResponse(Message):
     """What the broker answers to FetchSnapshotRequest."""
 

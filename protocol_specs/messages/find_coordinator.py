@@ -5,11 +5,12 @@ Mirrors FindCoordinatorRequest and FindCoordinatorResponse; KIP-98, KIP-699, KIP
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=10, versions="0-6", flexible="3+")
+@message(api_key=ApiKey.FIND_COORDINATOR, versions="0-6", flexible="3+")
 class FindCoordinatorRequest(Message):
     """What a client asks: which broker coordinates a group or a transactional id."""
 
@@ -30,7 +31,7 @@ class Coordinator(Struct):
     error_message: str | None = field(String, versions="4+", nullable="4+", ignorable=True)
 
 
-@message(api_key=10, versions="0-6", flexible="3+")
+@message(api_key=ApiKey.FIND_COORDINATOR, versions="0-6", flexible="3+")
 class FindCoordinatorResponse(Message):
     """What the broker answers to FindCoordinatorRequest."""
 

@@ -5,18 +5,19 @@ Mirrors GetTelemetrySubscriptionsRequest and GetTelemetrySubscriptionsResponse; 
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=71, versions="0", flexible="0+")
+@message(api_key=ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsRequest(Message):
     """What a client asks: which metrics a client shall push."""
 
     client_instance_id: bytes = field(Uuid)
 
 
-@message(api_key=71, versions="0", flexible="0+")
+@message(api_key=ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsResponse(Message):
     """What the broker answers to GetTelemetrySubscriptionsRequest."""
 

@@ -7,16 +7,14 @@ no client id, and an ApiVersions response never has tags, because its reader can
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, String
 from protocol_specs.message import Message, field, message
 
 if TYPE_CHECKING:
     from protocol_specs.message import Message as MessageType
-
-_API_VERSIONS: Final = 18
-_CONTROLLED_SHUTDOWN: Final = 7
 
 
 @message(versions="0-2", flexible="2+")
@@ -38,13 +36,13 @@ class ResponseHeader(Message):
 
 def request_header_version(request: type[MessageType], version: int) -> int:
     """The header version before `version` of this request (2 from the first flexible version on)."""
-    if request.API_KEY == _CONTROLLED_SHUTDOWN and version == 0:
+    if request.API_KEY == ApiKey.CONTROLLED_SHUTDOWN and version == 0:
         return 0
     return 2 if version in request.FLEXIBLE else 1
 
 
 def response_header_version(response: type[MessageType], version: int) -> int:
     """The header version before `version` of this response (1 from the first flexible version on)."""
-    if response.API_KEY == _API_VERSIONS:
+    if response.API_KEY == ApiKey.API_VERSIONS:
         return 0
     return 1 if version in response.FLEXIBLE else 0

@@ -5,11 +5,12 @@ Mirrors HeartbeatRequest and HeartbeatResponse; KIP-345.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=12, versions="0-4", flexible="4+")
+@message(api_key=ApiKey.HEARTBEAT, versions="0-4", flexible="4+")
 class HeartbeatRequest(Message):
     """What a client asks: a member of a classic group says that it is alive."""
 
@@ -19,7 +20,7 @@ class HeartbeatRequest(Message):
     group_instance_id: str | None = field(String, versions="3+", nullable="3+", default=None)
 
 
-@message(api_key=12, versions="0-4", flexible="4+")
+@message(api_key=ApiKey.HEARTBEAT, versions="0-4", flexible="4+")
 class HeartbeatResponse(Message):
     """What the broker answers to HeartbeatRequest."""
 

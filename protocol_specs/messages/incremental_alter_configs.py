@@ -5,6 +5,7 @@ Mirrors IncrementalAlterConfigsRequest and IncrementalAlterConfigsResponse; KIP-
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -27,7 +28,7 @@ class AlterConfigsResource(Struct):
     configs: list[AlterableConfig] = field(Array(AlterableConfig))
 
 
-@message(api_key=44, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsRequest(Message):
     """What a client asks: set, delete, append to or subtract from single configurations."""
 
@@ -45,7 +46,7 @@ class AlterConfigsResourceResponse(Struct):
     resource_name: str = field(String)
 
 
-@message(api_key=44, versions="0-1", flexible="1+")
+@message(api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsResponse(Message):
     """What the broker answers to IncrementalAlterConfigsRequest."""
 

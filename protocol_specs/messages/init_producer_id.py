@@ -5,11 +5,12 @@ Mirrors InitProducerIdRequest and InitProducerIdResponse; KIP-98, KIP-360, KIP-8
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bool, Int16, Int32, Int64, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=22, versions="0-6", flexible="2+", unstable="6")
+@message(api_key=ApiKey.INIT_PRODUCER_ID, versions="0-6", flexible="2+", unstable="6")
 class InitProducerIdRequest(Message):
     """What a client asks: a producer id and epoch, for idempotence and transactions."""
 
@@ -21,7 +22,7 @@ class InitProducerIdRequest(Message):
     keep_prepared_txn: bool = field(Bool, versions="6+")
 
 
-@message(api_key=22, versions="0-6", flexible="2+", unstable="6")
+@message(api_key=ApiKey.INIT_PRODUCER_ID, versions="0-6", flexible="2+", unstable="6")
 class InitProducerIdResponse(Message):
     """What the broker answers to InitProducerIdRequest."""
 

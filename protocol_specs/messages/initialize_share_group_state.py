@@ -5,6 +5,7 @@ Mirrors InitializeShareGroupStateRequest and InitializeShareGroupStateResponse; 
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -26,7 +27,7 @@ class InitializeStateData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=83, versions="0", flexible="0+")
+@message(api_key=ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class InitializeShareGroupStateRequest(Message):
     """The request: the group coordinator sets up the state of share partitions."""
 
@@ -51,7 +52,7 @@ class InitializeStateResult(Struct):
     partitions: list[PartitionResult] = field(Array(PartitionResult))
 
 
-@message(api_key=83, versions="0", flexible="0+")
+@message(api_key=ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class InitializeShareGroupStateResponse(Message):
     """What the broker answers to InitializeShareGroupStateRequest."""
 

@@ -5,6 +5,7 @@ Mirrors JoinGroupRequest and JoinGroupResponse; KIP-62, KIP-345, KIP-394, KIP-55
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Bytes, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class JoinGroupRequestProtocol(Struct):
     metadata: bytes = field(Bytes)
 
 
-@message(api_key=11, versions="0-9", flexible="6+")
+@message(api_key=ApiKey.JOIN_GROUP, versions="0-9", flexible="6+")
 class JoinGroupRequest(Message):
     """What a client asks: join a classic group and offer protocols."""
 
@@ -40,7 +41,7 @@ class JoinGroupResponseMember(Struct):
     metadata: bytes = field(Bytes)
 
 
-@message(api_key=11, versions="0-9", flexible="6+")
+@message(api_key=ApiKey.JOIN_GROUP, versions="0-9", flexible="6+")
 class JoinGroupResponse(Message):
     """What the broker answers to JoinGroupRequest."""
 

@@ -5,6 +5,7 @@ Mirrors LeaderAndIsrRequest and LeaderAndIsrResponse; KIP-4, KIP-380, KIP-570, K
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -61,7 +62,7 @@ class LeaderAndIsrLiveLeader(Struct):
     port: int = field(Int32)
 
 
-@message(api_key=4, versions="0-7", flexible="4+")
+@message(api_key=ApiKey.LEADER_AND_ISR, versions="0-7", flexible="4+")
 class LeaderAndIsrRequest(Message):
     """The request: the controller makes a broker leader or follower of partitions (ZooKeeper mode)."""
 
@@ -104,7 +105,7 @@ class LeaderAndIsrTopicError(Struct):
     )
 
 
-@message(api_key=4, versions="0-7", flexible="4+")
+@message(api_key=ApiKey.LEADER_AND_ISR, versions="0-7", flexible="4+")
 class LeaderAndIsrResponse(Message):
     """What the broker answers to LeaderAndIsrRequest."""
 

@@ -5,6 +5,7 @@ Mirrors LeaveGroupRequest and LeaveGroupResponse; KIP-345, KIP-800.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -18,7 +19,7 @@ class MemberIdentity(Struct):
     reason: str | None = field(String, versions="5+", nullable="5+", default=None, ignorable=True)
 
 
-@message(api_key=13, versions="0-5", flexible="4+")
+@message(api_key=ApiKey.LEAVE_GROUP, versions="0-5", flexible="4+")
 class LeaveGroupRequest(Message):
     """What a client asks: members leave a classic group."""
 
@@ -36,7 +37,7 @@ class MemberResponse(Struct):
     error_code: int = field(Int16, versions="3+")
 
 
-@message(api_key=13, versions="0-5", flexible="4+")
+@message(api_key=ApiKey.LEAVE_GROUP, versions="0-5", flexible="4+")
 class LeaveGroupResponse(Message):
     """What the broker answers to LeaveGroupRequest."""
 

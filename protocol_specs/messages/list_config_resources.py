@@ -6,11 +6,12 @@ Once named ListClientMetricsResources.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=74, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.LIST_CONFIG_RESOURCES, versions="0-1", flexible="0+")
 class ListConfigResourcesRequest(Message):
     """What a client asks: the configuration resources of a cluster; once the client metrics resources alone."""
 
@@ -25,7 +26,7 @@ class ConfigResource(Struct):
     resource_type: int = field(Int8, versions="1+", default=16, ignorable=True)
 
 
-@message(api_key=74, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.LIST_CONFIG_RESOURCES, versions="0-1", flexible="0+")
 class ListConfigResourcesResponse(Message):
     """What the broker answers to ListConfigResourcesRequest."""
 

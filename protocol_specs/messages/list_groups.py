@@ -5,11 +5,12 @@ Mirrors ListGroupsRequest and ListGroupsResponse; KIP-518, KIP-848.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=16, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.LIST_GROUPS, versions="0-5", flexible="3+")
 class ListGroupsRequest(Message):
     """What a client asks: the groups that a broker coordinates."""
 
@@ -27,7 +28,7 @@ class ListedGroup(Struct):
     group_type: str = field(String, versions="5+", ignorable=True)
 
 
-@message(api_key=16, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.LIST_GROUPS, versions="0-5", flexible="3+")
 class ListGroupsResponse(Message):
     """What the broker answers to ListGroupsRequest."""
 

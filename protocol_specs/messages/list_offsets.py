@@ -5,6 +5,7 @@ Mirrors ListOffsetsRequest and ListOffsetsResponse; KIP-79, KIP-207, KIP-405, KI
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -27,7 +28,7 @@ class ListOffsetsTopic(Struct):
     partitions: list[ListOffsetsPartition] = field(Array(ListOffsetsPartition))
 
 
-@message(api_key=2, versions="0-11", flexible="6+")
+@message(api_key=ApiKey.LIST_OFFSETS, versions="0-11", flexible="6+")
 class ListOffsetsRequest(Message):
     """What a client asks: offsets by time, or the earliest and the latest."""
 
@@ -57,7 +58,7 @@ class ListOffsetsTopicResponse(Struct):
     partitions: list[ListOffsetsPartitionResponse] = field(Array(ListOffsetsPartitionResponse))
 
 
-@message(api_key=2, versions="0-11", flexible="6+")
+@message(api_key=ApiKey.LIST_OFFSETS, versions="0-11", flexible="6+")
 class ListOffsetsResponse(Message):
     """What the broker answers to ListOffsetsRequest."""
 

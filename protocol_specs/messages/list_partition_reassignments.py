@@ -5,6 +5,7 @@ Mirrors ListPartitionReassignmentsRequest and ListPartitionReassignmentsResponse
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class ListPartitionReassignmentsTopics(Struct):
     partition_indexes: list[int] = field(Array(Int32))
 
 
-@message(api_key=46, versions="0", flexible="0+")
+@message(api_key=ApiKey.LIST_PARTITION_REASSIGNMENTS, versions="0", flexible="0+")
 class ListPartitionReassignmentsRequest(Message):
     """What a client asks: the partitions whose replicas are being changed."""
 
@@ -45,7 +46,7 @@ class OngoingTopicReassignment(Struct):
     partitions: list[OngoingPartitionReassignment] = field(Array(OngoingPartitionReassignment))
 
 
-@message(api_key=46, versions="0", flexible="0+")
+@message(api_key=ApiKey.LIST_PARTITION_REASSIGNMENTS, versions="0", flexible="0+")
 class ListPartitionReassignmentsResponse(Message):
     """What the broker answers to ListPartitionReassignmentsRequest."""
 

@@ -5,11 +5,12 @@ Mirrors ListTransactionsRequest and ListTransactionsResponse; KIP-664, KIP-994, 
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=66, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.LIST_TRANSACTIONS, versions="0-2", flexible="0+")
 class ListTransactionsRequest(Message):
     """What a client asks: the transactional ids that a broker coordinates."""
 
@@ -28,7 +29,7 @@ class TransactionState(Struct):
     transaction_state: str = field(String)
 
 
-@message(api_key=66, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.LIST_TRANSACTIONS, versions="0-2", flexible="0+")
 class ListTransactionsResponse(Message):
     """What the broker answers to ListTransactionsRequest."""
 

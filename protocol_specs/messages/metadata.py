@@ -5,6 +5,7 @@ Mirrors MetadataRequest and MetadataResponse; KIP-4, KIP-516, KIP-700.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class MetadataRequestTopic(Struct):
     name: str | None = field(String, nullable="10+", entity="topicName")
 
 
-@message(api_key=3, versions="0-13", flexible="9+")
+@message(api_key=ApiKey.METADATA, versions="0-13", flexible="9+")
 class MetadataRequest(Message):
     """What a client asks: brokers, topics, partitions and their leaders."""
 
@@ -62,7 +63,7 @@ class MetadataResponseTopic(Struct):
     topic_authorized_operations: int = field(Int32, versions="8+", default=-2147483648)
 
 
-@message(api_key=3, versions="0-13", flexible="9+")
+@message(api_key=ApiKey.METADATA, versions="0-13", flexible="9+")
 class MetadataResponse(Message):
     """What the broker answers to MetadataRequest."""
 

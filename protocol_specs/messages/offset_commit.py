@@ -5,6 +5,7 @@ Mirrors OffsetCommitRequest and OffsetCommitResponse; KIP-211, KIP-320, KIP-345,
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -29,7 +30,7 @@ class OffsetCommitRequestTopic(Struct):
     partitions: list[OffsetCommitRequestPartition] = field(Array(OffsetCommitRequestPartition))
 
 
-@message(api_key=8, versions="0-10", flexible="8+")
+@message(api_key=ApiKey.OFFSET_COMMIT, versions="0-10", flexible="8+")
 class OffsetCommitRequest(Message):
     """What a client asks: commit the offsets that a group has consumed."""
 
@@ -58,7 +59,7 @@ class OffsetCommitResponseTopic(Struct):
     partitions: list[OffsetCommitResponsePartition] = field(Array(OffsetCommitResponsePartition))
 
 
-@message(api_key=8, versions="0-10", flexible="8+")
+@message(api_key=ApiKey.OFFSET_COMMIT, versions="0-10", flexible="8+")
 class OffsetCommitResponse(Message):
     """What the broker answers to OffsetCommitRequest."""
 

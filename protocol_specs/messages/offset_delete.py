@@ -5,6 +5,7 @@ Mirrors OffsetDeleteRequest and OffsetDeleteResponse; KIP-496.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -24,7 +25,7 @@ class OffsetDeleteRequestTopic(Struct):
     partitions: list[OffsetDeleteRequestPartition] = field(Array(OffsetDeleteRequestPartition))
 
 
-@message(api_key=47, versions="0")
+@message(api_key=ApiKey.OFFSET_DELETE, versions="0")
 class OffsetDeleteRequest(Message):
     """What a client asks: delete committed offsets of a group."""
 
@@ -48,7 +49,7 @@ class OffsetDeleteResponseTopic(Struct):
     partitions: list[OffsetDeleteResponsePartition] = field(Array(OffsetDeleteResponsePartition))
 
 
-@message(api_key=47, versions="0")
+@message(api_key=ApiKey.OFFSET_DELETE, versions="0")
 class OffsetDeleteResponse(Message):
     """What the broker answers to OffsetDeleteRequest."""
 

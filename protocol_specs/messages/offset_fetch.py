@@ -5,6 +5,7 @@ Mirrors OffsetFetchRequest and OffsetFetchResponse; KIP-88, KIP-320, KIP-447, KI
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -36,7 +37,7 @@ class OffsetFetchRequestGroup(Struct):
     topics: list[OffsetFetchRequestTopics] | None = field(Array(OffsetFetchRequestTopics), versions="8+", nullable="8+")
 
 
-@message(api_key=9, versions="0-10", flexible="6+")
+@message(api_key=ApiKey.OFFSET_FETCH, versions="0-10", flexible="6+")
 class OffsetFetchRequest(Message):
     """What a client asks: the committed offsets of groups."""
 
@@ -94,7 +95,7 @@ class OffsetFetchResponseGroup(Struct):
     error_code: int = field(Int16, versions="8+")
 
 
-@message(api_key=9, versions="0-10", flexible="6+")
+@message(api_key=ApiKey.OFFSET_FETCH, versions="0-10", flexible="6+")
 class OffsetFetchResponse(Message):
     """What the broker answers to OffsetFetchRequest."""
 

@@ -5,6 +5,7 @@ Mirrors OffsetsForLeaderEpochRequest and OffsetsForLeaderEpochResponse; KIP-101,
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -26,7 +27,7 @@ class OffsetForLeaderTopic(Struct):
     partitions: list[OffsetForLeaderPartition] = field(Array(OffsetForLeaderPartition))
 
 
-@message(api_key=23, versions="0-4", flexible="4+")
+@message(api_key=ApiKey.OFFSET_FOR_LEADER_EPOCH, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochRequest(Message):
     """What a client asks: where a leader epoch ends in a log."""
 
@@ -52,7 +53,7 @@ class OffsetForLeaderTopicResult(Struct):
     partitions: list[EpochEndOffset] = field(Array(EpochEndOffset))
 
 
-@message(api_key=23, versions="0-4", flexible="4+")
+@message(api_key=ApiKey.OFFSET_FOR_LEADER_EPOCH, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochResponse(Message):
     """What the broker answers to OffsetForLeaderEpochRequest."""
 

@@ -5,6 +5,7 @@ Mirrors ProduceRequest and ProduceResponse; KIP-98, KIP-467, KIP-951, KIP-516.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, Records, String, Uuid
 from protocol_specs.message import Message, RecordsBuffer, Struct, field, message, struct
 
@@ -26,7 +27,7 @@ class TopicProduceData(Struct):
     partition_data: list[PartitionProduceData] = field(Array(PartitionProduceData))
 
 
-@message(api_key=0, versions="0-13", flexible="9+")
+@message(api_key=ApiKey.PRODUCE, versions="0-13", flexible="9+")
 class ProduceRequest(Message):
     """What a client asks: append record batches to partitions."""
 
@@ -87,7 +88,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field(String, versions="10+", nullable="10+", default=None)
 
 
-@message(api_key=0, versions="0-13", flexible="9+")
+@message(api_key=ApiKey.PRODUCE, versions="0-13", flexible="9+")
 class ProduceResponse(Message):
     """What the broker answers to ProduceRequest."""
 

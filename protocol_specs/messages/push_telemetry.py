@@ -5,11 +5,12 @@ Mirrors PushTelemetryRequest and PushTelemetryResponse; KIP-714.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bool, Bytes, Int8, Int16, Int32, Uuid
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=72, versions="0", flexible="0+")
+@message(api_key=ApiKey.PUSH_TELEMETRY, versions="0", flexible="0+")
 class PushTelemetryRequest(Message):
     """What a client asks: a client pushes its metrics."""
 
@@ -20,7 +21,7 @@ class PushTelemetryRequest(Message):
     metrics: bytes = field(Bytes)
 
 
-@message(api_key=72, versions="0", flexible="0+")
+@message(api_key=ApiKey.PUSH_TELEMETRY, versions="0", flexible="0+")
 class PushTelemetryResponse(Message):
     """What the broker answers to PushTelemetryRequest."""
 

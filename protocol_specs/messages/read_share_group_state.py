@@ -5,6 +5,7 @@ Mirrors ReadShareGroupStateRequest and ReadShareGroupStateResponse; KIP-932.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class ReadStateData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=84, versions="0", flexible="0+")
+@message(api_key=ApiKey.READ_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class ReadShareGroupStateRequest(Message):
     """The request: the state of share partitions, for their leader."""
 
@@ -63,7 +64,7 @@ class ReadStateResult(Struct):
     partitions: list[PartitionResult] = field(Array(PartitionResult))
 
 
-@message(api_key=84, versions="0", flexible="0+")
+@message(api_key=ApiKey.READ_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class ReadShareGroupStateResponse(Message):
     """What the broker answers to ReadShareGroupStateRequest."""
 

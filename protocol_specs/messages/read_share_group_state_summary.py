@@ -5,6 +5,7 @@ Mirrors ReadShareGroupStateSummaryRequest and ReadShareGroupStateSummaryResponse
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -25,7 +26,7 @@ class ReadStateSummaryData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=87, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryRequest(Message):
     """The request: a summary of the state of share partitions."""
 
@@ -54,7 +55,7 @@ class ReadStateSummaryResult(Struct):
     partitions: list[PartitionResult] = field(Array(PartitionResult))
 
 
-@message(api_key=87, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryResponse(Message):
     """What the broker answers to ReadShareGroupStateSummaryRequest."""
 

@@ -5,11 +5,12 @@ Mirrors RemoveRaftVoterRequest and RemoveRaftVoterResponse; KIP-853.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, String, Uuid
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=81, versions="0", flexible="0+")
+@message(api_key=ApiKey.REMOVE_RAFT_VOTER, versions="0", flexible="0+")
 class RemoveRaftVoterRequest(Message):
     """What a client asks: remove a voter from the metadata quorum."""
 
@@ -18,7 +19,7 @@ class RemoveRaftVoterRequest(Message):
     voter_directory_id: bytes = field(Uuid)
 
 
-@message(api_key=81, versions="0", flexible="0+")
+@message(api_key=ApiKey.REMOVE_RAFT_VOTER, versions="0", flexible="0+")
 class RemoveRaftVoterResponse(Message):
     """What the broker answers to RemoveRaftVoterRequest."""
 

@@ -5,11 +5,12 @@ Mirrors RenewDelegationTokenRequest and RenewDelegationTokenResponse; KIP-48.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bytes, Int16, Int32, Int64
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=39, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.RENEW_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class RenewDelegationTokenRequest(Message):
     """What a client asks: prolong a delegation token."""
 
@@ -17,7 +18,7 @@ class RenewDelegationTokenRequest(Message):
     renew_period_ms: int = field(Int64)
 
 
-@message(api_key=39, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.RENEW_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class RenewDelegationTokenResponse(Message):
     """What the broker answers to RenewDelegationTokenRequest."""
 

@@ -5,18 +5,19 @@ Mirrors SaslAuthenticateRequest and SaslAuthenticateResponse; KIP-152, KIP-368.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Bytes, Int16, Int64, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=36, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.SASL_AUTHENTICATE, versions="0-2", flexible="2+")
 class SaslAuthenticateRequest(Message):
     """What a client asks: one step of a SASL exchange."""
 
     auth_bytes: bytes = field(Bytes)
 
 
-@message(api_key=36, versions="0-2", flexible="2+")
+@message(api_key=ApiKey.SASL_AUTHENTICATE, versions="0-2", flexible="2+")
 class SaslAuthenticateResponse(Message):
     """What the broker answers to SaslAuthenticateRequest."""
 

@@ -5,18 +5,19 @@ Mirrors SaslHandshakeRequest and SaslHandshakeResponse; KIP-43, KIP-152.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=17, versions="0-1")
+@message(api_key=ApiKey.SASL_HANDSHAKE, versions="0-1")
 class SaslHandshakeRequest(Message):
     """What a client asks: choose a SASL mechanism."""
 
     mechanism: str = field(String)
 
 
-@message(api_key=17, versions="0-1")
+@message(api_key=ApiKey.SASL_HANDSHAKE, versions="0-1")
 class SaslHandshakeResponse(Message):
     """What the broker answers to SaslHandshakeRequest."""
 

@@ -5,6 +5,7 @@ Mirrors ShareAcknowledgeRequest and ShareAcknowledgeResponse; KIP-932, KIP-1222.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -34,7 +35,7 @@ class AcknowledgeTopic(Struct):
     partitions: list[AcknowledgePartition] = field(Array(AcknowledgePartition))
 
 
-@message(api_key=79, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.SHARE_ACKNOWLEDGE, versions="0-2", flexible="0+")
 class ShareAcknowledgeRequest(Message):
     """What a client asks: acknowledge records of a share group."""
 
@@ -81,7 +82,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field(String, nullable="0+", default=None)
 
 
-@message(api_key=79, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.SHARE_ACKNOWLEDGE, versions="0-2", flexible="0+")
 class ShareAcknowledgeResponse(Message):
     """What the broker answers to ShareAcknowledgeRequest."""
 

@@ -5,6 +5,7 @@ Mirrors ShareFetchRequest and ShareFetchResponse; KIP-932, KIP-1206, KIP-1222.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, Int64, Records, String, Uuid
 from protocol_specs.message import Message, RecordsBuffer, Struct, field, message, struct
 
@@ -43,7 +44,7 @@ class ForgottenTopic(Struct):
     partitions: list[int] = field(Array(Int32))
 
 
-@message(api_key=78, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.SHARE_FETCH, versions="0-2", flexible="0+")
 class ShareFetchRequest(Message):
     """What a client asks: acquire records of a share group, and acknowledge earlier ones."""
 
@@ -110,7 +111,7 @@ class NodeEndpoint(Struct):
     rack: str | None = field(String, nullable="0+", default=None)
 
 
-@message(api_key=78, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.SHARE_FETCH, versions="0-2", flexible="0+")
 class ShareFetchResponse(Message):
     """What the broker answers to ShareFetchRequest."""
 

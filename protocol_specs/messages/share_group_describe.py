@@ -5,11 +5,12 @@ Mirrors ShareGroupDescribeRequest and ShareGroupDescribeResponse; KIP-932.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=77, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.SHARE_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ShareGroupDescribeRequest(Message):
     """What a client asks: state, members and assignments of share groups."""
 
@@ -61,7 +62,7 @@ class DescribedGroup(Struct):
     authorized_operations: int = field(Int32, default=-2147483648)
 
 
-@message(api_key=77, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.SHARE_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ShareGroupDescribeResponse(Message):
     """What the broker answers to ShareGroupDescribeRequest."""
 

@@ -5,11 +5,12 @@ Mirrors ShareGroupHeartbeatRequest and ShareGroupHeartbeatResponse; KIP-932.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=76, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.SHARE_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ShareGroupHeartbeatRequest(Message):
     """What a client asks: a member of a share group says what it wants and learns its assignment."""
 
@@ -35,7 +36,7 @@ class Assignment(Struct):
     topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
-@message(api_key=76, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.SHARE_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ShareGroupHeartbeatResponse(Message):
     """What the broker answers to ShareGroupHeartbeatRequest."""
 

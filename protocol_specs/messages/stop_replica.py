@@ -5,6 +5,7 @@ Mirrors StopReplicaRequest and StopReplicaResponse; KIP-380, KIP-570, KIP-866.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -42,7 +43,7 @@ class StopReplicaTopicState(Struct):
     partition_states: list[StopReplicaPartitionState] = field(Array(StopReplicaPartitionState), versions="3+")
 
 
-@message(api_key=5, versions="0-4", flexible="2+")
+@message(api_key=ApiKey.STOP_REPLICA, versions="0-4", flexible="2+")
 class StopReplicaRequest(Message):
     """The request: the controller stops replicas of a broker, and may delete them (ZooKeeper mode)."""
 
@@ -65,7 +66,7 @@ class StopReplicaPartitionError(Struct):
     error_code: int = field(Int16)
 
 
-@message(api_key=5, versions="0-4", flexible="2+")
+@message(api_key=ApiKey.STOP_REPLICA, versions="0-4", flexible="2+")
 class StopReplicaResponse(Message):
     """What the broker answers to StopReplicaRequest."""
 

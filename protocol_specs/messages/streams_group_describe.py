@@ -5,11 +5,12 @@ Mirrors StreamsGroupDescribeRequest and StreamsGroupDescribeResponse; KIP-1071.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String, Uint16
 from protocol_specs.message import Message, Struct, field, message, struct
 
 
-@message(api_key=89, versions="0", flexible="0+")
+@message(api_key=ApiKey.STREAMS_GROUP_DESCRIBE, versions="0", flexible="0+")
 class StreamsGroupDescribeRequest(Message):
     """What a client asks: state, topology and members of streams groups."""
 
@@ -124,7 +125,7 @@ class DescribedGroup(Struct):
     authorized_operations: int = field(Int32, default=-2147483648)
 
 
-@message(api_key=89, versions="0", flexible="0+")
+@message(api_key=ApiKey.STREAMS_GROUP_DESCRIBE, versions="0", flexible="0+")
 class StreamsGroupDescribeResponse(Message):
     """What the broker answers to StreamsGroupDescribeRequest."""
 

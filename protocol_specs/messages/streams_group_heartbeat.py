@@ -5,6 +5,7 @@ Mirrors StreamsGroupHeartbeatRequest and StreamsGroupHeartbeatResponse; KIP-1071
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, Int64, String, Uint16
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -82,7 +83,7 @@ class TaskOffset(Struct):
     offset: int = field(Int64)
 
 
-@message(api_key=88, versions="0", flexible="0+")
+@message(api_key=ApiKey.STREAMS_GROUP_HEARTBEAT, versions="0", flexible="0+")
 class StreamsGroupHeartbeatRequest(Message):
     """What a client asks: a member of a streams group says what it wants and learns its tasks."""
 
@@ -130,7 +131,7 @@ class EndpointToPartitions(Struct):
     standby_partitions: list[TopicPartition] = field(Array(TopicPartition))
 
 
-@message(api_key=88, versions="0", flexible="0+")
+@message(api_key=ApiKey.STREAMS_GROUP_HEARTBEAT, versions="0", flexible="0+")
 class StreamsGroupHeartbeatResponse(Message):
     """What the broker answers to StreamsGroupHeartbeatRequest."""
 

@@ -5,6 +5,7 @@ Mirrors SyncGroupRequest and SyncGroupResponse; KIP-345, KIP-559.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bytes, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -17,7 +18,7 @@ class SyncGroupRequestAssignment(Struct):
     assignment: bytes = field(Bytes)
 
 
-@message(api_key=14, versions="0-5", flexible="4+")
+@message(api_key=ApiKey.SYNC_GROUP, versions="0-5", flexible="4+")
 class SyncGroupRequest(Message):
     """What a client asks: the leader of a classic group hands out the assignment; followers ask for theirs."""
 
@@ -30,7 +31,7 @@ class SyncGroupRequest(Message):
     assignments: list[SyncGroupRequestAssignment] = field(Array(SyncGroupRequestAssignment))
 
 
-@message(api_key=14, versions="0-5", flexible="4+")
+@message(api_key=ApiKey.SYNC_GROUP, versions="0-5", flexible="4+")
 class SyncGroupResponse(Message):
     """What the broker answers to SyncGroupRequest."""
 

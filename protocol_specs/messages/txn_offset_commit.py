@@ -5,6 +5,7 @@ Mirrors TxnOffsetCommitRequest and TxnOffsetCommitResponse; KIP-98, KIP-447, KIP
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -27,7 +28,7 @@ class TxnOffsetCommitRequestTopic(Struct):
     partitions: list[TxnOffsetCommitRequestPartition] = field(Array(TxnOffsetCommitRequestPartition))
 
 
-@message(api_key=28, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.TXN_OFFSET_COMMIT, versions="0-5", flexible="3+")
 class TxnOffsetCommitRequest(Message):
     """What a client asks: commit the offsets of a group within a transaction."""
 
@@ -57,7 +58,7 @@ class TxnOffsetCommitResponseTopic(Struct):
     partitions: list[TxnOffsetCommitResponsePartition] = field(Array(TxnOffsetCommitResponsePartition))
 
 
-@message(api_key=28, versions="0-5", flexible="3+")
+@message(api_key=ApiKey.TXN_OFFSET_COMMIT, versions="0-5", flexible="3+")
 class TxnOffsetCommitResponse(Message):
     """What the broker answers to TxnOffsetCommitRequest."""
 

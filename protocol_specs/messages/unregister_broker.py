@@ -5,18 +5,19 @@ Mirrors UnregisterBrokerRequest and UnregisterBrokerResponse; KIP-631.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Int16, Int32, String
 from protocol_specs.message import Message, field, message
 
 
-@message(api_key=64, versions="0", flexible="0+")
+@message(api_key=ApiKey.UNREGISTER_BROKER, versions="0", flexible="0+")
 class UnregisterBrokerRequest(Message):
     """What a client asks: remove the registration of a broker."""
 
     broker_id: int = field(Int32, entity="brokerId")
 
 
-@message(api_key=64, versions="0", flexible="0+")
+@message(api_key=ApiKey.UNREGISTER_BROKER, versions="0", flexible="0+")
 class UnregisterBrokerResponse(Message):
     """What the broker answers to UnregisterBrokerRequest."""
 

@@ -5,6 +5,7 @@ Mirrors UpdateFeaturesRequest and UpdateFeaturesResponse; KIP-584, KIP-778.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -19,7 +20,7 @@ class FeatureUpdateKey(Struct):
     upgrade_type: int = field(Int8, versions="1+", default=1)
 
 
-@message(api_key=57, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.UPDATE_FEATURES, versions="0-2", flexible="0+")
 class UpdateFeaturesRequest(Message):
     """What a client asks: finalize feature levels."""
 
@@ -37,7 +38,7 @@ class UpdatableFeatureResult(Struct):
     error_message: str | None = field(String, versions="0-1", nullable="0-1")
 
 
-@message(api_key=57, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.UPDATE_FEATURES, versions="0-2", flexible="0+")
 class UpdateFeaturesResponse(Message):
     """What the broker answers to UpdateFeaturesRequest."""
 

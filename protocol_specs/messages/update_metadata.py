@@ -5,6 +5,7 @@ Mirrors UpdateMetadataRequest and UpdateMetadataResponse; KIP-4, KIP-103, KIP-38
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -70,7 +71,7 @@ class UpdateMetadataBroker(Struct):
     rack: str | None = field(String, versions="2+", nullable="2+", ignorable=True)
 
 
-@message(api_key=6, versions="0-8", flexible="6+")
+@message(api_key=ApiKey.UPDATE_METADATA, versions="0-8", flexible="6+")
 class UpdateMetadataRequest(Message):
     """The request: the controller tells a broker of leaders, endpoints and topic ids (ZooKeeper mode)."""
 
@@ -86,7 +87,7 @@ class UpdateMetadataRequest(Message):
     live_brokers: list[UpdateMetadataBroker] = field(Array(UpdateMetadataBroker))
 
 
-@message(api_key=6, versions="0-8", flexible="6+")
+@message(api_key=ApiKey.UPDATE_METADATA, versions="0-8", flexible="6+")
 class UpdateMetadataResponse(Message):
     """What the broker answers to UpdateMetadataRequest."""
 

@@ -5,6 +5,7 @@ Mirrors UpdateRaftVoterRequest and UpdateRaftVoterResponse; KIP-853.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int16, Int32, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -26,7 +27,7 @@ class KRaftVersionFeature(Struct):
     max_supported_version: int = field(Int16)
 
 
-@message(api_key=82, versions="0", flexible="0+")
+@message(api_key=ApiKey.UPDATE_RAFT_VOTER, versions="0", flexible="0+")
 class UpdateRaftVoterRequest(Message):
     """The request: a voter of the metadata quorum changes its endpoints."""
 
@@ -48,7 +49,7 @@ class CurrentLeader(Struct):
     port: int = field(Int32)
 
 
-@message(api_key=82, versions="0", flexible="0+")
+@message(api_key=ApiKey.UPDATE_RAFT_VOTER, versions="0", flexible="0+")
 class UpdateRaftVoterResponse(Message):
     """What the broker answers to UpdateRaftVoterRequest."""
 

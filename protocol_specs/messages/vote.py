@@ -5,6 +5,7 @@ Mirrors VoteRequest and VoteResponse; KIP-595, KIP-853, KIP-996.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int16, Int32, Int64, String, Uint16, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -31,7 +32,7 @@ class TopicData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=52, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.VOTE, versions="0-2", flexible="0+")
 class VoteRequest(Message):
     """The request: a candidate asks for votes in the metadata quorum."""
 
@@ -68,7 +69,7 @@ class NodeEndpoint(Struct):
     port: int = field(Uint16, versions="1+")
 
 
-@message(api_key=52, versions="0-2", flexible="0+")
+@message(api_key=ApiKey.VOTE, versions="0-2", flexible="0+")
 class VoteResponse(Message):
     """What the broker answers to VoteRequest."""
 

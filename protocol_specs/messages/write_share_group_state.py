@@ -5,6 +5,7 @@ Mirrors WriteShareGroupStateRequest and WriteShareGroupStateResponse; KIP-932.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Int8, Int16, Int32, Int64, String, Uuid
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -39,7 +40,7 @@ class WriteStateData(Struct):
     partitions: list[PartitionData] = field(Array(PartitionData))
 
 
-@message(api_key=85, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.WRITE_SHARE_GROUP_STATE, versions="0-1", flexible="0+")
 class WriteShareGroupStateRequest(Message):
     """The request: the leader of share partitions keeps their state."""
 
@@ -64,7 +65,7 @@ class WriteStateResult(Struct):
     partitions: list[PartitionResult] = field(Array(PartitionResult))
 
 
-@message(api_key=85, versions="0-1", flexible="0+")
+@message(api_key=ApiKey.WRITE_SHARE_GROUP_STATE, versions="0-1", flexible="0+")
 class WriteShareGroupStateResponse(Message):
     """What the broker answers to WriteShareGroupStateRequest."""
 

@@ -5,6 +5,7 @@ Mirrors WriteTxnMarkersRequest and WriteTxnMarkersResponse; KIP-98, KIP-890.
 
 from __future__ import annotations
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.fields import Array, Bool, Int8, Int16, Int32, Int64, String
 from protocol_specs.message import Message, Struct, field, message, struct
 
@@ -29,7 +30,7 @@ class WritableTxnMarker(Struct):
     transaction_version: int = field(Int8, versions="2+", ignorable=True)
 
 
-@message(api_key=27, versions="0-2", flexible="1+")
+@message(api_key=ApiKey.WRITE_TXN_MARKERS, versions="0-2", flexible="1+")
 class WriteTxnMarkersRequest(Message):
     """The request: the transaction coordinator has brokers write the markers that end transactions."""
 
@@ -60,7 +61,7 @@ class WritableTxnMarkerResult(Struct):
     topics: list[WritableTxnMarkerTopicResult] = field(Array(WritableTxnMarkerTopicResult))
 
 
-@message(api_key=27, versions="0-2", flexible="1+")
+@message(api_key=ApiKey.WRITE_TXN_MARKERS, versions="0-2", flexible="1+")
 class WriteTxnMarkersResponse(Message):
     """What the broker answers to WriteTxnMarkersRequest."""
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.message import Kind
 from protocol_specs.mutation.field_paths import (
     UnknownFieldPath,
@@ -167,7 +168,7 @@ def _limited(paths: Iterator[str], limit: int) -> list[str]:
 def _class_of(api: str | int, kind: Kind) -> type[Message]:
     if kind not in {Kind.REQUEST, Kind.RESPONSE}:
         raise MutationError(kind.value, "a frame holds a request or a response: use mutate_message for other schemas")
-    key = registry.api_key(api) if isinstance(api, str) else api
+    key = ApiKey.named(api) if isinstance(api, str) else api
     return registry.request_type(key) if kind is Kind.REQUEST else registry.response_type(key)
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.framing import encode_request, encode_response, framed
 from protocol_specs.messages.headers import RequestHeader, request_header_version, response_header_version
 from protocol_specs.strategies.messages import message
@@ -30,7 +31,6 @@ EXCHANGES_MAX: Final = 4
 """How many requests a conversation has at most, unless asked for more."""
 
 _INT32_MAX: Final = 2**31 - 1
-_PRODUCE: Final = 0
 _CLIENT_IDS: Final = (None, "producer-1", "", "клиент")
 _ACKS: Final = st.sampled_from((1, -1, 0))
 _ACKS_ANSWERED: Final = st.sampled_from((1, -1))
@@ -51,7 +51,7 @@ class Exchange(NamedTuple):
     response_frame: bytes | None
 
     def __repr__(self) -> str:
-        name = f"{registry.api_name(self.api_key)} v{self.version}"
+        name = f"{ApiKey.of(self.api_key).api_name} v{self.version}"
         answer = "no response" if self.response_frame is None else shown(self.response_frame)
         return f"<{name}, correlation id {self.correlation_id}: {shown(self.request_frame)} -> {answer}>"
 
@@ -156,14 +156,14 @@ def _exchanges(
     client_id: str | None,
     answered: bool,  # noqa: FBT001 - passed on
 ) -> Exchange:
-    keys = [key for key in registry.API_KEYS if versions is None or key in versions]
+    keys = [key for key in ApiKey if versions is None or key in versions]
     cls = registry.request_type(draw(st.sampled_from(keys)))
     served = cls.VERSIONS if versions is None else cls.VERSIONS.intersection(versions[cls.API_KEY])
     version = draw(st.integers(served.lowest, served.highest))
-    values = {"acks": _ACKS_ANSWERED if answered else _ACKS} if cls.API_KEY == _PRODUCE else None
+    values = {"acks": _ACKS_ANSWERED if answered else _ACKS} if cls.API_KEY == ApiKey.PRODUCE else None
     request = draw(message(cls, version, values=values))
     response = response_frame = None
-    if cls.API_KEY != _PRODUCE or request.acks != 0:  # type: ignore[attr-defined]
+    if cls.API_KEY != ApiKey.PRODUCE or request.acks != 0:  # type: ignore[attr-defined]
         response = draw(message(registry.response_type(cls.API_KEY), version))
         response_frame = encode_response(response, version, correlation_id=correlation_id)
     if request_header_version(cls, version) == 0:
@@ -213,7 +213,7 @@ def _other_version(draw: DrawFn, sound: Conversation, index: int, frames: list[b
 
 def _other_api(draw: DrawFn, sound: Conversation, index: int, frames: list[bytes]) -> None:
     exchange = sound.exchanges[index]
-    cls = registry.response_type(draw(st.sampled_from([k for k in registry.API_KEYS if k != exchange.api_key])))
+    cls = registry.response_type(draw(st.sampled_from([k for k in ApiKey if k != exchange.api_key])))
     version = draw(st.sampled_from(list(cls.VERSIONS)))
     frames[index] = encode_response(draw(message(cls, version)), version, correlation_id=exchange.correlation_id)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from hypothesis import strategies as st
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.framing import framed
 from protocol_specs.messages.headers import RequestHeader, request_header_version
 from protocol_specs.strategies.messages import message
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 REQUEST_BYTES_MAX: Final = 100 * 1024 * 1024
 """The default of socket.request.max.bytes."""
 
-_API_VERSIONS: Final = 18
 _INT16_MAX: Final = 2**15 - 1
 _INT32_MAX: Final = 2**31 - 1
 _NO_SUCH_VERSION: Final = "the API has no such version"
@@ -81,7 +81,7 @@ def broken_frames(
         return Frame(framed(drawn.header + data), rule, refused)
     rule = draw(st.sampled_from(of_header))
     # ApiVersions of any version is answered: in version 0, with the versions that there are (KIP-511).
-    answered = rule == _NEGATIVE_CLIENT_ID or (rule == _NO_SUCH_VERSION and drawn.cls.API_KEY == _API_VERSIONS)
+    answered = rule == _NEGATIVE_CLIENT_ID or (rule == _NO_SUCH_VERSION and drawn.cls.API_KEY == ApiKey.API_VERSIONS)
     return Frame(_BREAKERS[rule](draw, drawn, limit_bytes), rule, refused=not answered)
 
 
@@ -102,7 +102,7 @@ _Breaker: TypeAlias = Callable[["DrawFn", _Request, int], bytes]
 
 @st.composite
 def _requests(draw: DrawFn, versions: Mapping[int, VersionRange] | None) -> _Request:
-    keys = [key for key in registry.API_KEYS if versions is None or key in versions]
+    keys = [key for key in ApiKey if versions is None or key in versions]
     cls = registry.request_type(draw(st.sampled_from(keys)))
     served = cls.VERSIONS if versions is None else cls.VERSIONS.intersection(versions[cls.API_KEY])
     version = draw(st.integers(served.lowest, served.highest))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from hypothesis import strategies as st
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import UnsupportedVersion
 from protocol_specs.fields import Array, FieldType, FixedType, SizedType, String
 
@@ -57,7 +58,7 @@ def request(
     api: str | int, *, version: int, unknown_tags: bool = True, values: Mapping[str, SearchStrategy[Any]] | None = None
 ) -> SearchStrategy[Message]:
     """Draw requests of an API, given by name or key; see `message`."""
-    cls = registry.request_type(registry.api_key(api) if isinstance(api, str) else api)
+    cls = registry.request_type(ApiKey.named(api) if isinstance(api, str) else api)
     return message(cls, version, unknown_tags=unknown_tags, values=values)
 
 
@@ -65,7 +66,7 @@ def response(
     api: str | int, *, version: int, unknown_tags: bool = True, values: Mapping[str, SearchStrategy[Any]] | None = None
 ) -> SearchStrategy[Message]:
     """Draw responses of an API, given by name or key; see `message`."""
-    cls = registry.response_type(registry.api_key(api) if isinstance(api, str) else api)
+    cls = registry.response_type(ApiKey.named(api) if isinstance(api, str) else api)
     return message(cls, version, unknown_tags=unknown_tags, values=values)
 
 

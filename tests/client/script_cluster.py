@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, ServerFactory
 
 from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.framing import FrameReader, decode_request_header, encode_response
 from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
@@ -34,7 +35,7 @@ from protocol_specs.messages.produce import (
     TopicProduceResponse,
 )
 from protocol_specs.records.batch_peek import increment_sequence, iterate_batches
-from protocol_specs.registry import api_name, request_type
+from protocol_specs.registry import request_type
 from tests.client.producer_script import Answer
 from tests.client.script_coordinator import ScriptCoordinator
 
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from tests.client.producer_script import Script
 
-API_VERSIONS = 18
 # A broker without a plug-in that takes clients' metrics does not offer these.
 TELEMETRY = (71, 72)
 BATCHES_REMEMBERED = 5
@@ -240,11 +240,11 @@ class Connection(Protocol):
         header, position = decode_request_header(frame)
         key, version = header.request_api_key, header.request_api_version
         if version not in cluster.release.api_versions[key]:
-            assert key == API_VERSIONS, f"{api_name(key)} v{version} was not offered"
+            assert key == ApiKey.API_VERSIONS, f"{ApiKey.of(key).api_name} v{version} was not offered"
             self.reply(Answer(), self.versions(ErrorCode.UNSUPPORTED_VERSION), 0, header.correlation_id)
             return
         body = request_type(key).decode_from(version, frame, position)[0]
-        api = api_name(key)
+        api = ApiKey.of(key).api_name
         cluster.counts[api] = cluster.count(api) + 1
         request = Request(
             at_ms=int(self.broker.place.reactor.seconds() * 1000),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.apis.kafka_apis import SERVED
 from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
 from tests.differential.probe import CLOSED
 
@@ -51,7 +51,7 @@ OPEN: Final[dict[tuple[str, str, int], str]] = {
 
 def expected(exchange: Exchange) -> tuple[Verdict, str]:
     """How a replay of this exchange ends, and why."""
-    served = API_FILES if exchange.listener == "broker" else CONTROLLER_API_FILES
+    served = SERVED if exchange.listener == "broker" else CONTROLLER_API_FILES
     if exchange.api_key not in served and exchange.answer != CLOSED:
         return Verdict.NOT_SERVED, NOT_SERVED
     reason = OPEN.get((exchange.release, exchange.case, exchange.api_key))

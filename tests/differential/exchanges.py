@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.framing import decode_response, encode_request
 from protocol_specs.json_form import from_json, to_json
 from protocol_specs.registry import request_type, response_type
@@ -29,8 +30,6 @@ FILE: Final = Path(__file__).parents[1] / "data" / "exchanges.jsonl.gz"
 ANSWER_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 0.3
 OUTCOMES: Final = {"connection closed": CLOSED, "no response": SILENT}
-DESCRIBE_QUORUM: Final = 55
-INIT_PRODUCER_ID: Final = 22
 LOADING: Final = 14
 LEARNT: Final = ("topicId", "producerId", "sessionId", "clientInstanceId", "subscriptionId", "memberId")
 NOTHING: Final = (None, 0, -1, "", "AAAAAAAAAAAAAAAAAAAAAA")
@@ -96,7 +95,7 @@ class Replay:
         if isinstance(ours, str) or isinstance(theirs, str):
             return ours, theirs
         self._learn(theirs, ours)
-        if exchange.api_key == DESCRIBE_QUORUM:
+        if exchange.api_key == ApiKey.DESCRIBE_QUORUM:
             ours, theirs = steady(ours), steady(deepcopy(theirs))
         return _worded(self._mine.normalise(ours)), _worded(self._theirs.normalise(theirs))
 
@@ -104,7 +103,7 @@ class Replay:
         """Our answer. Whoever recorded was patient too: a broker that has no producer ids yet was asked again."""
         for _ in attempts(f"an answer to {exchange.case}"):
             answer = self._ask_once(exchange)
-            if exchange.api_key != INIT_PRODUCER_ID or answer["errorCode"] != LOADING:
+            if exchange.api_key != ApiKey.INIT_PRODUCER_ID or answer["errorCode"] != LOADING:
                 break
         return answer
 

@@ -12,7 +12,8 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.apis.kafka_apis import SERVED
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ProtocolError
 from protocol_specs.framing import decode_response
@@ -47,7 +48,6 @@ PATIENT_SECONDS: Final = 8.0
 
 BROKER_LOGGER: Final = 8
 FETCH, METADATA, API_VERSIONS, DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM = 1, 3, 18, 32, 35, 55
-DESCRIBE_CLUSTER: Final = 60
 TELEMETRY: Final = (71, 72)
 
 SESSION_MARKER: Final = 0x5E551D01
@@ -230,7 +230,7 @@ def _of_any_cluster(answer: Any) -> Any:
 
 
 def _of_served(answer: Any) -> Any:
-    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in API_FILES]}
+    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in SERVED]}
 
 
 def _of_any_machine(answer: Any) -> Any:
@@ -244,7 +244,7 @@ def _of_any_machine(answer: Any) -> Any:
 
 _STEADIED: Final[dict[int, Callable[[Any], Any]]] = {
     METADATA: _without_controller,
-    DESCRIBE_CLUSTER: _without_controller,
+    ApiKey.DESCRIBE_CLUSTER: _without_controller,
     80: _of_any_cluster,
     81: _of_any_cluster,
     API_VERSIONS: _of_served,

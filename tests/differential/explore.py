@@ -19,10 +19,11 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.apis.kafka_apis import SERVED
 from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
 from broker_sim.threaded_cluster import ThreadedCluster
-from protocol_specs import registry, releases
+from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.registry import request_type
 from tests.differential.case import RELEASES
 from tests.differential.exploration_bytes import broken, headers, mutations_of
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LISTENERS: Final = ("broker", "controller")
-FILES: Final = {LISTENERS[0]: API_FILES, LISTENERS[1]: CONTROLLER_API_FILES}
+FILES: Final = {LISTENERS[0]: SERVED, LISTENERS[1]: CONTROLLER_API_FILES}
 KINDS: Final = ("values", "mutations", "broken")
 MUTATIONS_OF_ONE: Final = 10
 SETTLE_SECONDS: Final = 0.03
@@ -78,7 +79,7 @@ class Findings:
         left, right = (real.sorted, ours.sorted) if sorted_differs else (real.ordered, ours.ordered)
         path, was, now = first_difference(left, right)
         kind = f"{path}: {_short(was)} -> {_short(now)}" if sorted_differs else f"order of {path.partition('[')[0]}"
-        name = registry.api_name(shot.api_key) if shot.api_key >= 0 else "frame"
+        name = ApiKey.of(shot.api_key).api_name if shot.api_key >= 0 else "frame"
         key = f"{name} {kind}"
         if key in self.differences:
             self.differences[key].count += 1
@@ -215,7 +216,7 @@ def main() -> int:
     parser.add_argument("--examples", action="store_true", help="print the first probe of each class")
     arguments = parser.parse_args()
     api_keys = (
-        [registry.api_key(name) for name in arguments.api]
+        [ApiKey.named(name) for name in arguments.api]
         if arguments.api
         else [each for each in FILES[arguments.listener] if each != DEADLY]
     )

@@ -14,6 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.framing import FrameReader, decode_response, encode_request
 from protocol_specs.json_form import from_json, to_json
 from protocol_specs.messages.create_topics import (
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 ANSWER_SECONDS = 10.0
 ASK_AGAIN_SECONDS = 0.02
 SILENCE_SECONDS = 1.0
-API_VERSIONS = 18
 CLOSED = "connection closed"
 SILENT = "no answer"
 
@@ -257,7 +257,7 @@ class Probe:
 
     def _answered_version(self, api_key: int, version: int) -> int:
         """The version of the answer: ApiVersions answers what the release does not know in version 0."""
-        known = api_key != API_VERSIONS or version in releases.get(self.release).api_versions[api_key]
+        known = api_key != ApiKey.API_VERSIONS or version in releases.get(self.release).api_versions[api_key]
         return version if known else 0
 
     def write(self, **values: object) -> None:

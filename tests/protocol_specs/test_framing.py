@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import FrameTooLarge, MessageDecodeError, NegativeFrameSize, UnknownApi
 from protocol_specs.framing import (
     FrameReader,
@@ -70,7 +71,7 @@ def test_a_negative_size_is_refused_after_the_frames_before_it() -> None:
         collector.receive(b"")
 
 
-@pytest.mark.parametrize("api_key", registry.API_KEYS)
+@pytest.mark.parametrize("api_key", ApiKey)
 def test_a_request_frame_is_read_back_at_every_version(api_key: int) -> None:
     cls = registry.request_type(api_key)
     for version in cls.VERSIONS:
@@ -89,7 +90,7 @@ def test_a_request_frame_is_read_back_at_every_version(api_key: int) -> None:
             )
 
 
-@pytest.mark.parametrize("api_key", registry.API_KEYS)
+@pytest.mark.parametrize("api_key", ApiKey)
 def test_a_response_frame_is_read_back_at_every_version(api_key: int) -> None:
     cls = registry.response_type(api_key)
     for version in cls.VERSIONS:
@@ -127,7 +128,7 @@ def test_an_unknown_api_key_is_named() -> None:
     with pytest.raises(UnknownApi, match="no API key 999"):
         decode_request_header(struct.pack(">hhih", 999, 0, 1, -1))
     with pytest.raises(UnknownApi, match=r"did you mean Produce\?"):
-        registry.api_key("Produse")
+        ApiKey.named("Produse")
 
 
 @settings(deadline=None)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.layout import field_rows
 from protocol_specs.reference_docs import INDEX, page_name, pages
 from protocol_specs.reference_tables import table
@@ -41,8 +42,8 @@ def test_every_field_of_every_message_is_on_a_page() -> None:
 
 
 def test_an_api_page_has_a_row_for_each_version() -> None:
-    for key in registry.API_KEYS:
-        page = PAGES[page_name(registry.api_name(key))]
+    for key in ApiKey:
+        page = PAGES[page_name(key.api_name)]
         versions = page.partition("## Versions")[2].partition("\n## ")[0]
         assert re.findall(r"^\| (\d+)", versions, re.MULTILINE) == [str(v) for v in registry.request_type(key).VERSIONS]
 

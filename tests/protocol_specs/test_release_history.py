@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 
 from protocol_specs import registry, release_history, releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.version_range import VersionRange
 
 
@@ -20,7 +21,7 @@ def test_spans_join_releases_that_list_the_same() -> None:
     spans = release_history.spans(0)
     assert spans[0] == ("0.8.0", "0.8.2.2", {"zookeeper": VersionRange(0, 0)})
     assert spans[-1] == ("4.1.1", "4.3.1", {"broker": VersionRange(0, 13)})
-    for key in registry.API_KEYS:
+    for key in ApiKey:
         found = release_history.spans(key)
         assert all(one[2] != other[2] for one, other in itertools.pairwise(found))
 

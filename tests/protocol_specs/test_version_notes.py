@@ -3,11 +3,12 @@ from __future__ import annotations
 import pytest
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.version_changes import history
 from protocol_specs.version_notes import version_note, version_notes
 
 
-@pytest.mark.parametrize("key", registry.API_KEYS)
+@pytest.mark.parametrize("key", ApiKey)
 def test_a_version_has_a_note_exactly_where_its_layout_is_that_of_the_one_before(key: int) -> None:
     request, response = history(registry.request_type(key)), history(registry.response_type(key))
     silent = [version for version in request if not request[version] and not response[version]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.controller.envelope import ForwardedRequest
 from broker_sim.controller.group.controller_channel import ControllerChannel
 from broker_sim.replication.broker_links import CONTROLLER_ID, REQUEST_TIMEOUT_MS, BrokerLinks
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -20,8 +21,6 @@ __all__ = ["ControllerLinks"]
 
 FORWARDING_RETRY_TIMEOUT_MS: Final = 60_000
 """How long a broker tries to have a client's request answered, whatever the client's own time-out is."""
-OF_BROKERS: Final = (-1, 1, 56, 59, 62, 63, 67, 73)
-"""What brokers ask for themselves: Fetch of metadata, AlterPartition, FetchSnapshot, registration, heartbeat, ids."""
 
 
 class ControllerLinks(BrokerLinks):
@@ -46,7 +45,7 @@ class ControllerLinks(BrokerLinks):
         if isinstance(request, BrokerHeartbeatRequest):
             # Half a session, so that a second try can come in time (KAFKA-14392).
             timeout_ms //= 2
-        elif request.API_KEY not in OF_BROKERS:
+        elif isinstance(request, ForwardedRequest):
             timeout_ms = max(timeout_ms, FORWARDING_RETRY_TIMEOUT_MS)
         return channel.send(request, version=version, timeout_ms=timeout_ms)
 

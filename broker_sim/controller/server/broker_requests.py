@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from broker_sim.apis.kafka_apis import ApiHandler
 from broker_sim.controller.server.controller_node_view import asked_of
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_partition import AlterPartitionResponse
 from protocol_specs.messages.controller_registration import ControllerRegistrationResponse
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from broker_sim.controller.server.controller_server import ControllerServer
     from protocol_specs.messages.alter_partition import AlterPartitionRequest
-
-ALTER_PARTITION: Final = 56
-BROKER_REGISTRATION: Final = 62
-BROKER_HEARTBEAT: Final = 63
-ALLOCATE_PRODUCER_IDS: Final = 67
-CONTROLLER_REGISTRATION: Final = 70
-ASSIGN_REPLICAS_TO_DIRS: Final = 73
 
 
 def ask_controller(request: Any, context: RequestContext) -> Deferred[Any]:
@@ -45,10 +39,10 @@ def _registration_refused(request: Any, context: RequestContext, error_code: Err
 
 
 HANDLERS: Final = (
-    ApiHandler(api_key=ALTER_PARTITION, handle=alter_partition),
-    ApiHandler(api_key=BROKER_REGISTRATION, handle=ask_controller),
-    ApiHandler(api_key=BROKER_HEARTBEAT, handle=ask_controller),
-    ApiHandler(api_key=ALLOCATE_PRODUCER_IDS, handle=ask_controller),
-    ApiHandler(api_key=CONTROLLER_REGISTRATION, handle=ask_controller, error_response=_registration_refused),
-    ApiHandler(api_key=ASSIGN_REPLICAS_TO_DIRS, handle=ask_controller),
+    ApiHandler(api_key=ApiKey.ALTER_PARTITION, handle=alter_partition),
+    ApiHandler(api_key=ApiKey.BROKER_REGISTRATION, handle=ask_controller),
+    ApiHandler(api_key=ApiKey.BROKER_HEARTBEAT, handle=ask_controller),
+    ApiHandler(api_key=ApiKey.ALLOCATE_PRODUCER_IDS, handle=ask_controller),
+    ApiHandler(api_key=ApiKey.CONTROLLER_REGISTRATION, handle=ask_controller, error_response=_registration_refused),
+    ApiHandler(api_key=ApiKey.ASSIGN_REPLICAS_TO_DIRS, handle=ask_controller),
 )

@@ -16,6 +16,7 @@ from broker_sim.config.config_admin import ApiError, preprocess
 from broker_sim.config.config_resource import ResourceType
 from broker_sim.controller.server.controller_node_view import NotActive
 from broker_sim.controller.server.not_active import wrong_controller
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_configs import AlterConfigsResourceResponse as LegacyResponse
 from protocol_specs.messages.alter_configs import AlterConfigsResponse
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult, RequestContext
     from broker_sim.controller.server.controller_server import ControllerServer
 
-ALTER_CONFIGS: Final = 33
-INCREMENTAL_ALTER_CONFIGS: Final = 44
 TWICE: Final = 2
 _Answer = tuple[int, str, ApiError]
 """Type and name of a resource, and what comes of it."""
@@ -143,8 +142,8 @@ def _response(known: list[_Answer], *, is_incremental: bool) -> Any:
 
 
 HANDLERS: Final = (
-    ApiHandler(api_key=ALTER_CONFIGS, handle=alter, error_response=alter_configs.error_response),
+    ApiHandler(api_key=ApiKey.ALTER_CONFIGS, handle=alter, error_response=alter_configs.error_response),
     ApiHandler(
-        api_key=INCREMENTAL_ALTER_CONFIGS, handle=alter, error_response=incremental_alter_configs.error_response
+        api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, handle=alter, error_response=incremental_alter_configs.error_response
     ),
 )

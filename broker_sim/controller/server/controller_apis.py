@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
     from broker_sim.controller.server.controller_server import ControllerServer
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.message import Message
     from protocol_specs.version_range import VersionRange
 
@@ -65,7 +66,7 @@ _log = Logger()
 _handlers: Final[dict[int, ApiHandler]] = {}
 
 
-def controller_handler(api_key: int) -> ApiHandler:
+def controller_handler(api_key: ApiKey) -> ApiHandler:
     """The handler of a served API; its file is imported when it is first asked for."""
     handler = _handlers.get(api_key)
     if handler is None:

@@ -16,6 +16,7 @@ from broker_sim.controller.server.controller_apis import ControllerApis
 from broker_sim.controller.server.controller_node_view import CombinedNode, ControllerNodeView, QuorumNode, asked_of
 from broker_sim.network.broker_listeners import BrokerListeners, Listener
 from broker_sim.network.socket_server import SocketServer
+from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["ControllerServer", "serve_controller"]
 
 PLAINTEXT: Final = "PLAINTEXT"
-VOTE: Final = 52
 
 
 class ControllerServer:
@@ -64,7 +64,7 @@ class ControllerServer:
         self.listeners = self.bound if broker is None else broker.listeners
         self.loggers = BrokerLoggers(self.release.name) if broker is None else broker.loggers
         self._waiting: dict[Deferred[None], IDelayedCall] = {}
-        vote = self.release.listeners["controller"].api_versions.get(VOTE)
+        vote = self.release.listeners["controller"].api_versions.get(ApiKey.VOTE)
         self.strangers_may_vote = vote is not None and vote.highest >= 1
         """From 3.9 on (KIP-853) a voter may be one that this node has not heard of."""
         self.knows_groups = cluster.config.behaviour.describes_groups

@@ -13,6 +13,7 @@ from broker_sim.apis.metadata import cluster_operations
 from broker_sim.controller.listeners import CONTROLLER_LISTENER
 from broker_sim.metadata.metadata_record_versions import record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from broker_sim.controller.server.controller_server import ControllerServer
     from protocol_specs.messages.describe_cluster import DescribeClusterRequest
 
-DESCRIBE_CLUSTER: Final = 60
 BROKER_ENDPOINT: Final = 1
 CONTROLLER_ENDPOINT: Final = 2
 NOBODY: Final = -1
@@ -63,4 +63,4 @@ def _refused(error_code: ErrorCode, message: str) -> DescribeClusterResponse:
     return DescribeClusterResponse(error_code=error_code, error_message=message, endpoint_type=BROKER_ENDPOINT)
 
 
-HANDLERS: Final = (ApiHandler(api_key=DESCRIBE_CLUSTER, handle=describe_cluster),)
+HANDLERS: Final = (ApiHandler(api_key=ApiKey.DESCRIBE_CLUSTER, handle=describe_cluster),)

@@ -14,8 +14,9 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.kafka_apis import ApiHandler
 from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.controller.server.not_active import says_not_controller
+from protocol_specs.api_key import ApiKey, Served
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.errors import ProtocolError
+from protocol_specs.errors import ProtocolError, UnknownApi
 from protocol_specs.framing import decode_request_header, encode_response
 from protocol_specs.message import Message
 from protocol_specs.messages.envelope import EnvelopeResponse
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import HandlerResult
     from protocol_specs.messages.envelope import EnvelopeRequest
 
-ENVELOPE: Final = 58
-FORWARDABLE: Final = (19, 20, 33, 37, 43, 44, 45, 46, 49, 55, 57, 64, 67, 80, 81)
-"""ApiKeys.forwardable, of those that are served."""
 ADDRESS_SIZES: Final = (4, 16)
 SIZE_BYTES: Final = 4
 VERSION_BYTES: Final = 2
@@ -81,8 +79,12 @@ def _inner_context(request: EnvelopeRequest, context: RequestContext) -> Request
         header, position = decode_request_header(data)
     except ProtocolError:
         raise _Refused(ErrorCode.UNSUPPORTED_VERSION) from None
-    api_key, version = header.request_api_key, header.request_api_version
-    if api_key not in FORWARDABLE:
+    version = header.request_api_version
+    try:
+        api_key = ApiKey.of(header.request_api_key)
+    except UnknownApi:
+        raise _Refused(ErrorCode.INVALID_REQUEST) from None
+    if not api_key.facts.forwardable or not api_key.facts.served & Served.CONTROLLER:
         raise _Refused(ErrorCode.INVALID_REQUEST)
     if version not in context.broker.apis.enabled.get(api_key, ()):
         raise _Refused(ErrorCode.UNSUPPORTED_VERSION)
@@ -125,4 +127,4 @@ def _closed(answer: Any, inner: RequestContext) -> EnvelopeResponse:
     return EnvelopeResponse(response_data=frame[SIZE_BYTES:], error_code=ErrorCode.NONE)
 
 
-HANDLERS: Final = (ApiHandler(api_key=ENVELOPE, handle=open_envelope),)
+HANDLERS: Final = (ApiHandler(api_key=ApiKey.ENVELOPE, handle=open_envelope),)

@@ -15,6 +15,7 @@ from broker_sim.apis.kafka_apis import ApiHandler
 from broker_sim.apis.request_context import NO_RESPONSE
 from broker_sim.controller.server.controller_node_view import CLIENT
 from broker_sim.controller.server.quorum_answers import node_endpoints, refusal_of_leader
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import (
     EpochEndOffset,
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
 
-FETCH: Final = 1
-FETCH_SNAPSHOT: Final = 59
 METADATA_TOPIC: Final = "__cluster_metadata"
 FETCH_BYTES_MAX: Final = 8 * 1024 * 1024
 """KafkaRaftClient.MAX_FETCH_SIZE_BYTES, whatever the request says."""
@@ -192,6 +191,6 @@ def fetch_snapshot(request: FetchSnapshotRequest, context: RequestContext) -> Fe
 
 
 HANDLERS: Final = (
-    ApiHandler(api_key=FETCH, handle=fetch),
-    ApiHandler(api_key=FETCH_SNAPSHOT, handle=fetch_snapshot),
+    ApiHandler(api_key=ApiKey.FETCH, handle=fetch),
+    ApiHandler(api_key=ApiKey.FETCH_SNAPSHOT, handle=fetch_snapshot),
 )

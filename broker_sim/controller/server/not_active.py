@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 __all__ = ["says_not_controller", "with_words", "wrong_controller"]
@@ -12,7 +13,6 @@ _PARTS: Final = ("topics", "results", "responses", "replica_election_results", "
 """Where answers have parts with errors of their own."""
 _WITHOUT_WORDS: Final = (49, 70)
 """AlterClientQuotas and ControllerRegistration tell the error's own text."""
-_UNREGISTER_BROKER: Final = 64
 
 
 def wrong_controller(leader_id: int) -> str:
@@ -25,7 +25,7 @@ def wrong_controller(leader_id: int) -> str:
 def with_words(response: Any, api_key: int, leader_id: int, *, unregistration_explains: bool) -> Any:
     """An answer that is NOT_CONTROLLER in all its parts, with the words for it wherever there is room."""
     text = wrong_controller(leader_id)
-    if api_key == _UNREGISTER_BROKER and not unregistration_explains:
+    if api_key == ApiKey.UNREGISTER_BROKER and not unregistration_explains:
         text = ""
     if api_key in _WITHOUT_WORDS:
         text = "This is not the correct controller for this cluster."

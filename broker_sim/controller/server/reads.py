@@ -16,6 +16,7 @@ from broker_sim.apis.describe_quorum import handle_describe_quorum
 from broker_sim.apis.kafka_apis import ApiHandler
 from broker_sim.apis.list_partition_reassignments import error_response
 from broker_sim.controller.server.controller_node_view import CLIENT
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_quorum import DescribeQuorumResponse, ResponsePartitionData, ResponseTopicData
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
     from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 
-LIST_PARTITION_REASSIGNMENTS: Final = 46
-DESCRIBE_QUORUM: Final = 55
-DELETE_TOPICS: Final = 20
 METADATA_TOPIC: Final = "__cluster_metadata"
 MESSAGES_SINCE: Final = 2
 NOT_LEADER: Final = (
@@ -75,7 +73,7 @@ def delete_topics(request: DeleteTopicsRequest, context: RequestContext) -> Hand
 
 
 HANDLERS: Final = (
-    ApiHandler(api_key=DELETE_TOPICS, handle=delete_topics, error_response=deletion_error_response),
-    ApiHandler(api_key=DESCRIBE_QUORUM, handle=describe_quorum),
-    ApiHandler(api_key=LIST_PARTITION_REASSIGNMENTS, handle=list_reassignments, error_response=error_response),
+    ApiHandler(api_key=ApiKey.DELETE_TOPICS, handle=delete_topics, error_response=deletion_error_response),
+    ApiHandler(api_key=ApiKey.DESCRIBE_QUORUM, handle=describe_quorum),
+    ApiHandler(api_key=ApiKey.LIST_PARTITION_REASSIGNMENTS, handle=list_reassignments, error_response=error_response),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.kafka_apis import ApiHandler
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.controlled_shutdown import ControlledShutdownResponse
 
@@ -15,12 +16,10 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
 
-CONTROLLED_SHUTDOWN: Final = 7
-
 
 def refuse(request: ControlledShutdownRequest, context: RequestContext) -> ControlledShutdownResponse:  # noqa: ARG001
     """Nobody stops by it."""
     return ControlledShutdownResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-HANDLERS: Final = (ApiHandler(api_key=CONTROLLED_SHUTDOWN, handle=refuse),)
+HANDLERS: Final = (ApiHandler(api_key=ApiKey.CONTROLLED_SHUTDOWN, handle=refuse),)

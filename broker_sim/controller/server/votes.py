@@ -15,6 +15,7 @@ from broker_sim.controller.describe_quorum import LISTENER_NAME
 from broker_sim.controller.server.controller_node_view import CLIENT, QuorumNode
 from broker_sim.controller.server.quorum_answers import node_endpoints, refusal_of_leader
 from broker_sim.quorum.raft_messages import is_for_metadata
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import begin_quorum_epoch, end_quorum_epoch, vote
 from protocol_specs.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterResponse
@@ -28,21 +29,17 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from protocol_specs.messages.update_raft_voter import UpdateRaftVoterRequest
 
-VOTE: Final = 52
-BEGIN_QUORUM_EPOCH: Final = 53
-END_QUORUM_EPOCH: Final = 54
-UPDATE_RAFT_VOTER: Final = 82
 METADATA_TOPIC: Final = "__cluster_metadata"
 NOBODY: Final = -1
 _OF_API: Final[dict[int, Any]] = {
-    VOTE: vote,
-    BEGIN_QUORUM_EPOCH: begin_quorum_epoch,
-    END_QUORUM_EPOCH: end_quorum_epoch,
+    ApiKey.VOTE: vote,
+    ApiKey.BEGIN_QUORUM_EPOCH: begin_quorum_epoch,
+    ApiKey.END_QUORUM_EPOCH: end_quorum_epoch,
 }
 _RESPONSES: Final[dict[int, Any]] = {
-    VOTE: vote.VoteResponse,
-    BEGIN_QUORUM_EPOCH: begin_quorum_epoch.BeginQuorumEpochResponse,
-    END_QUORUM_EPOCH: end_quorum_epoch.EndQuorumEpochResponse,
+    ApiKey.VOTE: vote.VoteResponse,
+    ApiKey.BEGIN_QUORUM_EPOCH: begin_quorum_epoch.BeginQuorumEpochResponse,
+    ApiKey.END_QUORUM_EPOCH: end_quorum_epoch.EndQuorumEpochResponse,
 }
 
 
@@ -68,7 +65,7 @@ def answer_voter(request: Any, context: RequestContext) -> HandlerResult:
 def _refusal(server: ControllerServer, asked: Any, api_key: int) -> ErrorCode:
     """Why a request is wrong in itself, in the order of Kafka's checks."""
     node_id, epoch = _who(asked, api_key)
-    if api_key == VOTE:
+    if api_key == ApiKey.VOTE:
         # Who only asks in advance may have records of its present epoch; a candidate has just raised it.
         last = epoch if asked.pre_vote else epoch - 1
         if asked.last_offset < 0 or not 0 <= asked.last_offset_epoch <= last:
@@ -83,7 +80,7 @@ def _refusal(server: ControllerServer, asked: Any, api_key: int) -> ErrorCode:
 
 
 def _who(asked: Any, api_key: int) -> tuple[int, int]:
-    if api_key == VOTE:
+    if api_key == ApiKey.VOTE:
         return asked.replica_id, asked.replica_epoch
     return asked.leader_id, asked.leader_epoch
 
@@ -95,7 +92,7 @@ def _answer_alone(request: Any, asked: Any, context: RequestContext) -> HandlerR
     controller = server.node.controller
     voter_id = getattr(request, "voter_id", NOBODY)
     is_meant = voter_id in (NOBODY, server.id)
-    if context.api_key == VOTE:
+    if context.api_key == ApiKey.VOTE:
         pre_vote = asked.pre_vote
         if epoch == server.node.epoch or pre_vote:
             return _answer(context, ErrorCode.NONE if is_meant else ErrorCode.INVALID_VOTER_KEY)
@@ -127,7 +124,7 @@ def _answer(
         leader_id=server.node.leader_id if leader_id is None else leader_id,
         leader_epoch=server.node.epoch if epoch is None else epoch,
     )
-    if context.api_key == VOTE:
+    if context.api_key == ApiKey.VOTE:
         partition.vote_granted = granted
     topic = module.ResponseTopicData(topic_name=METADATA_TOPIC, partitions=[partition])
     return _with_endpoints(_RESPONSES[context.api_key](topics=[topic]), context)
@@ -177,8 +174,8 @@ def _update_refusal(request: UpdateRaftVoterRequest, server: ControllerServer) -
 
 
 HANDLERS: Final = (
-    ApiHandler(api_key=VOTE, handle=answer_voter),
-    ApiHandler(api_key=BEGIN_QUORUM_EPOCH, handle=answer_voter),
-    ApiHandler(api_key=END_QUORUM_EPOCH, handle=answer_voter),
-    ApiHandler(api_key=UPDATE_RAFT_VOTER, handle=update_raft_voter),
+    ApiHandler(api_key=ApiKey.VOTE, handle=answer_voter),
+    ApiHandler(api_key=ApiKey.BEGIN_QUORUM_EPOCH, handle=answer_voter),
+    ApiHandler(api_key=ApiKey.END_QUORUM_EPOCH, handle=answer_voter),
+    ApiHandler(api_key=ApiKey.UPDATE_RAFT_VOTER, handle=update_raft_voter),
 )

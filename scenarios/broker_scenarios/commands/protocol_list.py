@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from protocol_specs.api_key import ApiKey
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
@@ -46,13 +48,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _api_lines() -> Iterator[str]:
-    from protocol_specs import lookup, registry, releases
+    from protocol_specs import lookup, releases
     from protocol_specs.layout import versions_text
     from protocol_specs.text_columns import columns
 
     newest = releases.get(releases.names()[-1])
     rows = [("key", "name", "versions", "flex", *newest.listeners, "notes")]
-    for key in registry.API_KEYS:
+    for key in ApiKey:
         subject = lookup.api(key)
         cls = subject.declarations[0]
         flexible = versions_text(cls.FLEXIBLE.intersection(cls.VERSIONS), cls.VERSIONS.highest)
@@ -64,14 +66,14 @@ def _api_lines() -> Iterator[str]:
 
 
 def _notes(subject: Subject) -> str:
-    from protocol_specs import registry, release_history, releases
+    from protocol_specs import release_history, releases
 
     assert subject.api_key is not None
     cls = subject.declarations[0]
     said = []
     if cls.UNSTABLE:
         said.append(f"v{cls.UNSTABLE} unstable")
-    if earlier := registry.earlier_names(subject.api_key):
+    if earlier := subject.api_key.facts.earlier_names:
         said.append(f"once {', '.join(earlier)}")
     listing = [row for row in release_history.rows(subject.api_key) if row.versions]
     if not listing:
@@ -82,7 +84,6 @@ def _notes(subject: Subject) -> str:
 
 
 def _release_lines(release: Release) -> Iterator[str]:
-    from protocol_specs import registry
     from protocol_specs.text_columns import columns
 
     source = "as its broker answered" if release.observed else "from its sources, as it has no ApiVersions"
@@ -92,7 +93,7 @@ def _release_lines(release: Release) -> Iterator[str]:
     rows = [("key", "name", *listeners)]
     for key in sorted({key for table in release.listeners.values() for key in table.api_versions}):
         tables = [release.listeners[listener].api_versions for listener in listeners]
-        rows.append((f"{key:>3}", registry.api_name(key), *(str(table.get(key, "-")) for table in tables)))
+        rows.append((f"{key:>3}", key.api_name, *(str(table.get(key, "-")) for table in tables)))
     yield from columns(rows)
 
 
@@ -128,11 +129,11 @@ def _schema_row(subject: Subject) -> tuple[str, str, str, str]:
 
 
 def _apis_json(release: Release | None) -> list[dict[str, Any]]:
-    from protocol_specs import lookup, registry, releases
+    from protocol_specs import lookup, releases
 
     tables = (release or releases.get(releases.names()[-1])).listeners
     made = []
-    for key in registry.API_KEYS:
+    for key in ApiKey:
         listed = {
             who: _bounds(table.api_versions.get(key)) for who, table in tables.items() if key in table.api_versions
         }
@@ -144,7 +145,7 @@ def _apis_json(release: Release | None) -> list[dict[str, Any]]:
             {
                 "api_key": key,
                 "name": subject.name,
-                "earlier_names": list(registry.earlier_names(key)),
+                "earlier_names": list(key.facts.earlier_names),
                 "versions": str(cls.VERSIONS),
                 "flexible_versions": str(cls.FLEXIBLE),
                 "unstable_versions": str(cls.UNSTABLE),

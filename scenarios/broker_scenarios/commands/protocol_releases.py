@@ -67,6 +67,7 @@ def _api(text: str) -> Subject:
 
 
 def _overview(chosen: list[Release]) -> Iterator[str]:
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.features import METADATA_VERSION, level_text
     from protocol_specs.text_columns import columns
 
@@ -81,7 +82,7 @@ def _overview(chosen: list[Release]) -> Iterator[str]:
                 "observed" if release.observed else "sources",
                 f"{counts[0]} APIs",
                 f"{counts[1]} APIs" if len(counts) > 1 else "-",
-                str(release.api_versions.get(18, "-")),
+                str(release.api_versions.get(ApiKey.API_VERSIONS, "-")),
                 level_text(METADATA_VERSION, level.highest) if level else "-",
             )
         )

@@ -75,7 +75,7 @@ def _lines(subject: Subject) -> Iterator[str]:
 
 
 def _facts(subject: Subject) -> list[tuple[str, str]]:
-    from protocol_specs import registry, release_history, releases
+    from protocol_specs import release_history, releases
 
     facts = [(_of_which("versions", cls, subject), _versions(cls)) for cls in subject.declarations]
     if len({text for _, text in facts}) == 1:
@@ -84,7 +84,7 @@ def _facts(subject: Subject) -> list[tuple[str, str]]:
         return facts
     for cls in subject.declarations:
         facts.append((f"{cls.KIND.value} header", header_text(cls)))
-    if earlier := registry.earlier_names(subject.api_key):
+    if earlier := subject.api_key.facts.earlier_names:
         facts.append(("once named", ", ".join(earlier)))
     newest = next(reversed(release_history.rows(subject.api_key)))
     listed = [f"{who} {versions}" for who, versions in newest.versions.items()]
@@ -150,12 +150,11 @@ def _version_lines(subject: Subject, version: int) -> Iterator[str]:
 
 
 def _json(subject: Subject, version: int | None) -> dict[str, Any]:
-    from protocol_specs import registry
     from protocol_specs.version_notes import version_note
 
     made: dict[str, Any] = {"name": subject.name}
     if subject.api_key is not None:
-        made |= {"api_key": subject.api_key, "earlier_names": list(registry.earlier_names(subject.api_key))}
+        made |= {"api_key": subject.api_key, "earlier_names": list(subject.api_key.facts.earlier_names)}
     if version is not None and (note := version_note(subject.api_key, version)):
         made["note"] = note
     made |= {"summary": subject.summary, "details": list(subject.details), "messages": []}

@@ -6,9 +6,10 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
 from broker_sim.apis import kafka_apis
-from broker_sim.apis.kafka_apis import API_FILES, HANDLERS, ApiHandler, handler_of
+from broker_sim.apis.kafka_apis import HANDLERS, SERVED, ApiHandler, handler_of
 from broker_sim.apis.request_context import NO_RESPONSE, ConnectionInfo, RequestContext
 from broker_sim.faults.grammar import parse_rule
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
@@ -21,15 +22,15 @@ UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 @pytest.fixture
 def context(bench: Callable[..., Any]) -> RequestContext:
     connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    return RequestContext(bench().cluster.brokers[1], connection, 18, 0, request=ApiVersionsRequest())
+    return RequestContext(bench().cluster.brokers[1], connection, ApiKey.API_VERSIONS, 0, request=ApiVersionsRequest())
 
 
 def served_by(monkeypatch: pytest.MonkeyPatch, handle: Callable[[Any, Any], Any]) -> None:
-    monkeypatch.setitem(HANDLERS, 18, ApiHandler(api_key=18, handle=handle))
+    monkeypatch.setitem(HANDLERS, 18, ApiHandler(api_key=ApiKey.API_VERSIONS, handle=handle))
 
 
 def test_every_file_registers_the_handler_of_its_key() -> None:
-    assert [handler_of(key).api_key for key in API_FILES] == list(API_FILES)
+    assert [handler_of(key).api_key for key in SERVED] == list(SERVED)
 
 
 def test_an_exception_becomes_the_error_answer_of_the_api(
@@ -80,4 +81,4 @@ def test_a_rule_strikes_any_api_before_it_is_applied(context: RequestContext, ac
 
 
 def test_a_context_names_itself(context: RequestContext) -> None:
-    assert repr(context) == "<RequestContext -1: api 18 v0, correlation id 0, client None, test>"
+    assert repr(context) == "<RequestContext -1: ApiVersions v0, correlation id 0, client None, test>"

@@ -13,6 +13,7 @@ from broker_sim.apis.request_context import (
     RequestContext,
 )
 from broker_sim.topic_spec import TopicSpec
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.batch_builder import RecordBatchBuilder
@@ -41,7 +42,7 @@ def produce(*partitions: tuple[int, bytes | None], acks: int = -1, topic: str = 
 def raw_answer(bench: Any, request: Any, version: int = 9) -> Any:
     """What the handler returns, NoAnswer included."""
     connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    context = RequestContext(bench.cluster.brokers[1], connection, 0, version, request=request)
+    context = RequestContext(bench.cluster.brokers[1], connection, ApiKey.PRODUCE, version, request=request)
     return context.broker.apis.handle(request, context)
 
 
@@ -161,7 +162,7 @@ def test_acks_all_waits_for_the_followers(bench: Callable[..., Any]) -> None:
     leader = api.cluster.leader_of("orders", 0)
     connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
     request = produce((0, batch()))
-    context = RequestContext(api.cluster.brokers[leader], connection, 0, 9, request=request)
+    context = RequestContext(api.cluster.brokers[leader], connection, ApiKey.PRODUCE, 9, request=request)
     answer = context.broker.apis.handle(request, context)
     assert isinstance(answer, Deferred)
     assert not answer.called
@@ -179,6 +180,8 @@ def test_only_an_admin_client_writes_to_internal_topics(bench: Callable[..., Any
     api = bench(topics=[TopicSpec(name="__consumer_offsets")])
     connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
     request = produce((0, batch()), topic="__consumer_offsets", acks=1)
-    context = RequestContext(api.cluster.brokers[1], connection, 0, 9, client_id=client_id, request=request)
+    context = RequestContext(
+        api.cluster.brokers[1], connection, ApiKey.PRODUCE, 9, client_id=client_id, request=request
+    )
     [(_, told_error, _)] = told(context.broker.apis.handle(request, context))
     assert told_error == error

@@ -8,6 +8,7 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.request_context import CLOSE_CONNECTION, NO_RESPONSE, ConnectionInfo, RequestContext
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.topic_spec import TopicSpec
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.batch_builder import RecordBatchBuilder
@@ -33,7 +34,7 @@ class Asked:
         topics = [TopicProduceData(name="orders", partition_data=partitions)]
         self.request = ProduceRequest(acks=-1, timeout_ms=1500, topic_data=topics)
         connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-        self.context = RequestContext(api.cluster.brokers[1], connection, 0, 9, request=self.request)
+        self.context = RequestContext(api.cluster.brokers[1], connection, ApiKey.PRODUCE, 9, request=self.request)
         self.answer: Any = self.context.broker.apis.handle(self.request, self.context)
         assert isinstance(self.answer, Deferred)
 

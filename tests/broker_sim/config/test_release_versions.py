@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_sim.apis.kafka_apis import API_FILES
+from broker_sim.apis.kafka_apis import SERVED
 from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     Start = Callable[..., ThreadedCluster]
     Connect = Callable[[ThreadedCluster], RawClient]
 
-API_VERSIONS = 18
 HEADER = struct.Struct(">hhih")
 ALL_RELEASES = releases.names()
 WITHOUT_API_VERSIONS = ("0.8.0", "0.8.1", "0.8.2.2", "0.9.0.1")
@@ -47,7 +47,7 @@ def test_exactly_the_releases_table_is_listed_as_far_as_it_is_implemented(
     assert [(item.api_key, item.min_version, item.max_version) for item in listed.api_keys] == [
         (key, versions.lowest, versions.highest)
         for key, versions in sorted(table.api_versions.items())
-        if key in API_FILES
+        if key in SERVED
     ]
 
 
@@ -57,10 +57,10 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_layout(
 ) -> None:
     client = connect(start(release))
     explains = releases.get(release).version >= (2, 4)
-    client.send(header(API_VERSIONS, 127, tags=b"\0" if explains else b""))
+    client.send(header(ApiKey.API_VERSIONS, 127, tags=b"\0" if explains else b""))
     frame = client.frame()
-    highest = releases.get(release).api_versions[API_VERSIONS].highest
-    entries = struct.pack(">ihhh", 1, API_VERSIONS, 0, highest) if explains else struct.pack(">i", 0)
+    highest = releases.get(release).api_versions[ApiKey.API_VERSIONS].highest
+    entries = struct.pack(">ihhh", 1, ApiKey.API_VERSIONS, 0, highest) if explains else struct.pack(">i", 0)
     assert frame == struct.pack(">ih", 7, ErrorCode.UNSUPPORTED_VERSION) + entries
 
 
@@ -96,7 +96,7 @@ def test_before_0_10_any_version_is_read_as_the_newest_known(
     assert [(topic.name, len(topic.partitions)) for topic in answer.topics] == [("orders", 2)]
 
 
-@pytest.mark.parametrize("api_key", [API_VERSIONS, 999])
+@pytest.mark.parametrize("api_key", [ApiKey.API_VERSIONS, 999])
 def test_an_unknown_api_closes_the_connection_to_0_8_too(start: Start, connect: Connect, api_key: int) -> None:
     client = connect(start("0.8.2"))
     client.send(header_of_me(api_key))
@@ -105,11 +105,11 @@ def test_an_unknown_api_closes_the_connection_to_0_8_too(start: Start, connect: 
 
 def test_an_unknown_api_closes_the_connection_to_0_9_where_nobody_says_who_asks(start: Start, connect: Connect) -> None:
     client = connect(start("0.9"))
-    client.send(header(API_VERSIONS, 0))
+    client.send(header(ApiKey.API_VERSIONS, 0))
     assert client.frame() is None
 
 
-@pytest.mark.parametrize("api_key", [3, API_VERSIONS, 999])
+@pytest.mark.parametrize("api_key", [3, ApiKey.API_VERSIONS, 999])
 def test_0_9_ignores_a_request_that_ends_too_early_or_is_unknown(start: Start, connect: Connect, api_key: int) -> None:
     client = connect(start("0.9"))
     client.send(header_of_me(api_key))

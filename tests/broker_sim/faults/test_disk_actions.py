@@ -12,6 +12,7 @@ from broker_sim.control.events import LogDirFailed, PowerLost, TailLost
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import RuleError, parse_rule
 from broker_sim.faults.slow_disks import DiskPace, DiskSpeed
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from sim_runtime.virtual_disk import VirtualDisk
@@ -134,7 +135,7 @@ class Asked:
             acks=acks, timeout_ms=30_000, topic_data=[TopicProduceData(name="t", partition_data=[data])]
         )
         connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-        self.context = RequestContext(made.cluster.broker(1), connection, 0, 9, request=request)
+        self.context = RequestContext(made.cluster.broker(1), connection, ApiKey.PRODUCE, 9, request=request)
         self.answer: Any = self.context.broker.apis.handle(request, self.context)
 
     def answered_after_ms(self) -> float:

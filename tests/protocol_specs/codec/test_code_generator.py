@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.annotate import annotate
 from protocol_specs.codec.code_generator import generated_source
 from protocol_specs.errors import MessageDecodeError, MessageEncodeError, UnsupportedVersion
@@ -39,7 +40,7 @@ REQUEST = ProduceRequest(
 )
 MESSAGES = [
     (cls, version)
-    for key in registry.API_KEYS
+    for key in ApiKey
     for cls in (registry.request_type(key), registry.response_type(key))
     for version in cls.VERSIONS
 ]

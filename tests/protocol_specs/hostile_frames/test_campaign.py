@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from protocol_specs import registry
+from protocol_specs.api_key import ApiKey
 from protocol_specs.hostile_frames.campaign import FAMILY_FRAMES, Campaign, Tally
 from protocol_specs.hostile_frames.judge import Fault
 from protocol_specs.hostile_frames.subjects import RECORD_SET, every_subject
@@ -33,7 +33,7 @@ def test_every_message_and_version_and_record_sets_are_subjects() -> None:
     subjects = every_subject()
     assert {(s.cls, s.version) for s in subjects if s.cls} == set(MESSAGES)
     assert subjects.count(RECORD_SET) > 50
-    assert {s.cls.API_KEY for s in subjects if s.cls and s.framed} == set(registry.API_KEYS)
+    assert {s.cls.API_KEY for s in subjects if s.cls and s.framed} == set(ApiKey)
 
 
 def test_the_same_seed_and_number_are_the_same_bytes(campaign: Campaign) -> None:

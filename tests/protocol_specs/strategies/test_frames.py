@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from protocol_specs import releases, strategies
+from protocol_specs.api_key import ApiKey
 from protocol_specs.errors import FrameError, MessageDecodeError, UnknownApi
 from protocol_specs.framing import FrameReader, decode_request_header
 from protocol_specs.registry import request_type
@@ -13,7 +14,6 @@ from protocol_specs.strategies.frames import HEADER_RULES
 
 LIMIT_BYTES = 100_000
 SERVED = releases.get("4.3.1").api_versions
-API_VERSIONS = 18
 
 
 def closes(data: bytes) -> bool:
@@ -22,7 +22,7 @@ def closes(data: bytes) -> bool:
         (frame,) = FrameReader(limit_bytes=LIMIT_BYTES, option="socket.request.max.bytes").receive(data)
         header, position = decode_request_header(frame)
         if header.request_api_version not in SERVED[header.request_api_key]:
-            return header.request_api_key != API_VERSIONS
+            return header.request_api_key != ApiKey.API_VERSIONS
         request_type(header.request_api_key).decode_from(header.request_api_version, frame, position)
     except (FrameError, MessageDecodeError, UnknownApi):
         return True

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from broker_scenarios.cli import main
-from protocol_specs import registry, releases
+from protocol_specs import releases
+from protocol_specs.api_key import ApiKey
 
 WIDTH_MAX = 100
 
@@ -34,7 +35,7 @@ def test_every_release_has_a_line_in_each_mode(capsys: pytest.CaptureFixture[str
     assert [line.split()[0] for line in lines[1:]] == [name for name in releases.names() for _ in releases.modes(name)]
 
 
-@pytest.mark.parametrize("key", registry.API_KEYS)
+@pytest.mark.parametrize("key", ApiKey)
 def test_every_api_goes_through_every_release(capsys: pytest.CaptureFixture[str], key: int) -> None:
     lines = printed(capsys, str(key))
     assert [

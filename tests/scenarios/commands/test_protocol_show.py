@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_scenarios.cli import main
-from protocol_specs import lookup, registry
+from protocol_specs import lookup
+from protocol_specs.api_key import ApiKey
 from protocol_specs.layout import field_rows
 
 if TYPE_CHECKING:
     from protocol_specs.lookup import Subject
 
-SUBJECTS = [*map(lookup.api, registry.API_KEYS), *lookup.schemas()]
+SUBJECTS = [*map(lookup.api, ApiKey), *lookup.schemas()]
 BY_NAME = [pytest.param(subject, id=subject.name + ("" if subject.api_key is None else " API")) for subject in SUBJECTS]
 WIDTH_MAX = 100
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.errors import UnsupportedVersion
+from protocol_specs.api_key import ApiKey
 from protocol_specs.records.batch_peek import MAGIC_V2
 from protocol_specs.version_range import VersionRange
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["ApiVersions", "NodeApiVersions"]
 
 NO_FINALIZED_FEATURES_EPOCH: Final = -1
-_PRODUCE: Final = 0
 # The newest message format that a Produce of each version may carry. Mirrors RecordBatch.requiredMagicForProduce.
 _MAGIC_OF_PRODUCE: Final = (0, 0, 1)
 
@@ -71,7 +71,7 @@ class NodeApiVersions:
     @property
     def usable_produce_magic(self) -> int:
         """The newest message format that the node's Produce takes; 2 for a node without it, a controller."""
-        produce = self.ranges.get(_PRODUCE)
+        produce = self.ranges.get(ApiKey.PRODUCE)
         if produce is None or produce.highest >= len(_MAGIC_OF_PRODUCE):
             return MAGIC_V2
         return _MAGIC_OF_PRODUCE[produce.highest]

@@ -33,7 +33,7 @@ from protocol_specs.registry import response_type
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from broker_client.core.metrics.registry import Sensor
     from broker_client.core.network.channel_builder import ChannelBuilder
@@ -47,20 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["NetworkClient", "NetworkClientConfig"]
 
 _CORRELATION_ID_MAX: Final = 2**31 - 1
-# The first version of each response after which a client waits out a throttle itself (KIP-219).
-_CLIENT_THROTTLES_FROM: Final[Mapping[int, int]] = {
-    0: 6,
-    1: 8,
-    2: 3,
-    3: 6,
-    18: 2,
-    19: 3,
-    20: 2,
-    22: 1,
-    23: 0,
-    32: 2,
-    60: 0,
-}
 _log = Logger()
 
 
@@ -491,7 +477,8 @@ class NetworkClient:
         throttle_ms: int = getattr(response, "throttle_time_ms", 0)
         if self.throttle_time is not None:
             self.throttle_time.record(throttle_ms, now_ms)
-        if throttle_ms <= 0 or request.api_version < _CLIENT_THROTTLES_FROM.get(response.API_KEY, 0):
+        since = response.API_KEY.facts.client_throttles_since
+        if throttle_ms <= 0 or since is None or request.api_version < since:
             return
         self._in_flight.increment_throttle_time(request.node_id, throttle_ms)
         self.connection_states.throttle(request.node_id, now_ms + throttle_ms)

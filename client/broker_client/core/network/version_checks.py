@@ -203,15 +203,15 @@ def layout_of(payload: bytes) -> int | None:
 @cache
 def versions_before_api_versions() -> NodeApiVersions:
     """What every broker before 0.10 speaks: which of 0.8 and 0.9 it is, and so the newest versions, nobody tells."""
-    tables = [
-        release.api_versions
+    tables: list[Mapping[int, VersionRange]] = [
+        {int(key): versions for key, versions in release.api_versions.items()}
         for release in map(releases.get, releases.names())
         if release.version < _FIRST_WITH_API_VERSIONS
     ]
     return NodeApiVersions(reduce(_in_both, tables))
 
 
-def _in_both(one: Mapping[int, VersionRange], other: Mapping[int, VersionRange]) -> dict[int, VersionRange]:
+def _in_both(one: Mapping[int, VersionRange], other: Mapping[int, VersionRange]) -> Mapping[int, VersionRange]:
     return {key: versions.intersection(other[key]) for key, versions in one.items() if key in other}
 
 
