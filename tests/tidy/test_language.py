@@ -1,0 +1,113 @@
+"""The words that the language guide replaces (docs/design/language.md): in names, comments, docstrings, texts and docs."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+
+REPLACED: Final = {
+    "answer": "response; return",
+    "tell told hear heard say says said spoken talk": "return; report, notify, log, format",
+    "ask asked asker asks asking": "request, requested, caller",
+    "wish wishes wished": "request",
+    "whoever nobody somebody whatever": "the caller, no client, a client",
+    "vain": "unsuccessful, no result",
+    "strike strikes struck": "fire, fired",
+    "borrow lend lends lent": "acquire, release",
+    "sitting sittings": "benchmark run",
+    "furnish furnishes": "wire, register",
+}
+"""Words on the left, and on the right what to use in their place."""
+FORMS: Final = {
+    form: instead
+    for words, instead in REPLACED.items()
+    for word in words.split()
+    for form in (word, f"{word}s", f"{word}ed", f"{word}ing")
+}
+PROSE: Final = re.compile(rf"\b(?:{'|'.join(sorted(FORMS, key=len, reverse=True))})\b", re.IGNORECASE)
+RIDDLES: Final = re.compile(r"^(?:What|Who|Whom|Whether|Whose)\b")
+"""How no docstring begins: it has a subject (language.md, rule 4) or is an imperative."""
+
+FOLDERS: Final = ("protocol_specs/api_key.py",)
+"""What the language pass has finished: folders and files, from the root of the checkout."""
+
+KAFKAS_OWN: Final[frozenset[str]] = frozenset()
+"""Texts of Kafka itself, which keep their words: `path: text`."""
+
+
+def words_of(name: str) -> Iterator[str]:
+    """The words of an identifier, lower case."""
+    for part in name.split("_"):
+        yield from (word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", part))
+
+
+def findings(path: Path) -> list[str]:
+    """Each replaced word in one file, with its line."""
+    text = path.read_text()
+    if path.suffix == ".md":
+        return list(_in_prose(path, 1, text))
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME:
+            found += [
+                f"{_place(path, token.start[0])}: {token.string}: {FORMS[word]}"
+                for word in words_of(token.string)
+                if word in FORMS
+            ]
+        elif token.type in {tokenize.COMMENT, tokenize.STRING}:
+            found += _in_prose(path, token.start[0], token.string)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node)
+            if docstring and RIDDLES.match(docstring):
+                line = getattr(node, "lineno", 1)
+                found.append(f"{_place(path, line)}: {docstring.splitlines()[0]}: name the subject")
+    return found
+
+
+def _in_prose(path: Path, first_line: int, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), first_line):
+        for match in PROSE.finditer(line):
+            if f"{path.relative_to(ROOT)}: {line.strip()}" not in KAFKAS_OWN:
+                yield f"{_place(path, number)}: {match.group()}: {FORMS[match.group().lower()]}"
+
+
+def _place(path: Path, line: int) -> str:
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
+def files_of(folder: str) -> list[Path]:
+    """The Python and Markdown files of a folder, or one file."""
+    path = ROOT / folder
+    if path.is_file():
+        return [path]
+    return sorted(each for each in path.rglob("*") if each.suffix in {".py", ".md"})
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_standard_terms_are_used(folder: str) -> None:
+    assert [found for path in files_of(folder) for found in findings(path)] == []
+
+
+def test_the_check_finds_what_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    path = tmp_path / "module.py"
+    path.write_text('"""What is asked."""\n\n\ndef told_by(task: str) -> str:\n    return task  # nobody answers\n')
+    assert [finding.partition(": ")[0] for finding in findings(path)] == [
+        "module.py:1",
+        "module.py:4",
+        "module.py:5",
+        "module.py:5",
+        "module.py:1",
+    ]
