@@ -34,7 +34,7 @@ BOTH: Final = Served.BOTH
 
 
 class ApiFacts(NamedTuple):
-    """What is known of an API beside its key and its name."""
+    """Facts about an API beside its key and its name."""
 
     served: Served = NOWHERE
     cluster_action: bool = False
@@ -216,7 +216,7 @@ class ApiKey(enum.IntEnum):
 
 
 def nearest_names(name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The known names closest to a misspelt one, whatever their case."""
+    """The known names closest to a misspelt one in any case."""
     from difflib import get_close_matches
 
     by_lower = {candidate.lower(): candidate for candidate in known}

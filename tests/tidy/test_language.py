@@ -1,4 +1,4 @@
-"""The words that the language guide replaces (docs/design/language.md): in names, comments, docstrings, texts and docs."""
+"""The words that docs/design/language.md replaces: in names, comments, docstrings, texts and docs."""
 
 from __future__ import annotations
 
