@@ -20,6 +20,7 @@ from broker_sim.controller.controller_versions import controller_version
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.log.log_manager import LogManager
 from broker_sim.log.replica_storage import ReplicaStorage
 from broker_sim.log_dir_failures import LogDirFailures
@@ -27,12 +28,14 @@ from broker_sim.metadata.metadata_cache import MetadataCache
 from broker_sim.metadata.metadata_image import FeatureRange, MetadataImage
 from broker_sim.metadata.metadata_loader import MetadataLoader
 from broker_sim.metadata.metadata_log import FIRST_LEADER_EPOCH
+from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.network.connection_quotas import apply_ip_rates
 from broker_sim.network.socket_server import SocketServer
+from broker_sim.quotas.quota_managers import QuotaManagers
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
-from broker_sim.replication.broker_links import CONTROLLER_ID
-from broker_sim.replication.inter_broker_apis import answer_inter_broker
 from broker_sim.replication.replica_manager import ReplicaManager
+from broker_sim.rpc.link_transport import LinkTransport
+from broker_sim.rpc.rpc_server import RpcServer
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -41,12 +44,11 @@ if TYPE_CHECKING:
 
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.broker_listeners import BrokerListeners
     from broker_sim.control.journal import Journal
     from broker_sim.faults.interception import Faults
-    from broker_sim.network.broker_listeners import BrokerListeners
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.power_loss import UnflushedTails
-    from broker_sim.replication.broker_links import BrokerLinks
-    from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from sim_runtime.interfaces import IReactor
     from sim_runtime.random_streams import RandomStreams
 
@@ -65,7 +67,7 @@ class Broker:
         broker_id: int,
         config: BrokerConfig,
         reactor: IReactor,
-        links: BrokerLinks,
+        links: NodeLinks,
         journal: Journal,
         faults: Faults,
         streams: RandomStreams,
@@ -82,7 +84,7 @@ class Broker:
         self.reactor = reactor
         self.links = links
         self.journal = journal
-        self.faults = faults
+        self._faults = faults
         self.clock = BrokerClock(reactor)
         self._streams = streams
         self.storage = (
@@ -164,7 +166,14 @@ class Broker:
             apply=self._apply_image,
         )
         self._loader.held = self.metadata_held
+        self.started_us = self.journal.now_us()
+        self.quotas = QuotaManagers(self.config, self.journal.now_us)
+        self.request_metrics = RequestMetrics(self.journal.now_us)
         self.apis = KafkaApis(self)
+        self.rpc = RpcServer(
+            node_id=self.id, apis=self.apis, journal=self.journal, faults=self._faults, quotas=self.quotas
+        )
+        self.link_transport = LinkTransport(self, self.rpc, journal=self.journal, peer_reset=self.peer_reset)
 
     # State ---------------------------------------------------------------------------------------------------
 
@@ -251,7 +260,7 @@ class Broker:
     def adopt(self, image: MetadataImage) -> None:
         """Run at once, as registered and unfenced in `image`: how a cluster starts as a whole."""
         self._begin()
-        self.links.attach(self.id, self)
+        self.links.attach(self.id, self.link_transport)
         epoch = image.brokers[self.id].epoch
         self.replica_manager.broker_epoch = epoch
         self.lifecycle.adopt(epoch)
@@ -340,6 +349,7 @@ class Broker:
             else:
                 server.stop()
         self.links.detach(self.id)
+        self.rpc.stop()
         self._running = None
         self._image_applied()
 
@@ -353,7 +363,7 @@ class Broker:
         """The metadata holds the own registration: take the roles that it gives, and open the doors to everybody."""
         image, self._unpublished = self._unpublished, None
         assert image is not None, "the controller says so only of a version that was fetched"
-        self.links.attach(self.id, self)
+        self.links.attach(self.id, self.link_transport)
         self._publish(image)
         self.listen()
 
@@ -378,7 +388,7 @@ class Broker:
         self.dynamic_config.apply(image)
         self.replica_manager.apply_image(old, image)
         if image.client_quotas is not old.client_quotas:
-            self.apis.quotas.apply(image.client_quotas)
+            self.quotas.apply(image.client_quotas)
             if self.socket_server is not None:
                 apply_ip_rates(self.socket_server.connection_quotas, image.client_quotas)
         self._image_applied()
@@ -394,16 +404,10 @@ class Broker:
     def _epoch(self) -> int:
         return self.lifecycle.epoch
 
-    # What other nodes ask ------------------------------------------------------------------------------------
-
-    def handle_link_request(self, request: Any, source: int) -> Any:
-        """Answer another broker."""
-        return answer_inter_broker(self, request, source)
-
-    def replica_fetcher(self, leader_id: int) -> ReplicaFetcher | None:
-        """What replicates from a leader here."""
-        return self.replica_manager.roles.fetchers.get(leader_id)
-
     def peer_reset(self, node_id: int) -> None:
         """Another node has died and its connection is reset."""
         self.replica_manager.roles.follower_gone(node_id)
+
+    def control_request(self, request: Any, version: int) -> Any:
+        """A broker of the KRaft era lists no such API."""
+        raise NotImplementedError(f"{request.NAME} v{version}")

@@ -16,7 +16,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.controller.broker_registration import RegisteredBroker, registration_request
 from broker_sim.controller.controller_versions import controller_version
-from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from sim_runtime.backoff import ExponentialBackoff
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.links.node_links import NodeLinks
     from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
     from protocol_specs.releases import Release
     from sim_runtime.interfaces import IReactor
@@ -58,7 +58,7 @@ class LifecycleHost(RegisteredBroker, Protocol):
 
     release: Release
     config: BrokerConfig
-    links: BrokerLinks
+    links: NodeLinks
     reactor: IReactor
 
     @property

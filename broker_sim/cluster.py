@@ -16,19 +16,15 @@ from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
-from broker_sim.controller.cluster_control import ClusterControl
-from broker_sim.controller.config_control import ConfigControl
 from broker_sim.controller.controller import Controller
-from broker_sim.controller.listeners import ControllerListeners
-from broker_sim.controller.partition_control import PartitionControl
-from broker_sim.controller.topic_control import TopicControl
+from broker_sim.controller.controls import ControllerControls
+from broker_sim.controller.describe_quorum import Quorum
+from broker_sim.controller_listeners import ControllerListeners
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.engine import FaultEngine
-from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.links.node_links import CONTROLLER_ID, NodeLinks
 from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
 from broker_sim.network.listener_plan import ListenerPlan
-from broker_sim.quotas.client_quota_control import ClientQuotaControl
-from broker_sim.replication.broker_links import CONTROLLER_ID, BrokerLinks
 from broker_sim.rolling_restart import CATCH_UP_MS_MAX, rolling_restart
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.topic_spec import TopicSpec
@@ -39,6 +35,7 @@ if TYPE_CHECKING:
 
     from broker_sim.cluster_data import ClusterData
     from broker_sim.controller.group.controller_group import ControllerGroup
+    from broker_sim.controller_server import ControllerServer
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.metrics.metric import MetricsSnapshot
@@ -102,9 +99,11 @@ class Cluster:
         self.cluster_id = uuids.to_text(streams.stream("cluster id").randbytes(UUID_BYTES))
         self._data = None if data_dir is None else self._set_up_data(data_dir, disk, controllers)
         streams = self.streams
-        self.links = BrokerLinks(reactor=reactor, journal=self.journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
+        self.faults = FaultEngine(cluster=self, reactor=reactor, streams=streams)
+        self.links = NodeLinks(reactor=reactor, journal=self.journal, delay_ms=link_delay_ms)
         make_broker = self._set_up_controller(brokers, controllers, link_delay_ms)
         self.brokers: dict[int, Broker] = {}
+        self._controller_servers: dict[int, ControllerServer] = {}
         for broker_id in range(1, brokers + 1):
             broker_config = BrokerConfig.parse(own[broker_id], release=release) if broker_id in own else self.config
             broker_config = plan.file_of(broker_id, broker_config)
@@ -116,7 +115,7 @@ class Cluster:
                 reactor=reactor if broker_reactor is None else broker_reactor(broker_id),
                 links=self.links,
                 journal=self.journal,
-                faults=NO_FAULTS,
+                faults=self.faults,
                 streams=streams,
                 cluster_id=self.cluster_id,
                 listeners=plan.of(broker_id, broker_config),
@@ -124,10 +123,9 @@ class Cluster:
                 make_storage=None if self._data is None else self._data.storage,
                 image_applied=self._image_applied,
             )
-        self.faults = FaultEngine(cluster=self, reactor=reactor, streams=streams)
-        self.links.faults = self.faults
-        for broker in self.brokers.values():
-            broker.faults = self.faults
+        if self._quorum is None and self._zookeeper is None:
+            # The first broker is the active controller too, for good.
+            self.links.attach(CONTROLLER_ID, self.controller_server(min(self.brokers)).link_transport)
         self._topics = [self._topic_image(spec) for spec in topics]
         self._controller_listeners = self._listeners_of_controllers(
             controller_ports, host, broker_reactor, listen=listen
@@ -155,8 +153,8 @@ class Cluster:
             self._quorum = set_up_controller_group(
                 self,
                 controllers=controllers,
-                brokers=brokers,
                 link_delay_ms=link_delay_ms,
+                link_node_of=lambda node: self.controller_server(node.id).link_transport,
                 make_storage=None if self._data is None else self._data.voter_storage,
             )
             self.links = self._quorum.links
@@ -170,19 +168,17 @@ class Cluster:
                 journal=self.journal,
                 config=self.config,
                 cluster_id=self.cluster_id,
+                faults=self.faults,
             )
             return zookeeper.make_broker
         self.controller = Controller(
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
-        self.furnish_controller(self.controller)
-        ClusterControl(
-            self.controller,
-            config=self.config,
-            broker_ids=range(1, brokers + 1),
-            random=self.streams.stream("log directories"),
+        random = self.streams.stream("log directories")
+        quorum = Quorum(self.controller, voters=range(1, brokers + 1), random=random)
+        self.controller.controls = ControllerControls.of(
+            self.controller, config=self.config, streams=self.streams, quorum=quorum
         )
-        self.links.attach(CONTROLLER_ID, self.controller)
         return Broker
 
     def _listeners_of_controllers(
@@ -198,14 +194,21 @@ class Cluster:
             raise BrokerSimError(msg)
         if not listen or self._zookeeper is not None:
             return None
-        return ControllerListeners(self, quorum=self._quorum, host=host, ports=ports, broker_reactor=broker_reactor)
+        node_ids = list(self.brokers) if self._quorum is None else self._quorum.node_ids
+        return ControllerListeners(self, node_ids=node_ids, host=host, ports=ports, broker_reactor=broker_reactor)
 
-    def furnish_controller(self, controller: Controller) -> None:
-        """Let a controller answer what brokers forward, but for what is said of the quorum that it is in."""
-        ConfigControl(controller)
-        TopicControl(controller, config=self.config, random=self.streams.stream("topic control"))
-        PartitionControl(controller, config=self.config, random=self.streams.stream("partition control"))
-        ClientQuotaControl(controller)
+    def controller_server(self, node_id: int) -> ControllerServer:
+        """Return what serves the links and the listener of a controller; made when it is first used."""
+        server = self._controller_servers.get(node_id)
+        if server is None:
+            from broker_sim.controller.controller_nodes import CombinedNode, QuorumNode
+            from broker_sim.controller_server import ControllerServer
+
+            quorum = self._quorum
+            node = CombinedNode(self, node_id) if quorum is None else QuorumNode(quorum.nodes[node_id])
+            link_id = CONTROLLER_ID if quorum is None else node_id
+            server = self._controller_servers[node_id] = ControllerServer(self, node, link_id=link_id)
+        return server
 
     def _now_us(self) -> int:
         return round(self.reactor.seconds() * 1e6)
@@ -417,7 +420,7 @@ class Cluster:
         if self.faults.slow_disks:
             slow = None if log_dir is None else self._log_dir(broker_id, log_dir)
             self.faults.slow_disks.mend_broker(self.broker(broker_id), slow)
-            self.faults.look_whether_active()
+            self.faults.changed()
         self.broker(broker_id).storage.mend_directory(self._log_dir(broker_id, log_dir))
 
     def _log_dir(self, broker_id: int, log_dir: str | None) -> str:
@@ -447,7 +450,7 @@ class Cluster:
         """Restart brokers one at a time, in order, each when the one before is in sync again; fires at the end."""
         return Deferred.fromCoroutine(rolling_restart(self, broker_ids, catch_up_ms_max=catch_up_ms_max))
 
-    def cross(self, network: VirtualNetwork) -> None:
+    def attach_to_network(self, network: VirtualNetwork) -> None:
         """Before `start`: what nodes say to each other crosses the simulated network, between the brokers' hosts.
 
         Whatever holds for a link of the network (latency, loss, bandwidth, cuts) then holds for them too. A controller
@@ -464,7 +467,7 @@ class Cluster:
         def host_of(node_id: int) -> str:
             return hosts.get(node_id) or f"controller-{node_id}"
 
-        self.links.cross(lambda source, target: network.link(host_of(source), host_of(target)))
+        self.links.attach_to_network(lambda source, target: network.link(host_of(source), host_of(target)))
 
     def isolate(self, node_id: int) -> None:
         """Cut all links of a broker or controller to all other nodes. Clients still reach it."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from twisted.logger import Logger
 
 from broker_sim.control.events import LogDirFailed
+from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from broker_sim.log.log_directories import directory_path
-from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     DirectoryData,

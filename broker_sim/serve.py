@@ -212,11 +212,11 @@ def _load_apis() -> None:
     The garbage collector does not look at what stays for good, and the allocator keeps what large requests took.
     """
     from broker_sim.allocator import reuse_large_blocks
-    from broker_sim.apis.kafka_apis import SERVED, handler_of
+    from broker_sim.apis.kafka_apis import HANDLERS
 
     reuse_large_blocks()
-    for api_key in SERVED:
-        handler_of(api_key)
+    for api_key in HANDLERS.served:
+        HANDLERS.handler_of(api_key)
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
 

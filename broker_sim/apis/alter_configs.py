@@ -7,13 +7,12 @@ KafkaApis.handleAlterConfigsRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.config_changes import resource_key, settle_changes
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.apis.request_context import NoAnswer
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.config.config_admin import ApiError
-from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
@@ -23,16 +22,17 @@ from protocol_specs.messages.alter_configs import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.error_codes import ErrorCode
 
 
-def handle_alter_configs(request: AlterConfigsRequest, context: RequestContext) -> HandlerResult:
+def handle(request: AlterConfigsRequest, context: RequestContext) -> HandlerResult:
     """Answer resource by resource."""
     groups = context.broker.config.behaviour.describes_groups
     keys = [resource_key(each.resource_type, each.resource_name, groups=groups) for each in request.resources]
     if len(dict.fromkeys(keys)) < len(keys):
-        return NoAnswer.NEVER_ANSWERED
+        return NoResponse.STAY_MUTED
     return settle_changes(request, context, answer=lambda errors: _response(request, errors))
 
 
@@ -59,4 +59,4 @@ def _response(request: AlterConfigsRequest, errors: Sequence[ApiError]) -> Alter
     )
 
 
-register(ApiHandler(api_key=ApiKey.ALTER_CONFIGS, handle=handle_alter_configs, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

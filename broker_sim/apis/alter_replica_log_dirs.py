@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import grouped_by_topic
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -22,17 +21,15 @@ from protocol_specs.messages.alter_replica_log_dirs import (
 )
 
 if TYPE_CHECKING:
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.broker import Broker
     from protocol_specs.messages.alter_replica_log_dirs import AlterReplicaLogDirsRequest
 
 DIRECTORY_NAME_LENGTH_MAX: Final = 255
 FUTURE_SUFFIX_LENGTH: Final = len(".-future") + 32
 
 
-def handle_alter_replica_log_dirs(
-    request: AlterReplicaLogDirsRequest, context: RequestContext
-) -> AlterReplicaLogDirsResponse:
+def handle(request: AlterReplicaLogDirsRequest, context: RequestContext) -> AlterReplicaLogDirsResponse:
     """Move each replica at once, or note where it is to be when it comes."""
     wanted = {
         TopicPartition(topic.name, index): directory.path
@@ -76,7 +73,7 @@ def error_response(
     )
 
 
-def _move(topic_partition: TopicPartition, path: str, broker: Broker) -> ErrorCode:
+def _move(topic_partition: TopicPartition, path: str, broker: BrokerView) -> ErrorCode:
     directories = broker.storage.directories
     if len(f"{topic_partition.topic}-{topic_partition.partition}") + FUTURE_SUFFIX_LENGTH > DIRECTORY_NAME_LENGTH_MAX:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -91,8 +88,4 @@ def _move(topic_partition: TopicPartition, path: str, broker: Broker) -> ErrorCo
     return partition if isinstance(partition, ErrorCode) else ErrorCode.NONE
 
 
-register(
-    ApiHandler(
-        api_key=ApiKey.ALTER_REPLICA_LOG_DIRS, handle=handle_alter_replica_log_dirs, error_response=error_response
-    )
-)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

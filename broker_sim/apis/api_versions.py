@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.config.java_hash import hash_order, hash_order_of_copy
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -24,7 +24,8 @@ from protocol_specs.messages.api_versions import (
 )
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.api_versions import ApiVersionsRequest
 
@@ -86,4 +87,4 @@ def error_response(request: ApiVersionsRequest | None, context: RequestContext, 
     return ApiVersionsResponse(error_code=error_code)
 
 
-register(ApiHandler(api_key=ApiKey.API_VERSIONS, handle=handle, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.logger import Logger
 
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
     SHARE_GROUP_STATE_TOPIC_NAME,
     TRANSACTION_STATE_TOPIC_NAME,
 )
-from broker_sim.replication.broker_links import LinkFailure
 from protocol_specs.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from broker_sim.broker import Broker
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.config.broker_config import BrokerConfig
 
 _log = Logger()
@@ -34,7 +34,7 @@ def is_internal(name: str, config: BrokerConfig) -> bool:
     return name in {GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME}
 
 
-def create_in_background(broker: Broker, names: Iterable[str]) -> None:
+def create_in_background(broker: BrokerView, names: Iterable[str]) -> None:
     """Ask the controller for topics with legal names; what becomes of it is only logged."""
     brokers = len(broker.metadata_cache.image.brokers)
     topics = [_creatable(name, broker.config, brokers) for name in names]

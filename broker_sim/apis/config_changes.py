@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from broker_sim.config.config_admin import ApiError, preprocess
 from broker_sim.config.config_resource import ResourceType
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.links.node_links import LinkFailure
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_configs import AlterConfigsRequest
 from protocol_specs.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     Response = AlterConfigsResponse | IncrementalAlterConfigsResponse
 
 _INT32_MAX: Final = (1 << 31) - 1
+
+_Key: TypeAlias = tuple[int, str]
+"""Type and name of a resource."""
 
 Request = TypeVar("Request", AlterConfigsRequest, IncrementalAlterConfigsRequest)
 
@@ -42,13 +45,18 @@ def settle_changes(
     if not (broker.config.behaviour.zookeeper or _can_be_written(context.header_tags)):
         return answer([ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(known))
 
-    def put_together(errors: Sequence[ApiError]) -> Message:
-        forwarded = iter(errors)
-        return answer([next(forwarded) if error is None else error for error in known])
+    def put_together(forwarded: Mapping[_Key, ApiError]) -> Message:
+        return answer(
+            [
+                forwarded[each.resource_type, each.resource_name] if error is None else error
+                for each, error in zip(request.resources, known, strict=True)
+            ]
+        )
 
     def unreachable(failure: Failure) -> Message:
         failure.trap(LinkFailure)
-        return put_together([ApiError(ErrorCode.REQUEST_TIMED_OUT)] * len(left))
+        timed_out = ApiError(ErrorCode.REQUEST_TIMED_OUT)
+        return put_together({(each.resource_type, each.resource_name): timed_out for each in left})
 
     sent = type(request)(resources=left, validate_only=request.validate_only)
     forwarding: Deferred[Response] = broker.forward_to_controller(sent, timeout_ms=broker.config.request_timeout_ms)
@@ -64,8 +72,11 @@ def _can_be_written(tags: Sequence[tuple[int, bytes]]) -> bool:
     return all(before < tag < _INT32_MAX for before, tag in zip([-1, *signed], signed, strict=False))
 
 
-def _errors_of(response: Response) -> list[ApiError]:
-    return [ApiError(ErrorCode(each.error_code), each.error_message) for each in response.responses]
+def _errors_of(response: Response) -> dict[_Key, ApiError]:
+    return {
+        (each.resource_type, each.resource_name): ApiError(ErrorCode(each.error_code), each.error_message)
+        for each in response.responses
+    }
 
 
 def resource_key(resource_type: int, name: str, *, groups: bool) -> tuple[int, str]:

@@ -6,23 +6,19 @@ BROKER_NOT_AVAILABLE. Mirrors KafkaApis.handleControlledShutdownRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.zookeeper.broker import ZooKeeperBroker
-from protocol_specs.api_key import ApiKey
+from broker_sim.apis.api_handler import ApiHandler
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
 
 
-def handle_controlled_shutdown(request: ControlledShutdownRequest, context: RequestContext) -> HandlerResult:
+def handle(request: ControlledShutdownRequest, context: RequestContext) -> HandlerResult:
     """Let the controller move what it can."""
-    broker = context.broker
-    assert isinstance(broker, ZooKeeperBroker), "no other broker lists the API"
-    answer: Any = broker.control_request(request, context.api_version)
-    return answer  # type: ignore[no-any-return]
+    return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=ApiKey.CONTROLLED_SHUTDOWN, handle=handle_controlled_shutdown))
+HANDLER: Final = ApiHandler(handle=handle)

@@ -6,34 +6,15 @@ alike). v5 answers counts and configurations. v7 answers topic ids. Mirrors Kafk
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.replication.broker_links import LinkFailure
-from protocol_specs.api_key import ApiKey
-from protocol_specs.error_codes import ErrorCode
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.forwarding import forward
 from protocol_specs.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 
 if TYPE_CHECKING:
-    from twisted.internet.defer import Deferred
-    from twisted.python.failure import Failure
-
     from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.message import Message
-
-
-def handle_create_topics(request: CreateTopicsRequest, context: RequestContext) -> Deferred[Message]:
-    """Forward; a controller that cannot be reached in time is REQUEST_TIMED_OUT for every topic."""
-    broker = context.broker
-    answer: Deferred[Message] = broker.forward_to_controller(
-        request, timeout_ms=broker.config.request_timeout_ms, context=context
-    )
-
-    def unreachable(failure: Failure) -> Message:
-        failure.trap(LinkFailure)
-        return error_response(request, context, ErrorCode.REQUEST_TIMED_OUT)
-
-    return answer.addErrback(unreachable)
+    from protocol_specs.error_codes import ErrorCode
 
 
 def error_response(
@@ -49,4 +30,4 @@ def error_response(
     )
 
 
-register(ApiHandler(api_key=ApiKey.CREATE_TOPICS, handle=handle_create_topics, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=forward, error_response=error_response)

@@ -8,16 +8,15 @@ partition that is named twice counts once, with its last offset. Mirrors KafkaAp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import is_internal
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.partition_order import grouped_by_topic, grouped_from_immutable, mutable_order, partition_hash
 from broker_sim.replication.delayed_delete_records import DeleteResult
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -26,13 +25,14 @@ from protocol_specs.messages.delete_records import (
 )
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.replication.delayed_delete_records import DeleteResults
     from protocol_specs.message import Message
     from protocol_specs.messages.delete_records import DeleteRecordsRequest
 
 
-def handle_delete_records(request: DeleteRecordsRequest, context: RequestContext) -> HandlerResult:
+def handle(request: DeleteRecordsRequest, context: RequestContext) -> HandlerResult:
     """Refuse what the broker need not be asked for, delete the rest, wait for the followers."""
     broker = context.broker
     image = broker.replica_manager.image
@@ -96,4 +96,4 @@ def _response(results: DeleteResults) -> DeleteRecordsResponse:
     return DeleteRecordsResponse(topics=list(topics.values()))
 
 
-register(ApiHandler(api_key=ApiKey.DELETE_RECORDS, handle=handle_delete_records, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

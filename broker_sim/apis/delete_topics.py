@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.forwarding import forward
 from broker_sim.controller.topics import refused_deletion
-from broker_sim.replication.broker_links import LinkFailure
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from twisted.python.failure import Failure
-
+    from broker_sim.apis.handler_result import HandlerResult
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
     from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
@@ -26,13 +24,19 @@ if TYPE_CHECKING:
 DISABLED_ERROR_SINCE: Final = 3
 
 
-def handle_delete_topics(
-    request: DeleteTopicsRequest, context: RequestContext
-) -> DeleteTopicsResponse | Deferred[Message]:
-    """Forward; a controller that cannot be reached in time is REQUEST_TIMED_OUT for every topic."""
+def handle(request: DeleteTopicsRequest, context: RequestContext) -> HandlerResult:
+    """Forward, unless topics cannot be deleted."""
+    disabled = refuse_if_disabled(request, context)
+    return forward(request, context) if disabled is None else disabled
+
+
+def refuse_if_disabled(request: DeleteTopicsRequest, context: RequestContext) -> HandlerResult | None:
+    """Return the response where `delete.topic.enable` is false, else None."""
     broker = context.broker
-    if not broker.config.delete_topic_enable and not broker.config.behaviour.disabled_deletion_has_an_error:
-        # The topics are marked, which nobody acts on, and the deletion is waited for.
+    if broker.config.delete_topic_enable:
+        return None
+    if not broker.config.behaviour.disabled_deletion_has_an_error:
+        # The topics are marked for a deletion that never begins, and the request waits for it.
         late: Deferred[Message] = Deferred()
         refused = refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT)
         for each in refused.responses:
@@ -40,19 +44,9 @@ def handle_delete_topics(
                 each.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         broker.reactor.callLater(max(0, request.timeout_ms) / 1000, late.callback, refused)
         return late
-    if not broker.config.delete_topic_enable:
-        if context.api_version < DISABLED_ERROR_SINCE:
-            return refused_deletion(request, ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
-        return refused_deletion(request, ErrorCode.TOPIC_DELETION_DISABLED)
-    answer: Deferred[Message] = broker.forward_to_controller(
-        request, timeout_ms=broker.config.request_timeout_ms, context=context
-    )
-
-    def unreachable(failure: Failure) -> Message:
-        failure.trap(LinkFailure)
-        return refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT)
-
-    return answer.addErrback(unreachable)
+    if context.api_version < DISABLED_ERROR_SINCE:
+        return refused_deletion(request, ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
+    return refused_deletion(request, ErrorCode.TOPIC_DELETION_DISABLED)
 
 
 def error_response(
@@ -64,4 +58,4 @@ def error_response(
     return refused_deletion(request, error_code)
 
 
-register(ApiHandler(api_key=ApiKey.DELETE_TOPICS, handle=handle_delete_topics, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

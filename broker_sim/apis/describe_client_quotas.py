@@ -6,12 +6,11 @@ KafkaApis.handleDescribeClientQuotasRequest with ClientQuotasImage.describe.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.quotas.client_quota_control import ERROR_TEXTS
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.controller.client_quota_control import ERROR_TEXTS
 from broker_sim.quotas.client_quotas_image import ClientQuotaFilter, FilterRefused
-from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.describe_client_quotas import (
     DescribeClientQuotasResponse,
     EntityData,
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.describe_client_quotas import DescribeClientQuotasRequest
 
 
-def handle_describe_client_quotas(
-    request: DescribeClientQuotasRequest, context: RequestContext
-) -> DescribeClientQuotasResponse:
+def handle(request: DescribeClientQuotasRequest, context: RequestContext) -> DescribeClientQuotasResponse:
     """Every entity that the filter asks for, with its quotas."""
     try:
         wanted = ClientQuotaFilter(request.components, strict=request.strict)
@@ -56,8 +53,4 @@ def _refused(error_code: ErrorCode, message: str | None) -> DescribeClientQuotas
     return DescribeClientQuotasResponse(error_code=error_code, error_message=message, entries=None)
 
 
-register(
-    ApiHandler(
-        api_key=ApiKey.DESCRIBE_CLIENT_QUOTAS, handle=handle_describe_client_quotas, error_response=error_response
-    )
-)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.metadata import cluster_operations, controller_id
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_cluster import DescribeClusterBroker, DescribeClusterResponse
 
@@ -23,7 +22,7 @@ CONTROLLER_ENDPOINT: Final = 2
 NOBODY: Final = -1
 
 
-def handle_describe_cluster(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
+def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
     """Answer from this broker's own view."""
     if request.endpoint_type == CONTROLLER_ENDPOINT:
         message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
@@ -59,4 +58,4 @@ def _refused(error_code: ErrorCode, message: str) -> DescribeClusterResponse:
     return DescribeClusterResponse(error_code=error_code, error_message=message, endpoint_type=BROKER_ENDPOINT)
 
 
-register(ApiHandler(api_key=ApiKey.DESCRIBE_CLUSTER, handle=handle_describe_cluster))
+HANDLER: Final = ApiHandler(handle=handle)

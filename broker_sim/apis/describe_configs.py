@@ -11,11 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.config.config_entries import ConfigDescriber, ConfigSource
 from broker_sim.config.config_resource import ResourceType
 from broker_sim.metadata.topic_names import refused_name
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_configs import (
     DescribeConfigsResourceResult,
@@ -26,8 +25,8 @@ from protocol_specs.messages.describe_configs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.broker import Broker
     from protocol_specs.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
 UNKNOWN_TYPE: Final = 0
@@ -52,7 +51,7 @@ class _Resource:
 
     __slots__ = ("broker", "describer", "keys", "name")
 
-    def __init__(self, resource: DescribeConfigsResource, broker: Broker, describer: ConfigDescriber) -> None:
+    def __init__(self, resource: DescribeConfigsResource, broker: BrokerView, describer: ConfigDescriber) -> None:
         self.name = resource.resource_name
         self.keys = resource.configuration_keys
         self.broker = broker
@@ -115,7 +114,7 @@ _DESCRIBE: Final[dict[int, Callable[[_Resource], Sequence[DescribeConfigsResourc
 }
 
 
-def handle_describe_configs(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     """Answer resource by resource; a type that nobody knows fails them all."""
     broker = context.broker
     known = broker.config.behaviour.described_resource_types
@@ -144,7 +143,7 @@ def _refused_type(
     return response
 
 
-def identity_of(broker: Broker) -> dict[str, str]:
+def identity_of(broker: BrokerView) -> dict[str, str]:
     """What a real broker's file says of itself, so that clients that look for it find it."""
     return {
         "node.id": str(broker.id),
@@ -157,7 +156,7 @@ def identity_of(broker: Broker) -> dict[str, str]:
     }
 
 
-def _result(resource: DescribeConfigsResource, broker: Broker, describer: ConfigDescriber) -> DescribeConfigsResult:
+def _result(resource: DescribeConfigsResource, broker: BrokerView, describer: ConfigDescriber) -> DescribeConfigsResult:
     error_code, message = ErrorCode.NONE, ""
     configs: Sequence[DescribeConfigsResourceResult] = ()
     try:
@@ -195,4 +194,4 @@ def error_response(
     )
 
 
-register(ApiHandler(api_key=ApiKey.DESCRIBE_CONFIGS, handle=handle_describe_configs, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import partition_hash
 from broker_sim.config.java_hash import SMALLEST_TRIE, concurrent_order, immutable_set_order, string_hash
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -25,14 +24,14 @@ from protocol_specs.messages.describe_log_dirs import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.apis.request_context import RequestContext
-    from broker_sim.broker import Broker
     from protocol_specs.messages.describe_log_dirs import DescribeLogDirsRequest
 
 INVALID_OFFSET_LAG: Final = -1
 
 
-def handle_describe_log_dirs(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+def handle(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
     """Every directory, with the logs that were asked for."""
     broker = context.broker
     wanted = None
@@ -43,7 +42,7 @@ def handle_describe_log_dirs(request: DescribeLogDirsRequest, context: RequestCo
     )
 
 
-def _directory(name: str, broker: Broker, wanted: dict[TopicPartition, None] | None) -> DescribeLogDirsResult:
+def _directory(name: str, broker: BrokerView, wanted: dict[TopicPartition, None] | None) -> DescribeLogDirsResult:
     directories = broker.storage.directories
     if name in directories.offline:
         return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=name, topics=[])
@@ -97,4 +96,4 @@ def _in_order(logs: list[TopicPartition], count: int) -> list[TopicPartition]:
     return [logs[place] for place in concurrent_order(map(partition_hash, logs), count=count)]
 
 
-register(ApiHandler(api_key=ApiKey.DESCRIBE_LOG_DIRS, handle=handle_describe_log_dirs))
+HANDLER: Final = ApiHandler(handle=handle)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.config.java_hash import hash_order_of_longs
 from broker_sim.metadata.topic_names import refused_name
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_producers import (
     DescribeProducersResponse,
@@ -25,7 +24,8 @@ from protocol_specs.messages.describe_producers import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.log.producer_state import ProducerStateEntry
     from protocol_specs.message import Message
     from protocol_specs.messages.describe_producers import DescribeProducersRequest, TopicRequest
@@ -99,4 +99,4 @@ def _states(producers: Mapping[int, ProducerStateEntry]) -> list[ProducerState]:
     ]
 
 
-register(ApiHandler(api_key=ApiKey.DESCRIBE_PRODUCERS, handle=handle, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import is_internal
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.metadata import TOPIC_OPERATIONS
 from broker_sim.metadata.topic_names import refused_name
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.describe_topic_partitions import (
     Cursor,
@@ -33,9 +32,7 @@ NO_LEADER: Final = -1
 _INT32: Final = 1 << 32
 
 
-def handle_describe_topic_partitions(
-    request: DescribeTopicPartitionsRequest, context: RequestContext
-) -> DescribeTopicPartitionsResponse:
+def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
     """Answer from this broker's own view, which may be behind the controller's."""
     broker = context.broker
     image = broker.metadata_cache.image
@@ -146,10 +143,7 @@ def error_response(
     )
 
 
-register(
-    ApiHandler(
-        api_key=ApiKey.DESCRIBE_TOPIC_PARTITIONS,
-        handle=handle_describe_topic_partitions,
-        error_response=error_response,
-    )
+HANDLER: Final = ApiHandler(
+    handle=handle,
+    error_response=error_response,
 )

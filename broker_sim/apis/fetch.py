@@ -11,21 +11,20 @@ Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16. v0 and v1 get message sets of 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.fetch_conversion import CONVERTED_HIGHEST, convert
 from broker_sim.apis.fetch_limits import has_negative_limit, read_with_negative_limits
 from broker_sim.apis.fetch_sessions import InvalidSession, SessionKey, session_key
 from broker_sim.apis.fetch_throttling import throttled_answer
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_answers import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ConversionFailedWhileSending, RecordBatchError
 from protocol_specs.messages.fetch import FetchableTopicResponse, FetchResponse, NodeEndpoint, PartitionData
@@ -33,7 +32,8 @@ from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:
     from broker_sim.apis.fetch_sessions import FetchContext
-    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult, NoResponse
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.replication.requests import PartitionFetchResult as Result
     from protocol_specs.message import Message
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest
@@ -119,8 +119,8 @@ class Fetch:
         else:
             isolation = FetchIsolation.HIGH_WATERMARK
         max_bytes = min(request.max_bytes, self.context.broker.config.fetch_max_bytes)
-        if is_consumer and self.context.broker.apis.quotas.active:
-            max_bytes = self.context.broker.apis.quotas.fetch_max_bytes(self.context, max_bytes)
+        if is_consumer and self.context.broker.quotas.active:
+            max_bytes = self.context.broker.quotas.fetch_max_bytes(self.context, max_bytes)
         params = FetchParams(
             replica_id=self.replica_id,
             replica_epoch=request.replica_state.replica_epoch,
@@ -146,7 +146,7 @@ class Fetch:
     def _is_consumer(self) -> bool:
         return self.replica_id < 0 and self.replica_id != FUTURE_LOCAL_REPLICA_ID
 
-    def answer(self, results: list[Result]) -> Message | NoAnswer:
+    def answer(self, results: list[Result]) -> Message | NoResponse:
         """Shape the response and tell the session what it says."""
         leaders = LeaderEndpoints(self.context)
         updates = {key: self._shape(result, leaders) for key, result in zip(self.keys, results, strict=True)}
@@ -156,13 +156,13 @@ class Fetch:
             for result in results:
                 if result.batches:
                     topic_stats.sent(result.topic_partition.topic, result.size_in_bytes)
-        if self.replica_id < 0 and self.context.broker.apis.quotas.active:
+        if self.replica_id < 0 and self.context.broker.quotas.active:
             throttled = throttled_answer(self.context, self.session, updates)
             if throttled is not None:
                 return throttled
         try:
             error_code, session_id, named = self.session.session_answer(
-                updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.clock.now_ms()
+                updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.now_ms()
             )
         except InvalidSession:
             return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -229,7 +229,7 @@ class Fetch:
             partitions=partitions,
             forgotten=forgotten,
             from_follower=self.replica_id >= 0,
-            now_ms=broker.clock.now_ms(),
+            now_ms=broker.now_ms(),
         )
 
     def _shape(self, result: Result, leaders: LeaderEndpoints) -> PartitionData:
@@ -251,6 +251,9 @@ class Fetch:
 
 def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     """Read what the session fetches; answer when there is enough, or when the request's wait is over."""
+    if context.replica_id >= 0:
+        # A follower, over a link: its session is of another kind, which keeps what it fetches by reference.
+        return cast("HandlerResult", context.broker.replica_manager.roles.replica_fetch(request, context.replica_id))
     try:
         fetch = Fetch(request, context)
     except InvalidSession:
@@ -260,7 +263,7 @@ def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     if results is None:
         return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
     if isinstance(results, Deferred):
-        answered: Deferred[Message | NoAnswer] = results.addCallback(fetch.answer)
+        answered: Deferred[Message | NoResponse] = results.addCallback(fetch.answer)
         return answered
     return fetch.answer(results)
 
@@ -303,4 +306,17 @@ def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResp
     return topics
 
 
-register(ApiHandler(api_key=ApiKey.FETCH, handle=handle, error_response=error_response))
+def partitions_of(request: FetchRequest, context: RequestContext) -> list[tuple[str, int]]:
+    """The partitions that a request names; what its session adds is not among them."""
+    if context.api_version < TOPIC_IDS_LOWEST:
+        return [(topic.topic, item.partition) for topic in request.topics for item in topic.partitions]
+    by_id = context.broker.metadata_cache.image.topics_by_id
+    return [
+        (by_id[topic.topic_id].name, item.partition)
+        for topic in request.topics
+        if topic.topic_id in by_id
+        for item in topic.partitions
+    ]
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, partitions=partitions_of)

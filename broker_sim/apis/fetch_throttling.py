@@ -28,7 +28,7 @@ def throttled_answer(
 ) -> FetchResponse | None:
     """The empty answer of a client that has to wait, None for one that may have these partitions."""
     size = _size(session.would_name(updates), context.api_version)
-    if context.broker.apis.quotas.decide_fetch(context, size) <= 0:
+    if context.broker.quotas.decide_fetch(context, size) <= 0:
         return None
     error_code, session_id = session.throttled_answer()
     return FetchResponse(error_code=error_code, session_id=session_id)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import create_in_background
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import string_hash
 from broker_sim.metadata.topic_names import (
     GROUP_METADATA_TOPIC_NAME,
@@ -20,7 +20,6 @@ from broker_sim.metadata.topic_names import (
     TRANSACTION_STATE_TOPIC_NAME,
 )
 from protocol_specs import uuids
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 
@@ -52,7 +51,7 @@ class CoordinatorType(IntEnum):
     SHARE = 2
 
 
-def handle_find_coordinator(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
+def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
     """Answer key by key; an unknown key type fails the whole request."""
     try:
         key_type = CoordinatorType(request.key_type)
@@ -137,4 +136,4 @@ def is_share_partition_key(key: str) -> bool:
         return False
 
 
-register(ApiHandler(api_key=ApiKey.FIND_COORDINATOR, handle=handle_find_coordinator, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

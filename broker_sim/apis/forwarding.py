@@ -1,31 +1,41 @@
-"""Requests that the controller answers and a broker passes on (KIP-590). Mirrors ForwardingManager."""
+"""Requests that the controller serves and a broker passes on (KIP-590). Mirrors ForwardingManager."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.links.node_links import LinkFailure
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from broker_sim.apis.request_context import NoAnswer, RequestContext
+    from broker_sim.apis.handler_result import NoResponse
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.api_key import ApiKey
     from protocol_specs.message import Message
 
-__all__ = ["forward"]
+__all__ = ["forward", "forwarding_handler"]
 
 
-def forward(request: Any, context: RequestContext) -> Deferred[Message | NoAnswer]:
-    """Let the controller answer; one that cannot be reached in time is REQUEST_TIMED_OUT for the whole request."""
+def forward(request: Any, context: RequestContext) -> Deferred[Message | NoResponse]:
+    """Forward; a controller that cannot be reached in time is REQUEST_TIMED_OUT for the whole request."""
     broker = context.broker
-    answer: Deferred[Message | NoAnswer] = broker.forward_to_controller(
+    response: Deferred[Message | NoResponse] = broker.forward_to_controller(
         request, timeout_ms=broker.config.request_timeout_ms, context=context
     )
 
-    def unreachable(failure: Failure) -> Message | NoAnswer:
+    def unreachable(failure: Failure) -> Message | NoResponse:
         failure.trap(LinkFailure)
-        return broker.apis.error_response(request, context, ErrorCode.REQUEST_TIMED_OUT)
+        return broker.apis.error_response(context, ErrorCode.REQUEST_TIMED_OUT)
 
-    return answer.addErrback(unreachable)
+    return response.addErrback(unreachable)
+
+
+def forwarding_handler(api_key: ApiKey) -> ApiHandler:
+    """The handler at brokers of an API that is the controller's alone; its errors look as the controller's do."""
+    from broker_sim.apis.controller.controller_apis import HANDLERS
+
+    return ApiHandler(handle=forward, error_response=HANDLERS.handler_of(api_key).error_response)

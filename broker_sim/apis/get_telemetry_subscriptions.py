@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsResponse
 
@@ -22,9 +21,7 @@ ACCEPTED_CODECS: Final = (4, 3, 1, 2)
 """zstd, lz4, gzip, snappy: best first."""
 
 
-def handle_get_telemetry_subscriptions(
-    request: GetTelemetrySubscriptionsRequest, context: RequestContext
-) -> GetTelemetrySubscriptionsResponse:
+def handle(request: GetTelemetrySubscriptionsRequest, context: RequestContext) -> GetTelemetrySubscriptionsResponse:
     """Answer the client's id, a new one when it has none, and what it shall push."""
     manager = client_metrics_of(context)
     found = manager.subscribe(
@@ -44,4 +41,4 @@ def handle_get_telemetry_subscriptions(
     )
 
 
-register(ApiHandler(api_key=ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, handle=handle_get_telemetry_subscriptions))
+HANDLER: Final = ApiHandler(handle=handle)

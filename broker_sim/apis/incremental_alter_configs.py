@@ -6,12 +6,11 @@ rest (KIP-590). Mirrors KafkaApis.handleIncrementalAlterConfigsRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.config_changes import settle_changes
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.config_admin import ApiError
-from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
@@ -21,11 +20,12 @@ from protocol_specs.messages.incremental_alter_configs import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.error_codes import ErrorCode
 
 
-def handle_incremental_alter_configs(request: IncrementalAlterConfigsRequest, context: RequestContext) -> HandlerResult:
+def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> HandlerResult:
     """Answer resource by resource."""
     return settle_changes(request, context, answer=lambda errors: _response(request, errors))
 
@@ -53,8 +53,4 @@ def _response(request: IncrementalAlterConfigsRequest, errors: Sequence[ApiError
     )
 
 
-register(
-    ApiHandler(
-        api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, handle=handle_incremental_alter_configs, error_response=error_response
-    )
-)
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

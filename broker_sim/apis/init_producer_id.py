@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.logger import Logger
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from protocol_specs.api_key import ApiKey
+from broker_sim.apis.api_handler import ApiHandler
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.init_producer_id import InitProducerIdResponse
 
@@ -32,7 +31,7 @@ NO_PRODUCER_EPOCH: Final = -1
 _log = Logger()
 
 
-def handle_init_producer_id(request: InitProducerIdRequest, context: RequestContext) -> Message | Deferred[Message]:
+def handle(request: InitProducerIdRequest, context: RequestContext) -> Message | Deferred[Message]:
     """Give the next id of this broker's block, always with epoch 0."""
     refused = _refuse(request, context)
     if refused is not None:
@@ -75,4 +74,4 @@ def error_response(
     return _refused(error_code)
 
 
-register(ApiHandler(api_key=ApiKey.INIT_PRODUCER_ID, handle=handle_init_producer_id, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

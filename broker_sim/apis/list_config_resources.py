@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.config.config_resource import ResourceType
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.list_config_resources import ConfigResource, ListConfigResourcesResponse
 
@@ -34,9 +33,7 @@ _ALL: Final = (
 )
 
 
-def handle_list_config_resources(
-    request: ListConfigResourcesRequest, context: RequestContext
-) -> ListConfigResourcesResponse:
+def handle(request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
     """List the asked types; one that nobody knows fails the request."""
     asked: list[int] = [ResourceType.CLIENT_METRICS]
     if context.api_version >= TYPES_FROM:
@@ -62,4 +59,4 @@ def _names(resource_type: ResourceType, image: MetadataImage) -> Iterable[str]:
     return [resource.name for resource in image.configs if resource.type == resource_type]
 
 
-register(ApiHandler(api_key=ApiKey.LIST_CONFIG_RESOURCES, handle=handle_list_config_resources))
+HANDLER: Final = ApiHandler(handle=handle)

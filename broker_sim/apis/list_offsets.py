@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.partition_order import grouped_by_topic
 from broker_sim.replication.requests import (
     CONSUMER_REPLICA_ID,
@@ -23,7 +23,6 @@ from broker_sim.replication.requests import (
     FetchIsolation,
 )
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.list_offsets import (
     ListOffsetsPartitionResponse,
@@ -33,7 +32,8 @@ from protocol_specs.messages.list_offsets import (
 from protocol_specs.records.message_peek import MAGIC_V0
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.replication.requests import OffsetResult
     from protocol_specs.message import Message
     from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest
@@ -199,7 +199,7 @@ def _old_style_offsets(
     if partition.max_num_offsets < 0:
         return _refused(index, ErrorCode.UNKNOWN_SERVER_ERROR)
     log = context.broker.replica_manager.partitions[TopicPartition(topic, index)].log
-    now_ms = context.broker.clock.now_ms()
+    now_ms = context.broker.now_ms()
     offsets = [(base_offset, now_ms) for base_offset in log.segment_base_offsets]
     if not context.broker.config.behaviour.segments_age_by_records:
         times = [segment.modified_ms for segment in log.segments]
@@ -222,4 +222,4 @@ def _old_style_offsets(
     )
 
 
-register(ApiHandler(api_key=ApiKey.LIST_OFFSETS, handle=handle, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

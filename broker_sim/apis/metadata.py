@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.auto_topic_creation import create_in_background, is_internal
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.java_hash import fields_hash, hash_set_order, immutable_set_order, list_hash, string_hash
 from broker_sim.metadata.topic_names import refused_name
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.metadata import (
     MetadataRequest,
@@ -40,7 +39,7 @@ TOPIC_IDS_SINCE: Final = 12
 LISTENER_ERRORS_SINCE: Final = 6
 
 
-def handle_metadata(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
+def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
     """Answer from this broker's own view, which may be behind the controller's."""
     version = context.api_version
     broker = context.broker
@@ -245,4 +244,4 @@ def _hash(partition: MetadataResponsePartition) -> int:
     )
 
 
-register(ApiHandler(api_key=ApiKey.METADATA, handle=handle_metadata, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

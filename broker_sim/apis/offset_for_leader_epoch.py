@@ -7,11 +7,10 @@ Versions: 4.3 serves 2 to 4, 3.7 serves 0 to 4.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochResponse,
@@ -19,7 +18,8 @@ from protocol_specs.messages.offset_for_leader_epoch import (
 )
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.error_codes import ErrorCode
     from protocol_specs.message import Message
     from protocol_specs.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition
@@ -74,4 +74,4 @@ def _end_offset(topic: str, partition: OffsetForLeaderPartition, context: Reques
     )
 
 
-register(ApiHandler(api_key=ApiKey.OFFSET_FOR_LEADER_EPOCH, handle=handle, error_response=error_response))
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response)

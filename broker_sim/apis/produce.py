@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.apis import produce_faults
-from broker_sim.apis.kafka_apis import ApiHandler, register
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.apis.partition_order import (
     computed_order,
@@ -38,10 +38,8 @@ from broker_sim.apis.produce_validation import (
     producer_ids_readable,
     whole_request_error,
 )
-from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
 from broker_sim.replication.requests import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -56,7 +54,8 @@ from protocol_specs.uuids import ZERO_UUID, to_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext, Response
+    from broker_sim.apis.handler_result import HandlerResult, Response
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Buffer, Message
     from protocol_specs.messages.produce import ProduceRequest
 
@@ -113,6 +112,7 @@ class Produce:
         """Sort the request's partitions into those to append and those refused here."""
         version = self.context.api_version
         image = self.context.broker.metadata_cache.image
+        injected = self.context.injected_errors
         for topic in self.request.topic_data:
             if version < TOPIC_IDS_LOWEST:
                 name = topic.name
@@ -137,7 +137,10 @@ class Produce:
                 if not is_plain_batch(records):
                     self.unusual = True
                     error = partition_error(records, version)
-                if not 0 <= partition.index < count:
+                if injected is not None and (name, partition.index) in injected:
+                    error = injected[name, partition.index]
+                    self.failed.append(PartitionAppend(topic_partition=key, error_code=error))
+                elif not 0 <= partition.index < count:
                     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     self.absent.append(PartitionAppend(topic_partition=key, error_code=error))
                 elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
@@ -147,7 +150,7 @@ class Produce:
                 else:
                     self.entries[key] = records
 
-    def refuse_request(self) -> Message | NoAnswer | None:
+    def refuse_request(self) -> Message | NoResponse | None:
         """The answer where nothing may be appended because of what Kafka meets in all partitions at once."""
         request, context = self.request, self.context
         behaviour = context.broker.config.behaviour
@@ -162,7 +165,7 @@ class Produce:
             # Since 4.0 the producer ids of all record sets are read before any is appended.
             record_sets = [records for records in self.entries.values() if records is not None]
             if len(record_sets) < len(self.entries):
-                return NEVER_ANSWERED
+                return NoResponse.STAY_MUTED
             if not producer_ids_readable(record_sets):
                 return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
         if request.transactional_id is not None:
@@ -207,8 +210,10 @@ class Produce:
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
                 self.failed.append(PartitionAppend(topic_partition=key, error_code=error))
 
-    def answer(self, results: list[PartitionAppend]) -> Response | NoAnswer:
+    def answer(self, results: list[PartitionAppend] | NoResponse) -> Response | NoResponse:
         """Shape the response, or for acks=0 decide whether the connection goes on."""
+        if isinstance(results, NoResponse):
+            return results
         refused = self.failed or self.absent or self.invalid or self.unknown_ids
         answers = [(self.topic_ids.get(result.topic_partition.topic, ZERO_UUID), result) for result in results]
         if refused or (len(answers) > 1 and not self._by_id):
@@ -311,7 +316,7 @@ class Produce:
             for index in indexes
         ]
 
-    def _close_on_error(self, answers: list[Answer]) -> NoAnswer:
+    def _close_on_error(self, answers: list[Answer]) -> NoResponse:
         errors = [
             f"{result.topic_partition if result.topic_partition.topic else f'topic id {to_text(topic_id)}'}"
             f": {result.error_code.name}"
@@ -320,7 +325,7 @@ class Produce:
         ]
         if errors:
             return self.context.disconnect(f"error in a Produce with acks=0: {', '.join(errors)}")
-        return NO_RESPONSE
+        return NoResponse.NO_OP
 
 
 def _keyed(answers: Iterable[Answer]) -> dict[tuple[bytes, TopicPartition], Answer]:
@@ -337,16 +342,22 @@ def _hash_with_id(answer: Answer) -> int:
 
 def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
     """Append to the partitions that this broker leads and answer when acks are reached."""
-    broker = context.broker
-    entry = None if broker.faults.active else only_entry(request, context)
+    hook = context.append_hook
+    entry = None if context.injected_errors else only_entry(request, context)
     if entry is not None:
-        appended = broker.replica_manager.append_records(
-            request_id=context.request_id, timeout_ms=request.timeout_ms, required_acks=request.acks, entries=(entry,)
+        appended = context.broker.replica_manager.append_records(
+            request_id=context.request_id,
+            timeout_ms=request.timeout_ms,
+            required_acks=request.acks,
+            entries=(entry,),
+            on_local_append=None if hook is None else hook.appended,
         )
-        # In this order: whether something is a Deferred is asked slowly, because the class is abstract.
-        if isinstance(appended, list):
+        # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
+        if hook is None and isinstance(appended, list):
             return _answer_one(appended, request, context)
-        later: Deferred[Response | NoAnswer] = appended.addCallback(_answer_one, request, context)
+        followed = appended if hook is None else hook.finished(appended)
+        assert isinstance(followed, Deferred)
+        later: Deferred[Response | NoResponse] = followed.addCallback(_answer_one, request, context)
         return later
     produce = Produce(request, context)
     produce.sort()
@@ -354,21 +365,23 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
         refusal = produce.refuse_request()
         if refusal is not None:
             return refusal
-    if broker.faults.active:
-        return Deferred.fromCoroutine(produce_faults.append(produce))
-    results = produce.append()
-    if isinstance(results, list):
+    results = produce.append(None if hook is None else hook.appended)
+    if hook is None and isinstance(results, list):
         return produce.answer(results)
-    answered: Deferred[Response | NoAnswer] = results.addCallback(produce.answer)
+    followed = results if hook is None else hook.finished(results)
+    assert isinstance(followed, Deferred)
+    answered: Deferred[Response | NoResponse] = followed.addCallback(produce.answer)
     return answered
 
 
 def _answer_one(
-    results: list[PartitionAppend], request: ProduceRequest, context: RequestContext
-) -> Response | NoAnswer:
+    results: list[PartitionAppend] | NoResponse, request: ProduceRequest, context: RequestContext
+) -> Response | NoResponse:
+    if isinstance(results, NoResponse):
+        return results
     [result] = results
     version = context.api_version
-    if not result.error_code and request.acks and version >= LOWEST_VERSION and context.channel is not None:
+    if not result.error_code and request.acks and version >= LOWEST_VERSION and context.transport.takes_frames:
         [topic] = request.topic_data
         return produced(
             context.correlation_id,
@@ -385,16 +398,16 @@ def _answer_one(
     return produce.answer(results)
 
 
-def unreadable(context: RequestContext) -> NoAnswer:
+def unreadable(context: RequestContext) -> NoResponse:
     """What a request comes to that older brokers cannot read."""
     if context.broker.config.behaviour.unreadable_requests_are_ignored:
-        return NO_RESPONSE
+        return NoResponse.NO_OP
     return context.disconnect("a Produce whose record sets cannot be read")
 
 
 def error_response(
     request: ProduceRequest, context: RequestContext, error_code: ErrorCode, message: str | None = None
-) -> Message | NoAnswer:
+) -> Message | NoResponse:
     """One error for every partition; nothing to send for acks=0. Mirrors ProduceRequest.getErrorResponse.
 
     Kafka sizes the record sets for it, so that null records leave the request without any answer.
@@ -406,7 +419,7 @@ def error_response(
     for topic in request.topic_data:
         for partition in topic.partition_data:
             if partition.records is None:
-                return NEVER_ANSWERED
+                return NoResponse.STAY_MUTED
             keys[topic.topic_id, TopicPartition(topic.name, partition.index)] = None
     ordered = computed_order(
         list(keys), lambda key: partition_hash_with_id(key[1], key[0]) if by_id else partition_hash(key[1])
@@ -420,4 +433,15 @@ def error_response(
     return ProduceResponse(responses=list(groups.values()))
 
 
-register(ApiHandler(api_key=ApiKey.PRODUCE, handle=handle, error_response=error_response))
+def partitions_of(request: ProduceRequest, context: RequestContext) -> list[tuple[str, int]]:
+    """The partitions that a request names, each once."""
+    by_id = context.broker.metadata_cache.image.topics_by_id
+    named = [
+        (by_id[topic.topic_id].name if topic.topic_id in by_id else topic.name, partition.index)
+        for topic in request.topic_data
+        for partition in topic.partition_data
+    ]
+    return list(dict.fromkeys(named))
+
+
+HANDLER: Final = ApiHandler(handle=handle, error_response=error_response, partitions=partitions_of)

@@ -6,13 +6,12 @@ the journal then has what was received, as a ClientTelemetryReceiver would.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.client_metrics import attributes_of, client_metrics_of
-from broker_sim.apis.kafka_apis import ApiHandler, register
 from broker_sim.config.simulator_configs import TELEMETRY_RECEIVER
 from broker_sim.control.events import TelemetryReceived
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.push_telemetry import PushTelemetryResponse
 from protocol_specs.uuids import to_text
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.push_telemetry import PushTelemetryRequest
 
 
-def handle_push_telemetry(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
+def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
     """Take the metrics, or say what is wrong with them."""
     error_code = client_metrics_of(context).push(
         request, attributes_of(context), context.broker.now_ms(), context.connection
@@ -44,4 +43,4 @@ def handle_push_telemetry(request: PushTelemetryRequest, context: RequestContext
     return PushTelemetryResponse(error_code=error_code)
 
 
-register(ApiHandler(api_key=ApiKey.PUSH_TELEMETRY, handle=handle_push_telemetry))
+HANDLER: Final = ApiHandler(handle=handle)

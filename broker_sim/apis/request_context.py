@@ -1,70 +1,34 @@
-"""Who asks, on which connection, at what time. Mirrors RequestContext and RequestChannel.Request.
+"""One request in a node, from its arrival to its response. Mirrors RequestContext and RequestChannel.Request.
 
-A handler is `handle(request, context) -> HandlerResult`: a response message, a Deferred of one, or a NoAnswer.
-Times are the reactor's, in microseconds. A stage that a request passed at once has the time of the stage before.
+A handler is `handle(request, context) -> HandlerResult`. Times are the reactor's, in microseconds. A stage that a
+request passed at once has the time of the stage before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from twisted.internet.defer import Deferred
-
-from broker_sim.apis.prepared_response import PreparedResponse
-from broker_sim.network.request_channel import CallbackRequest
-from protocol_specs.message import Message
+from broker_sim.apis.handler_result import NoResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from broker_sim.broker import Broker
-    from broker_sim.network.channel import KafkaChannel
+    from broker_sim.apis.append_hook import AppendHook
+    from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.apis.transport import Transport
     from protocol_specs.api_key import ApiKey
     from protocol_specs.error_codes import ErrorCode
 
-__all__ = [
-    "ANSWERS",
-    "CLOSE_CONNECTION",
-    "NEVER_ANSWERED",
-    "NO_RESPONSE",
-    "ConnectionInfo",
-    "HandlerResult",
-    "NoAnswer",
-    "RequestContext",
-    "Response",
-]
+__all__ = ["ConnectionInfo", "RequestContext"]
 
 DEFAULT_LISTENER: Final = "PLAINTEXT"
-
-
-class NoAnswer(Enum):
-    """What a handler returns when the client gets no response message."""
-
-    NO_RESPONSE = "no response"
-    """As acks=0: nothing is sent, the channel reads on. Mirrors RequestChannel.NoOpResponse."""
-    CLOSE_CONNECTION = "close the connection"
-    """Mirrors RequestChannel.CloseConnectionResponse; see RequestContext.disconnect."""
-    NEVER_ANSWERED = "never answered"
-    """As where Kafka's handler dies while it makes the error answer: the channel stays open and muted for good."""
-
-
-NO_RESPONSE: Final = NoAnswer.NO_RESPONSE
-CLOSE_CONNECTION: Final = NoAnswer.CLOSE_CONNECTION
-NEVER_ANSWERED: Final = NoAnswer.NEVER_ANSWERED
-
-Response: TypeAlias = Message | PreparedResponse
-ANSWERS: Final = (PreparedResponse, Message, NoAnswer)
-"""What a handler returns at once, of all that is a HandlerResult."""
-HandlerResult: TypeAlias = (
-    Response | NoAnswer | Deferred[Message] | Deferred[Message | NoAnswer] | Deferred[Response | NoAnswer]
-)
+NO_REPLICA: Final = -1
 
 
 @dataclass(slots=True, kw_only=True)
 class ConnectionInfo:
-    """What is known of a connection. The id is `local host:port-remote host:port-processor-index`."""
+    """A client's connection; its id is `local host:port-remote host:port-processor-index`."""
 
     connection_id: str
     client_host: str
@@ -76,21 +40,31 @@ class ConnectionInfo:
 
 
 class RequestContext:
-    """One request in the broker, from the Processor's read to the last byte of its response."""
+    """One request and where it stands; `origin` belongs to the transport: a KafkaChannel, or a call over a link."""
 
     # Not slotted: what few requests ever set is a default of the class, which halves the cost of making one.
     local_done_us = -1
     remote_done_us = -1
     throttle_ms = -1
+    replica_id = NO_REPLICA
+    """The node that sent the request over a link, -1 for a client."""
     close_reason: str | None = None
     handler_held = False
     slot_taken = False
+    response_lost = False
+    """A fault rule loses the response, whatever it is."""
+    cut_bytes = -1
+    """A fault rule sends only the first bytes of the response and closes the connection; -1 when none does."""
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
+    """Partitions for which a fault rule wants an error in place of what the handler would do."""
+    append_hook: AppendHook | None = None
+    """What fault rules do with the partitions of a Produce after their append; None while no rule could."""
     header_tags: Sequence[tuple[int, bytes]] = ()
 
     def __init__(
         self,
-        broker: Broker,
+        broker: BrokerView,
+        transport: Transport,
         connection: ConnectionInfo,
         api_key: ApiKey,
         api_version: int,
@@ -99,10 +73,12 @@ class RequestContext:
         request: Any = None,
         request_id: int = -1,
         received_us: int = 0,
-        size_bytes: int = 0,
-        channel: KafkaChannel | None = None,
+        frame: bytes = b"",
+        body_start: int = 0,
+        origin: Any = None,
     ) -> None:
         self.broker = broker
+        self.transport = transport
         self.connection = connection
         self.api_key = api_key
         self.api_version = api_version
@@ -111,13 +87,20 @@ class RequestContext:
         self.request = request
         self.request_id = request_id
         self.received_us = received_us
-        self.size_bytes = size_bytes
-        self.channel = channel
+        self.frame = frame
+        """The request as it came, without its size; empty where it came by reference."""
+        self.body_start = body_start
+        self.origin = origin
         self.dequeued_us = received_us
 
     @property
+    def size_bytes(self) -> int:
+        """The size of the request's frame; 0 where it came by reference."""
+        return len(self.frame)
+
+    @property
     def connection_id(self) -> str:
-        """Names the connection; unique in the broker's life."""
+        """The name of the connection, unique in the broker's run."""
         return self.connection.connection_id
 
     @property
@@ -127,29 +110,27 @@ class RequestContext:
 
     @property
     def listener_name(self) -> str:
-        """The listener that accepted the connection; Metadata answers with its addresses."""
+        """The listener that accepted the connection; Metadata returns its addresses."""
         return self.connection.listener_name
 
-    def disconnect(self, reason: str) -> NoAnswer:
-        """What a handler returns to close the connection without an answer; `reason` goes to the log."""
+    def disconnect(self, reason: str) -> NoResponse:
+        """Return the result that closes the connection without a response; `reason` is logged."""
         self.close_reason = reason
-        return CLOSE_CONNECTION
+        return NoResponse.CLOSE_CONNECTION
 
     def hold_handler(self) -> None:
-        """Keep the handler's slot beyond the handler's return, until `release_handler`."""
+        """Occupy the handler beyond the handler function's return, until `release_handler`."""
         self.handler_held = True
 
     def release_handler(self) -> None:
-        """Give the held slot back: what follows (a purgatory, say) needs no handler."""
+        """Free a held handler: what follows (a purgatory, say) needs none."""
         if self.handler_held:
             self.handler_held = False
-            if self.slot_taken and self.channel is not None:
-                self.channel.processor.handler_pool.release(self)
+            self.transport.release_handler(self)
 
-    def on_handler(self, function: Callable[[], None]) -> None:
-        """Go on with this request on a handler, before requests that wait. Mirrors wrapAsyncCallback."""
-        assert self.channel is not None
-        self.channel.processor.handler_pool.call_back(CallbackRequest(context=self, function=function))
+    def run_on_handler(self, function: Callable[[], None]) -> None:
+        """Run the rest of this request on a handler, before requests that wait. Mirrors wrapAsyncCallback."""
+        self.transport.run_on_handler(self, function)
 
     def __repr__(self) -> str:
         return (

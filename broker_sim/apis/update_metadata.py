@@ -6,23 +6,19 @@ KafkaApis.handleUpdateMetadataRequest.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import ApiHandler, register
-from broker_sim.zookeeper.broker import ZooKeeperBroker
-from protocol_specs.api_key import ApiKey
+from broker_sim.apis.api_handler import ApiHandler
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.update_metadata import UpdateMetadataRequest
 
 
-def handle_update_metadata(request: UpdateMetadataRequest, context: RequestContext) -> HandlerResult:
+def handle(request: UpdateMetadataRequest, context: RequestContext) -> HandlerResult:
     """Know what the controller says."""
-    broker = context.broker
-    assert isinstance(broker, ZooKeeperBroker), "no other broker lists the API"
-    answer: Any = broker.control_request(request, context.api_version)
-    return answer  # type: ignore[no-any-return]
+    return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 
-register(ApiHandler(api_key=ApiKey.UPDATE_METADATA, handle=handle_update_metadata))
+HANDLER: Final = ApiHandler(handle=handle)

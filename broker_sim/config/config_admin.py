@@ -22,7 +22,7 @@ from protocol_specs.messages import alter_configs, incremental_alter_configs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from broker_sim.broker import Broker
+    from broker_sim.apis.broker_view import BrokerView
     from broker_sim.config.broker_config import BrokerConfig
 
 Resource: TypeAlias = alter_configs.AlterConfigsResource | incremental_alter_configs.AlterConfigsResource
@@ -46,7 +46,7 @@ class Refused(Exception):
         self.error = ApiError(code, message)
 
 
-def preprocess(resources: Sequence[Resource], broker: Broker, *, validate_only: bool) -> list[ApiError | None]:
+def preprocess(resources: Sequence[Resource], broker: BrokerView, *, validate_only: bool) -> list[ApiError | None]:
     """For each resource the answer that it has already; None where the controller has to answer."""
     seen: dict[tuple[int, str], int] = {}
     answers: list[ApiError | None] = [None] * len(resources)
@@ -65,7 +65,7 @@ def preprocess(resources: Sequence[Resource], broker: Broker, *, validate_only: 
     return answers
 
 
-def _preprocess(resource: Resource, broker: Broker, *, validate_only: bool) -> ApiError | None:
+def _preprocess(resource: Resource, broker: BrokerView, *, validate_only: bool) -> ApiError | None:
     names = [each.name for each in resource.configs]
     if len(dict.fromkeys(names)) < len(names):
         raise Refused(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
@@ -95,7 +95,7 @@ def _preprocess(resource: Resource, broker: Broker, *, validate_only: bool) -> A
 
 
 def _change_loggers(
-    resource: incremental_alter_configs.AlterConfigsResource, broker: Broker, *, validate_only: bool
+    resource: incremental_alter_configs.AlterConfigsResource, broker: BrokerView, *, validate_only: bool
 ) -> ApiError:
     node_id = _node_id(resource.resource_name)
     if node_id != broker.id:
@@ -111,7 +111,7 @@ def _change_loggers(
     return ApiError(ErrorCode.NONE)
 
 
-def _expect_this_broker(name: str, broker: Broker) -> None:
+def _expect_this_broker(name: str, broker: BrokerView) -> None:
     if _node_id(name) != broker.id:
         raise Refused(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {broker.id}, but received {name}")
 
@@ -125,7 +125,7 @@ def _node_id(name: str) -> int:
 _OPERATIONS: Final = tuple(int(each) for each in ConfigOperation)
 
 
-def _changed(resource: incremental_alter_configs.AlterConfigsResource, broker: Broker) -> dict[str, str | None]:
+def _changed(resource: incremental_alter_configs.AlterConfigsResource, broker: BrokerView) -> dict[str, str | None]:
     """What the broker's resource would have after the changes. Mirrors ConfigAdminManager.prepareIncrementalConfigs."""
     for change in resource.configs:
         if change.config_operation not in _OPERATIONS:
@@ -170,7 +170,7 @@ def _list_with(name: str, before: str | None, value: str, config: BrokerConfig, 
     return ",".join(items)
 
 
-def _validate(configs: Mapping[str, str | None], resource: Resource, broker: Broker) -> None:
+def _validate(configs: Mapping[str, str | None], resource: Resource, broker: BrokerView) -> None:
     texts = {name: value for name, value in configs.items() if value is not None}
     try:
         validate_dynamic_configs(texts, broker.config, per_broker=bool(resource.resource_name))

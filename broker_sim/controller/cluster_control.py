@@ -1,11 +1,9 @@
-"""The controller's side of the APIs about the cluster as a whole: features, quorum, registrations."""
+"""ControllerRegistration and UnregisterBroker at the active controller. Mirrors ClusterControlManager."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.controller.describe_quorum import Quorum
-from broker_sim.controller.feature_control import FeatureControl
 from broker_sim.metadata.metadata_image import ControllerRegistration, Endpoint, FeatureRange
 from broker_sim.metadata.metadata_record_versions import record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION
@@ -17,39 +15,22 @@ from protocol_specs.messages.controller_registration import (
 from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
-
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
+    from broker_sim.controller.describe_quorum import Quorum
 
 
 class ClusterControl:
-    """Answers what brokers pass on; without a `quorum` the brokers `broker_ids` are their own."""
+    """Registers controllers and forgets brokers; `quorum` keeps the addresses of nodes that are forgotten."""
 
     __slots__ = ("_controller", "_explains", "_quorum")
 
-    def __init__(
-        self,
-        controller: Controller,
-        *,
-        config: BrokerConfig,
-        broker_ids: Sequence[int],
-        random: Random,
-        quorum: Quorum | None = None,
-    ) -> None:
+    def __init__(self, controller: Controller, *, config: BrokerConfig, quorum: Quorum) -> None:
         self._controller = controller
         self._explains = config.behaviour.unregistration_explains
-        self._quorum = quorum = quorum or Quorum(controller, voters=broker_ids, random=random)
-        FeatureControl(controller, config=config, node_id=quorum.leader_id)
-        controller.forwarded[ControllerRegistrationRequest] = self.register_controller
-        controller.forwarded[UnregisterBrokerRequest] = self.unregister_broker
+        self._quorum = quorum
 
-    def register_controller(
-        self,
-        request: ControllerRegistrationRequest,
-        source: int,  # noqa: ARG002 - the request names its controller
-    ) -> ControllerRegistrationResponse:
+    def register_controller(self, request: ControllerRegistrationRequest) -> ControllerRegistrationResponse:
         """Keep where a controller listens and what it supports (KIP-919)."""
         level = self._controller.image.finalized_features.get(METADATA_VERSION, 0)
         if not record_versions(level).has_controllers:
@@ -69,11 +50,7 @@ class ClusterControl:
         self._controller.change("ControllerRegistration", lambda image: image.with_controller(registration))
         return ControllerRegistrationResponse(error_message="")
 
-    def unregister_broker(
-        self,
-        request: UnregisterBrokerRequest,
-        source: int,  # noqa: ARG002 - any broker may ask
-    ) -> UnregisterBrokerResponse:
+    def unregister_broker(self, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
         """Forget the broker; the answer is made after the commit. Mirrors ClusterControlManager."""
         self._quorum.remember_nodes()
         if self._controller.unregister_broker(request.broker_id):

@@ -58,14 +58,8 @@ class ConfigControl:
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
-        controller.forwarded[IncrementalAlterConfigsRequest] = self.alter_incrementally
-        controller.forwarded[AlterConfigsRequest] = self.alter
 
-    def alter_incrementally(
-        self,
-        request: IncrementalAlterConfigsRequest,
-        source: int,  # noqa: ARG002 - any broker may ask
-    ) -> IncrementalAlterConfigsResponse:
+    def alter_incrementally(self, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
         """Change single configurations; an operation that nobody knows fails the whole request, as no items do."""
         try:
             errors = self._change_all(request.resources, self._incremental_records, request.validate_only)
@@ -83,7 +77,7 @@ class ConfigControl:
             ]
         )
 
-    def alter(self, request: AlterConfigsRequest, source: int) -> AlterConfigsResponse:  # noqa: ARG002 - any broker may ask
+    def alter(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
         """Replace the configurations of whole resources."""
         errors = self._change_all(request.resources, self._legacy_records, request.validate_only)
         return AlterConfigsResponse(

@@ -12,7 +12,7 @@ watermark: see raft/quorum_controller.py.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from twisted.internet.defer import Deferred, succeed
 
@@ -25,9 +25,9 @@ from broker_sim.controller.broker_registration import refuse_registration, regis
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
 from broker_sim.controller.directory_control import DirectoryControl
 from broker_sim.controller.election import Election, ElectionRules, change_partition
-from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.producer_ids import next_block
 from broker_sim.errors import BrokerSimError
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.metadata.bootstrap_metadata import bootstrap_records, metadata_log_limits
 from broker_sim.metadata.image_events import note_batch, note_changes
 from broker_sim.metadata.metadata_fetches import MetadataFetch, MetadataFetches
@@ -36,14 +36,12 @@ from broker_sim.metadata.metadata_log import FIRST_LEADER_EPOCH, MetadataLog
 from broker_sim.metadata.metadata_record_versions import record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION, records_of_change
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas
-from broker_sim.replication.broker_links import CONTROLLER_ID
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 from protocol_specs.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from protocol_specs.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
-from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
 from sim_runtime.repeating_call import RepeatingCall
 
@@ -54,17 +52,24 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
+    from broker_sim.controller.controls import ControllerControls
     from broker_sim.controller.producer_ids import ProducerIdsBlock
     from broker_sim.metadata.metadata_image import ControllerRegistration, PartitionRegistration
     from broker_sim.metadata.metadata_log import MetadataBatch
     from broker_sim.metadata.metadata_record_versions import RecordVersions
+    from protocol_specs.messages.fetch import FetchResponse
+    from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
     from sim_runtime.interfaces import IReactor
 
 NO_BROKER: Final = -1
 
+T = TypeVar("T")
+
 
 class Controller:
-    """`image` is the newest committed metadata. `forwarded` answers client requests that brokers pass on, by type."""
+    """`image` is the newest committed metadata; `controls` are its managers, by group of APIs."""
+
+    controls: ControllerControls
 
     def __init__(self, *, reactor: IReactor, journal: Journal, config: BrokerConfig, cluster_id: str) -> None:
         self._reactor = reactor
@@ -75,7 +80,6 @@ class Controller:
         self.log.committed = self._committed
         self._keeps_log = not config.behaviour.zookeeper
         self.image = self.log.image if self._keeps_log else self.log.image.with_version(0)
-        self.forwarded: dict[type[Any], Callable[[Any, int], Any]] = {}
         self.directories = DirectoryControl(self)
         self._shrinks_safely = config.behaviour.reassignment_shrinks_safely
         self.mutation_quotas = ControllerMutationQuotas(
@@ -249,41 +253,39 @@ class Controller:
 
     # Requests ------------------------------------------------------------------------------------------------
 
-    def handle_link_request(self, request: Any, source: int) -> Any:
-        """Answer what a broker asks over its link."""
-        if isinstance(request, ForwardedRequest):
-            answer = self.mutation_quotas.answer(request, lambda inner: self.handle_link_request(inner, source))
-            if isinstance(answer, Deferred):
-                return answer.addCallback(lambda response: ForwardedResponse(request, response))
-            return ForwardedResponse(request, answer)
-        if isinstance(request, MetadataFetch):
-            # What this turn commits is handed out with the next: brokers see it together.
-            return self._fetches.fetch(request, may_answer=self._publish_call is None)
-        if isinstance(request, BrokerHeartbeatRequest):
-            return self._heartbeat(request)
-        if isinstance(request, AlterPartitionRequest):
-            return self._alter_partition(request)
-        if isinstance(request, BrokerRegistrationRequest):
-            return self._register(request)
-        if isinstance(request, AllocateProducerIdsRequest):
-            if self._is_stale(request.broker_id, request.broker_epoch):
-                return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
-            first, size = self.allocate_producer_ids(request.broker_id)
-            return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
-        if isinstance(request, FetchSnapshotRequest):
-            return self._fetches.fetch_snapshot(request)
-        answer = self.forwarded.get(type(request))
-        if answer is None:
-            msg = f"the controller has no answer for {type(request).__name__} from broker {source}"
-            raise BrokerSimError(msg)
-        return answer(request, source)
+    @property
+    def is_active(self) -> bool:
+        """Whether it decides; the one controller always does."""
+        return True
+
+    def append_write_event(self, operation: Callable[[], T]) -> T | Deferred[T]:
+        """Run an operation and return its result when what it has changed is committed. Mirrors
+        QuorumController.appendWriteEvent.
+
+        Raises:
+            NotActive: Another controller decides; the Deferred fails with it when one does meanwhile.
+        """
+        return operation()
+
+    def fetch_metadata(self, request: MetadataFetch) -> FetchResponse | Deferred[FetchResponse]:
+        """Read the metadata log for a broker."""
+        # What this loop iteration commits is published with the next: brokers see it together.
+        return self._fetches.fetch(request, may_answer=self._publish_call is None)
+
+    def fetch_snapshot(self, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
+        """Read a part of the newest snapshot of the metadata log."""
+        return self._fetches.fetch_snapshot(request)
 
     def peer_reset(self, node_id: int) -> None:
         """A broker's connection is reset; its session only ends when its heartbeats fail to come."""
         self._fetches.forget(node_id)
 
-    def replica_fetcher(self, leader_id: int) -> None:
-        """The controller replicates nothing."""
+    def allocate_block(self, request: AllocateProducerIdsRequest) -> AllocateProducerIdsResponse:
+        """Allocate a block of producer ids to a broker."""
+        if self._is_stale(request.broker_id, request.broker_epoch):
+            return AllocateProducerIdsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
+        first, size = self.allocate_producer_ids(request.broker_id)
+        return AllocateProducerIdsResponse(producer_id_start=first, producer_id_len=size)
 
     def allocate_producer_ids(self, broker_id: int) -> ProducerIdsBlock:
         """The next block of producer ids; none is handed out twice."""
@@ -308,9 +310,10 @@ class Controller:
         self._commit(image.without_broker(broker_id), unclean)
         return True
 
-    def _alter_partition(
+    def alter_partition(
         self, request: AlterPartitionRequest
     ) -> AlterPartitionResponse | Deferred[AlterPartitionResponse]:
+        """Change ISRs as leaders propose it (KIP-497)."""
         asked = [(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions]
         if not any(self._is_reassigning(topic_id, index) for topic_id, index in asked):
             return self._answer_alter_partition(request)
@@ -346,7 +349,8 @@ class Controller:
         broker = self.image.brokers.get(broker_id)
         return broker is None or broker.epoch != broker_epoch
 
-    def _register(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+    def process_registration(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
+        """Register a run of a broker, fenced until it has caught up."""
         broker_id = request.broker_id
         refused = refuse_registration(self.image, request, has_valid_session=self._has_valid_session(broker_id))
         if refused:
@@ -374,7 +378,8 @@ class Controller:
             return self._sessions.is_valid(broker_id)
         return self.config.behaviour.fenced_brokers_have_sessions and self._sessions.is_heard(broker_id)
 
-    def _heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+    def heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
+        """Renew a broker's session, and fence, unfence or release it."""
         broker_id = request.broker_id
         if self._is_stale(broker_id, request.broker_epoch):
             return BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)

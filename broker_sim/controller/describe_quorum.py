@@ -50,16 +50,13 @@ class Quorum:
         self._observers: list[int] = []
         self._nodes: dict[int, Node] = {}
         self._directories = {voter: random.randbytes(UUID_BYTES) for voter in voters}
-        controller.forwarded[DescribeQuorumRequest] = self.describe
-        controller.forwarded[AddRaftVoterRequest] = self.add_voter
-        controller.forwarded[RemoveRaftVoterRequest] = self.remove_voter
 
     @property
     def leader_id(self) -> int:
         """The node that leads the metadata log."""
         return min(self._voters)
 
-    def describe(self, request: DescribeQuorumRequest, source: int) -> DescribeQuorumResponse:  # noqa: ARG002 - any broker may ask
+    def describe(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
         """The state of the one partition that there is, when it alone is asked for."""
         asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
         if asked != [(METADATA_TOPIC, [0])]:
@@ -124,7 +121,7 @@ class Quorum:
                 listener = Listener(name=LISTENER_NAME, host=broker.host, port=port)
                 self._nodes[voter] = Node(node_id=voter, listeners=[listener])
 
-    def add_voter(self, request: AddRaftVoterRequest, source: int) -> AddRaftVoterResponse:  # noqa: ARG002 - any broker may ask
+    def add_voter(self, request: AddRaftVoterRequest) -> AddRaftVoterResponse:
         """Refuse, for the first reason that there is: a node that could be added is never there."""
         error_code, message = self._refuse_addition(request)
         return AddRaftVoterResponse(error_code=error_code, error_message=message)
@@ -151,7 +148,7 @@ class Quorum:
         message = "Aborted add voter operation for since API_VERSIONS returned an error BROKER_NOT_AVAILABLE"
         return ErrorCode.REQUEST_TIMED_OUT, message
 
-    def remove_voter(self, request: RemoveRaftVoterRequest, source: int) -> RemoveRaftVoterResponse:  # noqa: ARG002 - any broker may ask
+    def remove_voter(self, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
         """Remove a voter that is not the last one; it goes on as an observer."""
         error_code, message = self._refuse_removal(request)
         if error_code is ErrorCode.NONE:

@@ -35,13 +35,9 @@ class DirectoryControl:
         self._controller = controller
         self._assigned: dict[int, dict[tuple[bytes, int], bytes]] = {}
         self._offline: dict[int, dict[bytes, None]] = {}
-        controller.forwarded[AssignReplicasToDirsRequest] = self._answer_assignment
 
-    def _answer_assignment(
-        self,
-        request: AssignReplicasToDirsRequest,
-        source: int,  # noqa: ARG002 - the request names its broker
-    ) -> AssignReplicasToDirsResponse:
+    def assign(self, request: AssignReplicasToDirsRequest) -> AssignReplicasToDirsResponse:
+        """Take where replicas are on a broker. Mirrors ReplicationControlManager.handleAssignReplicasToDirs."""
         broker = self._controller.image.brokers.get(request.broker_id)
         if broker is None or broker.epoch != request.broker_epoch:
             return AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)

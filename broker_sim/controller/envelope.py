@@ -10,7 +10,9 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.controller.not_controller import is_not_controller
+from broker_sim.links.node_links import LinkFailure
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol_specs.messages.headers import (
@@ -24,7 +26,6 @@ from protocol_specs.schemas.record_serde import encode_versioned
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
-    from protocol_specs.api_key import ApiKey
     from protocol_specs.message import Message
 
 __all__ = ["ForwardedRequest", "ForwardedResponse", "anonymous_principal"]
@@ -38,13 +39,11 @@ def anonymous_principal() -> bytes:
 
 
 class ForwardedRequest:
-    """A request by reference, with who asks and in which version. `envelope` is what stands for it on a wire.
-
-    Fault rules mean what is passed on, so its key is that of the request.
-    """
+    """A request by reference, with who asks and in which version. `envelope` is what stands for it on a wire."""
 
     __slots__ = ("api_version", "client_host", "client_id", "correlation_id", "request")
     NAME: ClassVar[str] = "Envelope"
+    API_KEY: Final = ApiKey.ENVELOPE
 
     def __init__(self, request: Message, *, api_version: int, context: RequestContext | None) -> None:
         self.request = request
@@ -54,8 +53,8 @@ class ForwardedRequest:
         self.correlation_id = 0 if context is None else context.correlation_id
 
     @property
-    def API_KEY(self) -> ApiKey:  # noqa: N802 - as every message has it
-        """The key of what is passed on."""
+    def RULE_API_KEY(self) -> ApiKey:  # noqa: N802 - as every message has it
+        """The API by which fault rules select it: that of the request in it."""
         key: ApiKey = self.request.API_KEY
         return key
 
@@ -86,22 +85,15 @@ class ForwardedResponse:
     __slots__ = ("_error_code", "forwarded", "response")
     NAME: ClassVar[str] = "Envelope"
 
-    def __init__(self, forwarded: ForwardedRequest, response: Any) -> None:
+    def __init__(self, forwarded: ForwardedRequest, response: Any, *, error_code: ErrorCode = ErrorCode.NONE) -> None:
         self.forwarded = forwarded
         self.response = response
-        self._error_code = ErrorCode.NONE
+        self._error_code = ErrorCode.NOT_CONTROLLER if is_not_controller(response) else error_code
 
     @property
     def error_code(self) -> ErrorCode:
-        """The envelope's own error. A fault rule's goes to the answer in it, where that has one for the whole."""
+        """The envelope's own error."""
         return self._error_code
-
-    @error_code.setter
-    def error_code(self, error_code: ErrorCode) -> None:
-        if hasattr(self.response, "error_code"):
-            self.response.error_code = error_code
-        else:
-            self._error_code = error_code
 
     def opened(self) -> Any:
         """The answer in it; LinkFailure with an error of the envelope."""

@@ -45,9 +45,8 @@ class FeatureControl:
         self._supported = releases.get(config.release).supported_features
         self._all_or_nothing = config.behaviour.features_change_all_or_nothing
         self._names_both_levels = config.behaviour.downgrades_name_both_levels
-        controller.forwarded[UpdateFeaturesRequest] = self.update
 
-    def update(self, request: UpdateFeaturesRequest, source: int) -> UpdateFeaturesResponse:  # noqa: ARG002 - any broker may ask
+    def update(self, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
         """Change what may be changed; the answer is made after the commit."""
         wanted = {update.feature: update.max_version_level for update in request.feature_updates}
         kinds = {update.feature: update.upgrade_type for update in request.feature_updates}

@@ -10,22 +10,23 @@ from broker_sim.controller.partition_reassignments import (
     alter_partition_reassignments,
     list_partition_reassignments,
 )
-from protocol_specs.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-)
-from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
-from protocol_specs.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from protocol_specs.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
 
 if TYPE_CHECKING:
     from random import Random
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
+    from broker_sim.quotas.controller_mutation_quotas import MutationQuota
+    from protocol_specs.messages.alter_partition_reassignments import (
+        AlterPartitionReassignmentsRequest,
+        AlterPartitionReassignmentsResponse,
+    )
+    from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+    from protocol_specs.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+    from protocol_specs.messages.list_partition_reassignments import (
+        ListPartitionReassignmentsRequest,
+        ListPartitionReassignmentsResponse,
+    )
 
 
 class PartitionControl:
@@ -37,44 +38,32 @@ class PartitionControl:
         self._controller = controller
         self._config = config
         self._random = random
-        controller.forwarded[CreatePartitionsRequest] = self.create
-        controller.forwarded[ElectLeadersRequest] = self.elect
-        controller.forwarded[AlterPartitionReassignmentsRequest] = self.reassign
-        controller.forwarded[ListPartitionReassignmentsRequest] = self.list_reassignments
 
-    def create(self, request: CreatePartitionsRequest, source: int) -> CreatePartitionsResponse:  # noqa: ARG002 - any broker may ask
+    def create(self, request: CreatePartitionsRequest, quota: MutationQuota | None) -> CreatePartitionsResponse:
         """Add what can be added; the answer is made after the commit."""
         creation = create_partitions(
             request,
             image=self._controller.image,
             config=self._config,
             random=self._random,
-            quota=self._controller.mutation_quotas.current,
+            quota=quota,
         )
         if creation.topics:
             self._controller.change("CreatePartitions", lambda image: image.with_topics(creation.topics))
         return creation.response
 
-    def elect(self, request: ElectLeadersRequest, source: int) -> ElectLeadersResponse:  # noqa: ARG002 - any broker may ask
+    def elect(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
         """Elect where it is needed; the answer does not wait until brokers have heard of it (KIP-460 in KRaft)."""
         elections = elect_leaders(request, self._controller)
         self._controller.change_partitions(elections.edits.changes, elections.edits.unclean)
         return elections.response
 
-    def reassign(
-        self,
-        request: AlterPartitionReassignmentsRequest,
-        source: int,  # noqa: ARG002 - any broker may ask
-    ) -> AlterPartitionReassignmentsResponse:
+    def reassign(self, request: AlterPartitionReassignmentsRequest) -> AlterPartitionReassignmentsResponse:
         """Begin or stop reassignments; they end by themselves, with an ISR that has all new replicas."""
         reassignments = alter_partition_reassignments(request, self._controller)
         self._controller.change_partitions(reassignments.edits.changes, reassignments.edits.unclean)
         return reassignments.response
 
-    def list_reassignments(
-        self,
-        request: ListPartitionReassignmentsRequest,
-        source: int,  # noqa: ARG002 - any broker may ask
-    ) -> ListPartitionReassignmentsResponse:
+    def list_reassignments(self, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
         """What goes on."""
         return list_partition_reassignments(request, self._controller.image)

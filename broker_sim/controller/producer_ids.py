@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from twisted.internet.defer import Deferred, succeed
 
+from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from broker_sim.metadata.metadata_image import ProducerIds
-from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_image import MetadataImage
-    from broker_sim.replication.broker_links import BrokerLinks
     from sim_runtime.interfaces import IReactor
 
 BLOCK_SIZE: Final = 1000
@@ -53,7 +53,7 @@ class ProducerIdManager:
         self,
         *,
         reactor: IReactor,
-        links: BrokerLinks,
+        links: NodeLinks,
         broker_id: int,
         broker_epoch: Callable[[], int],
         target_id: int = CONTROLLER_ID,

@@ -14,22 +14,22 @@ from twisted.internet.defer import Deferred
 from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
 from broker_sim.faults.action_context import Strike
 from broker_sim.faults.grammar import RuleError
+from broker_sim.faults.interception import Phase
 from broker_sim.faults.progress import Progress
 from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, Self
-from protocol_specs.api_key import ApiKey
-from protocol_specs.errors import UnknownApi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from random import Random
 
     from twisted.internet.interfaces import IReactorTime
 
     from broker_sim.control.events import Event
     from broker_sim.faults.action_context import FaultTarget
-    from broker_sim.faults.interception import FaultPoint, Interception, Phase
+    from broker_sim.faults.interception import FaultPoint, Interception
     from broker_sim.faults.rule import BrokerRef, DrawnGate, Rule
     from broker_sim.faults.slow_disks import SlowDisks
+    from protocol_specs.api_key import ApiKey
     from sim_runtime.random_streams import RandomStreams
 
 HELD_REQUESTS_LIMIT: Final = 100_000
@@ -87,7 +87,8 @@ class FaultEngine:
     """All rules of a cluster."""
 
     def __init__(self, *, cluster: FaultTarget, reactor: IReactorTime, streams: RandomStreams) -> None:
-        self.active = False
+        self.open_phases: frozenset[Phase] = frozenset()
+        self._watchers: dict[Callable[[], None], None] = {}
         self.progress = Progress()
         self._cluster = cluster
         self._reactor = reactor
@@ -160,9 +161,17 @@ class FaultEngine:
                     return struck
         return None
 
-    def look_whether_active(self) -> None:
-        """A rule has closed, or a disk is slow or slow no more."""
-        self.active = any(self._by_phase.values()) or bool(self.slow_disks)
+    def changed(self) -> None:
+        """A rule has opened or closed, or a disk has become slow or fast: find the open phases, and report them."""
+        open_phases = (phase for phase, states in self._by_phase.items() if states)
+        self.open_phases = frozenset(Phase) if self.slow_disks else frozenset(open_phases)
+        for watcher in list(self._watchers):
+            watcher()
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when the open phases change; the function that is returned ends that."""
+        self._watchers[changed] = None
+        return lambda: self._watchers.pop(changed, None)
 
     def _fits(self, state: _RuleState, point: FaultPoint) -> bool:
         rule = state.rule
@@ -266,7 +275,7 @@ class FaultEngine:
                 return
         state.open = True
         self._by_phase.setdefault(rule.phase, []).append(state)
-        self.active = True
+        self.changed()
         if rule.until is not None:
             self._waiting.append((rule.until.drawn(state.random), state, False))
             self._look_at_gates()
@@ -277,7 +286,7 @@ class FaultEngine:
             state.open = False
             assert state.rule.phase is not None
             self._by_phase[state.rule.phase].remove(state)
-            self.look_whether_active()
+            self.changed()
         self._release(state)
 
     # Held requests.
@@ -329,11 +338,8 @@ class FaultEngine:
         )
 
 
-def _api_name(api_key: int) -> str:
-    try:
-        return ApiKey.of(api_key).api_name
-    except UnknownApi:
-        return str(api_key)
+def _api_name(api_key: ApiKey | None) -> str:
+    return "" if api_key is None else api_key.api_name
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from twisted.internet.defer import Deferred
+
+    from protocol_specs.api_key import ApiKey
 
 __all__ = ["NO_FAULTS", "FaultPoint", "Faults", "Interception", "NoFaults", "Outcome", "Phase"]
 
@@ -55,7 +59,7 @@ class FaultPoint:
     """What a rule can select on. `topic` and `partition` are None where no single partition is meant."""
 
     broker_id: int
-    api_key: int
+    api_key: ApiKey | None
     topic: str | None = None
     partition: int | None = None
     client_id: str | None = None
@@ -79,8 +83,14 @@ class Faults(Protocol):
     """What a broker knows of the fault engine."""
 
     @property
-    def active(self) -> bool:
-        """False while no rule could fire: then nobody calls `intercept`."""
+    def open_phases(self) -> Collection[Phase]:
+        """The phases in which a rule could fire now: `intercept` need not be called in others."""
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when the open phases change; the function that is returned ends that."""
+
+    def changed(self) -> None:
+        """Call all that watch: a request waits for a rule's decision to be obeyed."""
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
         """Answer what to do with the request at `point`, None to go on."""
@@ -90,7 +100,14 @@ class NoFaults:
     """No rules at all: what a broker has until a fault engine is attached."""
 
     __slots__ = ()
-    active: Final = False
+    open_phases: Final[Collection[Phase]] = ()
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:  # noqa: ARG002
+        """Nothing ever changes."""
+        return lambda: None
+
+    def changed(self) -> None:
+        """Nothing ever changes."""
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:  # noqa: ARG002
         """Never touches anything."""

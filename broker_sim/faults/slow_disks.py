@@ -144,4 +144,4 @@ def slow_log_dirs(cluster: Cluster, broker_id: int, names: Iterable[str], speed:
         pace = DiskPace(cluster.reactor, speed)
         cluster.broker(broker_id).storage.slow_directory(name, pace)
         faults.slow_disks.slow(broker_id, name, pace)
-    faults.look_whether_active()
+    faults.changed()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from twisted.internet.defer import Deferred
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import (
     FetchableTopicResponse,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.metadata.metadata_log import MetadataBatch, MetadataLog
-    from protocol_specs.api_key import ApiKey
 
 __all__ = ["MetadataFetch", "MetadataFetches", "MetadataRecords", "fetch_request", "fetch_snapshot_request"]
 
@@ -54,9 +54,10 @@ FIRST_WITH_REPLICA_STATE: Final = 15
 
 
 class MetadataFetch(FetchRequest):
-    """A broker's Fetch of the metadata log. Fault rules about Fetch mean those of partitions, so this has no key."""
+    """A broker's Fetch of the metadata log. Fault rules that select Fetch mean partitions: for them it has no API."""
 
-    API_KEY: ClassVar[ApiKey | None] = None  # type: ignore[assignment]
+    API_KEY = ApiKey.FETCH
+    RULE_API_KEY: ClassVar[None] = None
 
 
 class MetadataRecords(list[bytes]):

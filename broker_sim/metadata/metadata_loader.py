@@ -11,8 +11,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_sim.controller.controller_versions import controller_version
+from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from broker_sim.metadata.metadata_fetches import MetadataRecords, fetch_request, fetch_snapshot_request
-from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.metadata.metadata_log import MetadataBatch
-    from broker_sim.replication.broker_links import BrokerLinks
     from protocol_specs.messages.fetch import FetchResponse, PartitionData, SnapshotId
     from protocol_specs.messages.fetch_snapshot import FetchSnapshotResponse
     from protocol_specs.releases import Release
@@ -51,7 +51,7 @@ class MetadataLoader:
         self,
         *,
         reactor: IReactor,
-        links: BrokerLinks,
+        links: NodeLinks,
         broker_id: int,
         release: Release,
         empty: MetadataImage,

@@ -35,12 +35,12 @@ def cluster_metrics(cluster: Cluster) -> MetricsSnapshot:
 
 
 def _of_broker(cluster: Cluster, broker: Broker) -> list[Metric]:
-    elapsed_s = max(SHORTEST_S, (broker.journal.now_us() - broker.apis.started_us) / 1e6)
+    elapsed_s = max(SHORTEST_S, (broker.journal.now_us() - broker.started_us) / 1e6)
     made = _of_replicas(broker)
     shrinks = expands = 0
     for event in cluster.journal.events_of(IsrChanged):
         assert isinstance(event, IsrChanged)
-        if event.broker_id == broker.id and event.time_us >= broker.apis.started_us:
+        if event.broker_id == broker.id and event.time_us >= broker.started_us:
             shrinks += len(event.isr) < len(event.previous_isr)
             expands += len(event.isr) > len(event.previous_isr)
     for name, count in (("IsrShrinksPerSec", shrinks), ("IsrExpandsPerSec", expands)):
@@ -53,7 +53,7 @@ def _of_broker(cluster: Cluster, broker: Broker) -> list[Metric]:
         made.extend(_of_network(broker, broker.socket_server))
     made.extend(_of_quotas(broker))
     made.extend(purgatory_metrics(broker))
-    made.extend(broker.apis.request_metrics.metrics(broker.id, elapsed_s))
+    made.extend(broker.request_metrics.metrics(broker.id, elapsed_s))
     return made
 
 
@@ -94,7 +94,7 @@ def _of_planes(server: SocketServer) -> list[tuple[str, str, str, float]]:
     """What Kafka measures for each plane, and of the memory that both share."""
     expired = {True: 0.0, False: 0.0}
     for processor in server.processors:
-        expired[processor.acceptor.plane is server.data_plane] += processor.expired
+        expired[processor.acceptor.plane is server.data_plane] += processor.idle_connections.expired
     made = [("kafka.network", "SocketServer", "ExpiredConnectionsKilledCount", expired[True])]
     if server.control_plane is not None:
         size = float(len(server.control_plane.request_channel))
@@ -134,7 +134,7 @@ def _of_acceptor(broker: Broker, acceptor: Acceptor) -> list[Metric]:
 
 
 def _of_quotas(broker: Broker) -> list[Metric]:
-    quotas = broker.apis.quotas
+    quotas = broker.quotas
     now_ms = broker.journal.now_us() // 1000
     made = []
     for kind, name, manager in (

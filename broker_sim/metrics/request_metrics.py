@@ -8,7 +8,7 @@ Times are those of the reactor.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from broker_sim.metrics.metric import Histogram, Meter, Metric, histogram_of
 from protocol_specs.api_key import ApiKey
@@ -16,7 +16,6 @@ from protocol_specs.api_key import ApiKey
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.apis.request_context import RequestContext
 
 __all__ = ["TIMED_ALL", "TIMED_ONE_OF", "RequestMetrics"]
 
@@ -39,6 +38,24 @@ CONSUMER: Final = "FetchConsumer"
 FOLLOWER: Final = "FetchFollower"
 
 
+class MeasuredRequest(Protocol):
+    """What is measured of a request; times in microseconds, -1 where there is none."""
+
+    api_key: ApiKey
+    api_version: int
+    request: Any
+    request_id: int
+    received_us: int
+    dequeued_us: int
+    local_done_us: int
+    remote_done_us: int
+    throttle_ms: int
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the request."""
+
+
 class RequestMetrics:
     """The requests of one broker's run."""
 
@@ -52,18 +69,19 @@ class RequestMetrics:
         self.busy_us = 0
         """How long handlers were busy with all of them."""
 
-    def received(self, api_key: int, version: int, request: Any) -> None:
-        """A request has come in."""
-        key = api_key << 16 | version
-        if api_key == ApiKey.FETCH and _is_follower(request):
+    def received(self, context: MeasuredRequest) -> None:
+        """Count a request."""
+        api_key = context.api_key
+        key = api_key << 16 | context.api_version
+        if api_key is ApiKey.FETCH and _is_follower(context.request):
             key |= FOLLOWER_BIT
         self.counts[key] = self.counts.get(key, 0) + 1
 
-    def answered(self, context: RequestContext, size: int, send_us: int = 0) -> None:
-        """A request is answered with `size` bytes, which took `send_us` to leave; asked only for those to be timed."""
+    def sent(self, context: MeasuredRequest, size: int, send_us: int) -> None:
+        """Time a request whose response of `size` bytes took `send_us` to leave. Not every request is timed."""
         weight = 1 if context.request_id <= TIMED_ALL else TIMED_ONE_OF
         key = context.api_key << 16 | context.api_version
-        if context.api_key == ApiKey.FETCH and _is_follower(context.request):
+        if context.api_key is ApiKey.FETCH and _is_follower(context.request):
             key |= FOLLOWER_BIT
         now_us = self._now_us()
         dequeued_us = context.dequeued_us

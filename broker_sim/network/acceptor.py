@@ -20,7 +20,7 @@ from broker_sim.network.thread_pools import check_resize
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IAddress, IDelayedCall, IListeningPort
 
-    from broker_sim.network.broker_listeners import Listener
+    from broker_sim.config.broker_listeners import Listener
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.plane import Plane
     from broker_sim.network.processor import Processor
@@ -67,7 +67,7 @@ class Acceptor(ServerFactory):
         """Accepted connections that nobody reads; the first is the one that the Acceptor has in its hands."""
         self.throttled: dict[KafkaChannel, IDelayedCall] = {}
         """Connections of addresses that connect too fast; each is closed when its address has waited."""
-        self._limit_bytes = server.broker.config.socket_request_max_bytes
+        self._limit_bytes = server.node.config.socket_request_max_bytes
         self._next_processor = 0
         self._next_index = 0
         self._port: IListeningPort | None = None
@@ -85,7 +85,7 @@ class Acceptor(ServerFactory):
         if endpoint.security_protocol == "SSL":
             from broker_sim.network.ssl_listener import with_tls
 
-            self._factory, self.ssl = with_tls(self, server.broker.config)
+            self._factory, self.ssl = with_tls(self, server.node.config)
 
     def listen(self) -> None:
         """Bind and listen; the port that the system chose for 0 stays the listener's."""
@@ -138,7 +138,7 @@ class Acceptor(ServerFactory):
         """How long the Acceptor has waited in all for a Processor with room (AcceptorBlockedPercent)."""
         if self._blocked_since_us < 0:
             return self._blocked_us
-        return self._blocked_us + self.server.broker.journal.now_us() - self._blocked_since_us
+        return self._blocked_us + self.server.node.journal.now_us() - self._blocked_since_us
 
     # Connections.
 
@@ -207,7 +207,7 @@ class Acceptor(ServerFactory):
             self._blocked_since_us = -1
             return True
         if self._blocked_since_us < 0:
-            self._blocked_since_us = self.server.broker.journal.now_us()
+            self._blocked_since_us = self.server.node.journal.now_us()
         return False
 
     def _pace_is_over(self) -> None:
@@ -238,7 +238,7 @@ class Acceptor(ServerFactory):
         info.connection_id = f"{self._local}-{info.client_host}:{info.client_port}-{processor.id}-{self._next_index}"
         self._next_index += 1
         channel.processor = processor
-        processor.accept(channel)
+        processor.add_connection(channel)
         if self.quotas.excess:
             # It has come by the listener of other brokers, which max.connections does not hold up.
             self.server.close_excess_connections()
@@ -257,7 +257,7 @@ class Acceptor(ServerFactory):
         info = channel.info
         _log.warn(
             "broker {broker_id}: closing connection {connection_id}: {reason}",
-            broker_id=self.server.broker.id,
+            broker_id=self.server.node.id,
             connection_id=info.connection_id or f"{self._local}-{info.client_host}:{info.client_port}",
             reason=reason,
         )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.protocol import Protocol, connectionDone
 
 from broker_sim.network.channel_mute import TABLE, MuteEvent, MuteState
+from broker_sim.network.channel_states import CHANNEL_TABLE, ChannelEvent, ChannelState, WriteState
 from broker_sim.network.read_pace import ReadPace
-from broker_sim.network.response_writer import writer_for
+from broker_sim.network.response_writer import LOST, writer_for
 from protocol_specs.errors import FrameError
 from protocol_specs.framing import FrameReader
 
@@ -52,30 +53,37 @@ class KafkaChannel(Protocol):
         self.processor: Processor = acceptor.processors[0]
         self.info = info
         self.mute_state = _NOT_MUTED
-        self.disconnected = False
-        self.closed = False
-        self.abandoned = False
+        self.state = ChannelState.OPEN
         self.close_reason = ""
         self.last_active_us = 0
         self._reader = FrameReader(limit_bytes=limit_bytes, option="socket.request.max.bytes")
         self._frames: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._reading = True
-        self._serving = False
         self._outgoing: list[bytes] = []
         self._outgoing_bytes = 0
         self._writer: ResponseWriter | None = None
-        self._send_pending = False
+        self._write_state = WriteState.DIRECT
         self._pace: ReadPace | None = None
         self.client_id_field = NO_CLIENT_ID
         """The client id as the last request's header had it, its length before it."""
         self.client_id: str | None = None
         self._throttle: IDelayedCall | None = None
         self.unsent: tuple[RequestContext, int, int] | None = None
-        """What is answered and waits in the transport: the request, the answer's size, since when."""
+        """The request whose response waits in the transport, the response's size, and since when."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the broker has closed the connection."""
+        return self.state in (ChannelState.CLOSING, ChannelState.CLOSED)
+
+    @property
+    def disconnected(self) -> bool:
+        """Whether the transport is gone."""
+        return self.state in (ChannelState.PEER_GONE, ChannelState.CLOSED)
 
     def connectionMade(self) -> None:  # noqa: N802
-        """Read in large pieces, answer at once."""
+        """Read in large pieces, write at once."""
         transport = self.transport
         self._pace = ReadPace(transport)
         transport.setTcpNoDelay(True)
@@ -108,22 +116,21 @@ class KafkaChannel(Protocol):
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
         """The peer is gone, or we have closed; what it had sent is still served."""
-        self.disconnected = True
+        self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.PEER_LOST)
         self._writer = None
         if not self.close_reason:
             self.close_reason = f"the peer closed it: {reason.getErrorMessage()}"
-        if self._send_pending:
-            self._send_pending = False
-            self.processor.complete_send(self)
+        self._drained()
         self.forget_when_served()
 
     # What the Processor calls.
 
     def serve_frames(self) -> None:
-        """Hand over waiting frames until a request stays in the broker; then send what was answered meanwhile."""
+        """Pass waiting frames on until a request stays in the broker; then send the responses that came meanwhile."""
         frames = self._frames
         processor = self.processor
-        self._serving = True
+        if self._write_state is WriteState.DIRECT:
+            self._write_state = WriteState.GATHERING
         try:
             while frames and self.mute_state is _NOT_MUTED and not processor.blocked:
                 frame = frames.popleft()
@@ -131,13 +138,14 @@ class KafkaChannel(Protocol):
                     self._waiting_bytes -= len(frame) + 4
                 processor.receive(self, frame)
         except Exception:  # noqa: BLE001 - our own mistake costs this connection, not the turn of all others
-            processor.fail(self)
+            processor.close_after_error(self)
         finally:
-            self._serving = False
-            if self._outgoing and not self._flush() and self.mute_state is _NOT_MUTED:
-                # All is answered, but not all is gone: the channel is muted until it is.
-                self.mute_state = _AFTER_REQUEST
-                self._send_pending = True
+            if self._write_state is WriteState.GATHERING:
+                self._write_state = WriteState.DIRECT
+                if self._outgoing and not self._flush() and self.mute_state is _NOT_MUTED:
+                    # Every request has its response, but not all are gone: the channel is muted until they are.
+                    self.mute_state = _AFTER_REQUEST
+                    self._write_state = WriteState.BLOCKED
         if frames:
             if processor.blocked and self.mute_state is _NOT_MUTED:
                 processor.waiting[self] = None
@@ -152,12 +160,12 @@ class KafkaChannel(Protocol):
         self.mute_state = _AFTER_REQUEST
 
     def response_sent(self) -> None:
-        """The request in the broker is answered, or needs no answer: read on, unless throttled."""
+        """The request in the broker has its response, or needs none: read on, unless throttled."""
         if self.mute_state is _AFTER_REQUEST:
             self.mute_state = _AFTER_RESPONSE
         else:
             self.mute(MuteEvent.RESPONSE_SENT)
-        if not self._serving and self.mute_state is _NOT_MUTED:
+        if self._write_state is not WriteState.GATHERING and self.mute_state is _NOT_MUTED:
             self.wake()
 
     def mute(self, event: MuteEvent) -> None:
@@ -194,14 +202,27 @@ class KafkaChannel(Protocol):
 
     def send(self, frame: bytes) -> bool:
         """Send a response; False when `Processor.complete_send` will say that it is gone."""
-        if self.disconnected or self.closed:
+        if self.state is not ChannelState.OPEN:
             return True
         self._outgoing.append(frame)
         self._outgoing_bytes += len(frame)
-        if (self._serving and self._outgoing_bytes < WRITE_BATCH_LIMIT_BYTES) or self._flush():
+        gathers = self._write_state is WriteState.GATHERING and self._outgoing_bytes < WRITE_BATCH_LIMIT_BYTES
+        if gathers or self._flush():
             return True
-        self._send_pending = True
+        self._write_state = WriteState.BLOCKED
         return False
+
+    def silence(self) -> None:
+        """Send what is ready; nothing that follows reaches the client, as if the network had lost a response."""
+        if self._outgoing:
+            self._flush()
+        if self._writer is not None:
+            self._writer = LOST
+
+    def abandon(self) -> None:
+        """The request in the broker never gets a response: serve nothing more, and leave the connection open."""
+        self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.ABANDON)
+        self.forget_when_served()
 
     def cut(self, part: bytes, reason: str) -> None:
         """Send a part of a response, then close."""
@@ -210,10 +231,10 @@ class KafkaChannel(Protocol):
             self.close(reason)
 
     def close(self, reason: str) -> None:
-        """Close from our side: answered responses are still sent, requests that wait are not served."""
+        """Close the connection: responses that are ready are still sent, requests that wait are not served."""
         if self.closed:
             return
-        self.closed = True
+        self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.CLOSE)
         self.close_reason = reason
         self._frames.clear()
         self._end_throttle()
@@ -226,9 +247,10 @@ class KafkaChannel(Protocol):
 
     def abort(self, reason: str) -> None:
         """Reset the connection: nothing more is sent."""
-        if self.closed and self.disconnected:
+        if self.state is ChannelState.CLOSED:
             return
-        self.closed = True
+        if not self.closed:
+            self.state = CHANNEL_TABLE.next(self.state, ChannelEvent.CLOSE)
         self.close_reason = reason
         self._frames.clear()
         self._outgoing.clear()
@@ -240,8 +262,9 @@ class KafkaChannel(Protocol):
 
     def forget_when_served(self) -> None:
         """A channel whose peer has gone leaves its Processor when nothing of it is left to serve."""
-        if self.disconnected and (
-            self.closed or self.abandoned or (not self._frames and self.mute_state is _NOT_MUTED)
+        state = self.state
+        if state is ChannelState.CLOSED or (
+            state is ChannelState.PEER_GONE and not self._frames and self.mute_state is _NOT_MUTED
         ):
             self.processor.forget(self)
 
@@ -255,8 +278,8 @@ class KafkaChannel(Protocol):
         return self._writer is None or self._writer.write(data)
 
     def _drained(self) -> None:
-        if self._send_pending:
-            self._send_pending = False
+        if self._write_state is WriteState.BLOCKED:
+            self._write_state = WriteState.DIRECT
             self.processor.complete_send(self)
 
     def _resume_reading(self) -> None:

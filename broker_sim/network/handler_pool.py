@@ -16,9 +16,10 @@ from broker_sim.network.request_channel import CallbackRequest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.apis.kafka_apis import KafkaApis
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.request_channel import RequestChannel
+    from broker_sim.rpc.rpc_server import RpcServer
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["HandlerPool", "ServiceTime"]
@@ -33,10 +34,10 @@ class HandlerPool:
     """`size` handlers; `busy` of them are occupied now. `service_time` models what handling costs."""
 
     __slots__ = (
-        "_apis",
         "_held_since_us",
         "_now_us",
         "_reactor",
+        "_rpc",
         "_serving",
         "busy",
         "held_us",
@@ -47,13 +48,13 @@ class HandlerPool:
 
     request_channel: RequestChannel
 
-    def __init__(self, *, reactor: IReactor, now_us: Callable[[], int], apis: KafkaApis, size: int) -> None:
+    def __init__(self, *, reactor: IReactor, now_us: Callable[[], int], rpc: RpcServer, size: int) -> None:
         self.size = size
         self.busy = 0
         self.service_time: ServiceTime | None = None
         self._reactor = reactor
         self._now_us = now_us
-        self._apis = apis
+        self._rpc = rpc
         self._serving = False
         self.held_us = 0
         """How long slots were held beyond their handlers' return."""
@@ -101,19 +102,18 @@ class HandlerPool:
             self.busy -= 1
 
     def _handle(self, context: RequestContext) -> None:
-        channel = context.channel
-        assert channel is not None
+        channel: KafkaChannel = context.origin
         if channel.closed:
             self.busy -= 1
             self._serve_queue()
             return
-        result = self._apis.handle(context.request, context)
+        result = self._rpc.handle(context)
         if context.handler_held:
             context.slot_taken = True
             self._held_since_us[context] = self._now_us()
         else:
             self.busy -= 1
-        channel.processor.answer(context, result)
+        channel.processor.handled(context, result)
         if self.request_channel.queue:
             self._serve_queue()
 

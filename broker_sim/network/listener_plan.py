@@ -11,10 +11,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from broker_sim.config.broker_listeners import BrokerListeners
 from broker_sim.config.definitions import broker_definitions
 from broker_sim.config.values import parse_value
 from broker_sim.errors import ConfigError
-from broker_sim.network.broker_listeners import BrokerListeners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

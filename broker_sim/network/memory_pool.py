@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.network.processor import CONNECTION_QUEUE_SIZE, Processor
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import HandlerResult, NoAnswer, RequestContext, Response
+    from broker_sim.apis.handler_result import HandlerResult, NoResponse, Response
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.routes import Route
     from broker_sim.network.socket_server import SocketServer
-    from protocol_specs.message import Message
 
 __all__ = ["MemoryPool", "memory_pool", "pooled"]
 
@@ -63,7 +63,7 @@ class MemoryPool:
 
     def held_by(self, channel: KafkaChannel) -> list[RequestContext]:
         """The requests of a connection that hold bytes."""
-        return [context for context in self._held if context.channel is channel]
+        return [context for context in self._held if context.origin is channel]
 
 
 class PooledProcessor(Processor):
@@ -81,10 +81,10 @@ class PooledProcessor(Processor):
         """Whether an Acceptor may hand over one more: an empty pool keeps nobody from registering."""
         return not self._waits_for_room or len(self.new_connections) < CONNECTION_QUEUE_SIZE
 
-    def accept(self, channel: KafkaChannel) -> None:
+    def add_connection(self, channel: KafkaChannel) -> None:
         """Take a new connection."""
         if self._waits_for_room:
-            super().accept(channel)
+            super().add_connection(channel)
         else:
             self._register(channel)
 
@@ -116,15 +116,20 @@ class PooledProcessor(Processor):
         """How long it has been blocked; waiting for memory is waiting in `poll`, which counts as idle."""
         return super().blocked_us() if self._waits_for_room else self._blocked_us
 
-    def answer(self, context: RequestContext, result: HandlerResult) -> None:
-        """A handler has had the request: its bytes are free."""
+    def handled(self, context: RequestContext, result: HandlerResult) -> None:
+        """A handler has served the request: its bytes are free."""
         self._release(context)
-        super().answer(context, result)
+        super().handled(context, result)
 
-    def send_response(self, context: RequestContext, result: Response | NoAnswer) -> None:
-        """Also what no handler has seen is answered, by a fault rule."""
+    def send(self, context: RequestContext, response: Response) -> None:
+        """A request that a fault rule has ended, which no handler has served, is free too."""
         self._release(context)
-        super().send_response(context, result)
+        super().send(context, response)
+
+    def finish(self, context: RequestContext, outcome: NoResponse) -> None:
+        """As `send`."""
+        self._release(context)
+        super().finish(context, outcome)
 
     def forget(self, channel: KafkaChannel) -> None:
         """A connection is gone, and the requests that it had in the queue."""
@@ -132,22 +137,26 @@ class PooledProcessor(Processor):
             self._release(context)
         super().forget(channel)
 
-    def _context(
+    def _serve(
         self,
         channel: KafkaChannel,
         frame: bytes,
+        position: int,
         route: Route,
         correlation_id: int,
         client_id: str | None,
-        request: Message | None = None,
+        *,
+        send: bool = True,
     ) -> RequestContext:
-        context = super()._context(channel, frame, route, correlation_id, client_id, request)
+        context = super()._serve(channel, frame, position, route, correlation_id, client_id, send=False)
         if route.api_key.facts.keeps_bytes:
             self._memory.hold(context)
             if self._memory.is_empty:
                 for processor in self.server.processors:
                     if isinstance(processor, PooledProcessor):
                         processor.starve()
+        if send:
+            self._rpc.receive(context)
         return context
 
     def _release(self, context: RequestContext) -> None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.apis.kafka_apis import KafkaApis
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.rpc.rpc_server import RpcServer
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["GroupedPersistence", "PersistingHandlerPool"]
@@ -74,16 +74,16 @@ class PersistingHandlerPool(HandlerPool):
     __slots__ = ("_time_ms",)
 
     def __init__(
-        self, *, reactor: IReactor, now_us: Callable[[], int], apis: KafkaApis, size: int, time_ms: float
+        self, *, reactor: IReactor, now_us: Callable[[], int], rpc: RpcServer, size: int, time_ms: float
     ) -> None:
-        super().__init__(reactor=reactor, now_us=now_us, apis=apis, size=size)
+        super().__init__(reactor=reactor, now_us=now_us, rpc=rpc, size=size)
         self._time_ms = time_ms
 
     def run(self, context: RequestContext) -> None:
         """Occupy a slot with a request, for the time of its write too."""
         self.busy += 1
         delay_ms = 0.0 if self.service_time is None else self.service_time(context)
-        if context.api_key == ApiKey.PRODUCE:
+        if context.api_key is ApiKey.PRODUCE:
             delay_ms += self._time_ms
         if delay_ms > 0:
             self._reactor.callLater(delay_ms / 1000, self._handle, context)

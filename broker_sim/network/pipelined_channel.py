@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.network.channel import KafkaChannel
 from broker_sim.network.channel_mute import MuteState
+from broker_sim.network.channel_states import ChannelState, WriteState
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.apis.request_context import ConnectionInfo, NoAnswer, RequestContext, Response
+    from broker_sim.apis.handler_result import NoResponse, Response
+    from broker_sim.apis.request_context import ConnectionInfo, RequestContext
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.pipelined_processor import PipelinedProcessor
 
@@ -46,7 +48,7 @@ class PipelinedChannel(KafkaChannel):
         self.handler = -1
         """The number of the handler that it belongs to, once it has asked for something."""
         self.unanswered: deque[RequestContext] = deque()
-        self.ready: dict[RequestContext, Response | NoAnswer] = {}
+        self.ready: dict[RequestContext, Response | NoResponse] = {}
         self.partly_sent = False
         """A fault rule has sent a part of an answer: the next one waits for the rest."""
         self.leaving: list[tuple[RequestContext, int, int]] = []
@@ -70,7 +72,7 @@ class PipelinedChannel(KafkaChannel):
         self.partly_sent = False
         self.processor.send_ready(self)
 
-    def answers_left(self) -> None:
+    def responses_left(self) -> None:
         """Answers are gone: read again what too many requests held up, and leave when all is served."""
         if self.reasons & MuteReason.QUEUE_FULL and len(self.unanswered) < REQUESTS_MAX:
             self._unmute(MuteReason.QUEUE_FULL)
@@ -95,7 +97,7 @@ class PipelinedChannel(KafkaChannel):
 
     def forget_when_served(self) -> None:
         """A channel whose peer has gone leaves when every request that had come is answered."""
-        if not self.unanswered or self.closed or self.abandoned:
+        if not self.unanswered or self.state is ChannelState.CLOSED:
             super().forget_when_served()
 
     def _end_throttle(self) -> None:
@@ -111,5 +113,5 @@ class PipelinedChannel(KafkaChannel):
         self.reasons &= ~reason
         if not self.reasons and self.mute_state is not MuteState.NOT_MUTED and not self.leaving:
             self.mute_state = MuteState.NOT_MUTED
-            if not self._serving:
+            if self._write_state is not WriteState.GATHERING:
                 self.wake()

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from twisted.internet.defer import Deferred
 
-    from broker_sim.apis.kafka_apis import KafkaApis
-    from broker_sim.apis.request_context import HandlerResult, RequestContext
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.network.pipelined_channel import PipelinedChannel
     from broker_sim.network.pipelined_request_channel import PipelinedRequestChannel
+    from broker_sim.rpc.rpc_server import RpcServer
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["PipelinedHandlerPool"]
@@ -37,16 +38,16 @@ class PipelinedHandlerPool(HandlerPool):
     request_channel: PipelinedRequestChannel
 
     def __init__(
-        self, *, reactor: IReactor, now_us: Callable[[], int], apis: KafkaApis, size: int, persist_time_ms: float
+        self, *, reactor: IReactor, now_us: Callable[[], int], rpc: RpcServer, size: int, persist_time_ms: float
     ) -> None:
-        super().__init__(reactor=reactor, now_us=now_us, apis=apis, size=size)
+        super().__init__(reactor=reactor, now_us=now_us, rpc=rpc, size=size)
         self.persistence = GroupedPersistence(reactor, persist_time_ms) if persist_time_ms > 0 else None
         self._is_busy = [False] * size
         self._queues_served = [False] * size
 
     def handler_of(self, context: RequestContext) -> int:
         """The number of the handler of the request's connection."""
-        channel: PipelinedChannel = context.channel  # type: ignore[assignment]  # its Acceptor makes no others
+        channel: PipelinedChannel = context.origin  # its Acceptor makes no others
         if channel.handler < 0:
             channel.handler = abs(string_hash(context.connection_id)) % self.size
         return channel.handler
@@ -94,21 +95,20 @@ class PipelinedHandlerPool(HandlerPool):
 
     def _handle(self, context: RequestContext) -> None:
         handler = self.handler_of(context)
-        channel = context.channel
-        assert channel is not None
+        channel: PipelinedChannel = context.origin
         if channel.closed:
             self._free(handler)
             self._serve(handler)
             return
-        result = self._apis.handle(context.request, context)
+        result = self._rpc.handle(context)
         if context.handler_held:
             context.slot_taken = True
             self._held_since_us[context] = self._now_us()
         else:
             self._free(handler)
-        if self.persistence is not None and context.api_key == ApiKey.PRODUCE:
+        if self.persistence is not None and context.api_key is ApiKey.PRODUCE:
             result = _after(self.persistence.persist(), result)
-        channel.processor.answer(context, result)
+        channel.processor.handled(context, result)
         self._serve(handler)
 
     def _free(self, handler: int) -> None:

@@ -12,22 +12,22 @@ from broker_sim.network.pipelined_request_channel import PipelinedRequestChannel
 from broker_sim.network.plane import DATA_PLANE, Plane
 
 if TYPE_CHECKING:
-    from broker_sim.broker import Broker
+    from broker_sim.network.network_node import NetworkNode
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["pipelined_plane"]
 
 
-def pipelined_plane(broker: Broker, reactor: IReactor) -> Plane:
+def pipelined_plane(node: NetworkNode, reactor: IReactor) -> Plane:
     """AutoMQ's data plane: a queue for each handler."""
-    config = broker.config
+    config = node.config
     time_ms, bytes_max = config[PERSIST_TIME_MS], config[QUEUED_BYTES]
     assert isinstance(time_ms, float)
     assert isinstance(bytes_max, int)
     pool = PipelinedHandlerPool(
         reactor=reactor,
-        now_us=broker.journal.now_us,
-        apis=broker.apis,
+        now_us=node.journal.now_us,
+        rpc=node.rpc,
         size=config.num_io_threads,
         persist_time_ms=time_ms,
     )

@@ -15,6 +15,7 @@ from broker_sim.network.request_channel import RequestChannel
 
 if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.network.pipelined_channel import PipelinedChannel
     from broker_sim.network.pipelined_handler_pool import PipelinedHandlerPool
     from broker_sim.network.processor import Processor
     from broker_sim.network.request_channel import CallbackRequest
@@ -55,7 +56,8 @@ class PipelinedRequestChannel(RequestChannel):
 
     def send_request(self, context: RequestContext, processor: Processor) -> None:
         """Hand a request to its connection's handler, or queue it there, or block its Processor with it."""
-        context.channel.request_queued(context)  # type: ignore[union-attr]  # a PipelinedChannel, as its Processor
+        channel: PipelinedChannel = context.origin
+        channel.request_queued(context)
         if self._waiting_for_bytes or self.available_bytes < self._cost(context):
             processor.block()
             self._waiting_for_bytes.append((processor, context))

@@ -16,7 +16,7 @@ from broker_sim.network.processor import Processor
 from broker_sim.network.request_channel import RequestChannel
 
 if TYPE_CHECKING:
-    from broker_sim.broker import Broker
+    from broker_sim.network.network_node import NetworkNode
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["CONTROL_PLANE_QUEUE_SIZE", "DATA_PLANE", "Plane", "control_plane", "data_plane"]
@@ -37,27 +37,27 @@ class Plane:
     channel_type: type[KafkaChannel] = KafkaChannel
 
 
-def data_plane(broker: Broker, reactor: IReactor) -> Plane:
+def data_plane(node: NetworkNode, reactor: IReactor) -> Plane:
     """The plane of clients: Kafka's own, one queue for all handlers, or the one that `thread.model` names."""
-    config = broker.config
+    config = node.config
     if config[THREAD_MODEL] == PIPELINED:
         from broker_sim.network.pipelined_plane import pipelined_plane
 
-        return pipelined_plane(broker, reactor)
-    pool = HandlerPool(reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=config.num_io_threads)
+        return pipelined_plane(node, reactor)
+    pool = HandlerPool(reactor=reactor, now_us=node.journal.now_us, rpc=node.rpc, size=config.num_io_threads)
     time_ms = config[PERSIST_TIME_MS]
     if time_ms:
         from broker_sim.network.persistence import PersistingHandlerPool
 
         assert isinstance(time_ms, float)
         pool = PersistingHandlerPool(
-            reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=pool.size, time_ms=time_ms
+            reactor=reactor, now_us=node.journal.now_us, rpc=node.rpc, size=pool.size, time_ms=time_ms
         )
     return Plane(name=DATA_PLANE, request_channel=RequestChannel(config.queued_max_requests, pool), handler_pool=pool)
 
 
-def control_plane(broker: Broker, reactor: IReactor) -> Plane:
+def control_plane(node: NetworkNode, reactor: IReactor) -> Plane:
     """The controller's own way in."""
-    pool = HandlerPool(reactor=reactor, now_us=broker.journal.now_us, apis=broker.apis, size=1)
+    pool = HandlerPool(reactor=reactor, now_us=node.journal.now_us, rpc=node.rpc, size=1)
     channel = RequestChannel(CONTROL_PLANE_QUEUE_SIZE, pool)
     return Plane(name=CONTROL_PLANE, request_channel=channel, handler_pool=pool)

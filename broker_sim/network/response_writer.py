@@ -7,7 +7,7 @@ itself and costs one response of memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from twisted.internet.interfaces import IConsumer, IPullProducer, IPushProducer, ITCPTransport
 from zope.interface import implementer
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from twisted.internet import tcp
 
-__all__ = ["BufferedWriter", "DirectWriter", "IChannelTransport", "ResponseWriter", "writer_for"]
+__all__ = ["LOST", "BufferedWriter", "DirectWriter", "IChannelTransport", "ResponseWriter", "writer_for"]
 
 
 class IChannelTransport(ITCPTransport, IPushProducer, IConsumer):
@@ -31,6 +31,17 @@ class ResponseWriter(Protocol):
 
     def write(self, data: bytes) -> bool:
         """Send bytes; False when `drained` will be called once they are gone."""
+
+
+class _LostWriter:
+    """Sends nothing, as a network that loses all that a broker writes."""
+
+    def write(self, data: bytes) -> bool:  # noqa: ARG002 - as every writer
+        """Lose the bytes."""
+        return True
+
+
+LOST: Final = _LostWriter()
 
 
 def writer_for(transport: IChannelTransport, drained: Callable[[], None]) -> ResponseWriter:

@@ -1,4 +1,8 @@
-"""How a request of one API and version is read: looked up once, then found by the first four bytes of the frame."""
+"""The version gate: which versions of which APIs a connection may send, and how each is read. Mirrors the check of
+ApiVersionManager.isApiEnabled in Processor.parseRequestHeader.
+
+The decision is made once per API and version; from then on the first four bytes of a frame find it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.code_generator import decoder_for
 from protocol_specs.messages.headers import request_header_version
 from protocol_specs.registry import request_type
 
 if TYPE_CHECKING:
-    from protocol_specs.api_key import ApiKey
-    from protocol_specs.message import Buffer, DecodeFunction
+    from collections.abc import Mapping
 
-__all__ = ["Route", "route_of"]
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.message import Buffer, DecodeFunction
+    from protocol_specs.messages.headers import RequestHeader
+
+__all__ = ["Route", "VersionGate"]
 
 TAGGED_HEADER: Final = 2
+_API_KEYS: Final = {int(key): key for key in ApiKey}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +39,7 @@ class Route:
 
 
 @lru_cache(maxsize=1024)
-def route_of(api_key: ApiKey, version: int) -> Route:
-    """The route of an API key that is known; a version that is not gets a decoder that answers None."""
+def _route_of(api_key: ApiKey, version: int) -> Route:
     request = request_type(api_key)
     decode = decoder_for(request, version) if version in request.VERSIONS else _decode_nothing
     return Route(api_key, version, int(request_header_version(request, version) == TAGGED_HEADER), decode)
@@ -39,3 +47,42 @@ def route_of(api_key: ApiKey, version: int) -> Route:
 
 def _decode_nothing(data: Buffer, position: int) -> tuple[Any, int]:  # noqa: ARG001
     return None, position
+
+
+class VersionGate:
+    """`enabled` are the versions that are served; `routes` those that were requested, by API key (upper 16 bits) and
+    version.
+    """
+
+    __slots__ = ("_enabled", "routes")
+
+    def __init__(self, enabled: Mapping[ApiKey, range]) -> None:
+        self._enabled = enabled
+        self.routes: dict[int, Route] = {}
+
+    def route_of(self, header: RequestHeader) -> Route | None:
+        """Return the route of a request; None when it is not served. ApiVersions has one for every version."""
+        api_key = _API_KEYS.get(header.request_api_key)
+        enabled = None if api_key is None else self._enabled.get(api_key)
+        version = header.request_api_version
+        if api_key is None or enabled is None or (version not in enabled and api_key is not ApiKey.API_VERSIONS):
+            return None
+        route = _route_of(api_key, version)
+        without_client_id = api_key is ApiKey.CONTROLLED_SHUTDOWN and version == 0
+        if version in enabled and not without_client_id:
+            self.routes[api_key << 16 | version] = route
+        return route
+
+    def decoder_of(self, context: RequestContext) -> Route | None:
+        """Return what reads the body of a request that has passed.
+
+        None for an ApiVersions that is not served, whose version becomes 0: every client reads the oldest response.
+        """
+        api_key, version = context.api_key, context.api_version
+        route = self.routes.get(api_key << 16 | version)
+        if route is None:
+            if version not in self._enabled[api_key]:
+                context.api_version = 0
+                return None
+            route = _route_of(api_key, version)
+        return route

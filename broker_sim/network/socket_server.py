@@ -20,12 +20,12 @@ from broker_sim.network.thread_pools import check_resize
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
 
-    from broker_sim.broker import Broker
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.config.broker_listeners import BrokerListeners, Listener
     from broker_sim.config.definitions import ConfigValue
-    from broker_sim.network.broker_listeners import BrokerListeners, Listener
     from broker_sim.network.channel import KafkaChannel
     from broker_sim.network.memory_pool import MemoryPool
+    from broker_sim.network.network_node import NetworkNode
     from broker_sim.network.plane import Plane
     from broker_sim.network.processor import Processor
     from sim_runtime.interfaces import IReactor
@@ -34,28 +34,26 @@ __all__ = ["SocketServer"]
 
 
 class SocketServer:
-    """Serves one broker's clients.
+    """Serves one node's clients: `start` binds, `stop` closes in order, `abort` resets everything, as a crash does.
 
-    It needs of the broker: `id`, `config`, `release`, `journal`, `faults`, `apis` (a KafkaApis). `start` binds;
-    `stop` closes in order; `abort` resets everything, as a crash does. A new life of the broker takes a new
-    SocketServer, with the same listeners.
+    A new run of the node has a new SocketServer, with the same listeners.
     """
 
-    def __init__(self, broker: Broker, *, reactor: IReactor, listeners: BrokerListeners) -> None:
-        config = broker.config
-        self.broker = broker
+    def __init__(self, node: NetworkNode, *, reactor: IReactor, listeners: BrokerListeners) -> None:
+        config = node.config
+        self.node = node
         self.reactor = reactor
         self.listeners = listeners
         self.turn_us = 0
         self.last_request_id = 0
-        self._now_us = broker.journal.now_us
-        self.started_us = broker.journal.now_us()
+        self._now_us = node.journal.now_us
+        self.started_us = node.journal.now_us()
         self._ready: deque[KafkaChannel] = deque()
         self._in_turn = False
         self._wake_up: IDelayedCall | None = None
         self.memory_pool = _memory_pool(config)
-        self.data_plane = data_plane(broker, reactor)
-        self.control_plane = None if listeners.control_plane is None else control_plane(broker, reactor)
+        self.data_plane = data_plane(node, reactor)
+        self.control_plane = None if listeners.control_plane is None else control_plane(node, reactor)
         self.handler_pool = self.data_plane.handler_pool
         self.request_channel = self.data_plane.request_channel
         self.connection_quotas = _connection_quotas(config, listeners)
@@ -117,7 +115,7 @@ class SocketServer:
 
     def handler_idle_ratio(self) -> float:
         """Of all handlers' time since the start, what they waited for requests (RequestHandlerAvgIdlePercent)."""
-        busy_us = self.broker.apis.request_metrics.busy_us + self.handler_pool.held_us
+        busy_us = self.node.request_metrics.busy_us + self.handler_pool.held_us
         return self._idle_ratio(busy_us, self.handler_pool.size)
 
     def processor_idle_ratio(self, plane: Plane | None = None) -> float:

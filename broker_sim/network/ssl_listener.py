@@ -63,7 +63,7 @@ class _ServerTransportLayer(SslTransportLayer):
             channel.close_reason = f"SSL handshake failed: {why_server_failed(failed.value, self.peer)}"
             _log.warn(
                 "broker {broker_id}: failed authentication of {connection_id} at listener {listener}: {reason}",
-                broker_id=channel.acceptor.server.broker.id,
+                broker_id=channel.acceptor.server.node.id,
                 connection_id=channel.info.connection_id,
                 listener=channel.info.listener_name,
                 reason=channel.close_reason,

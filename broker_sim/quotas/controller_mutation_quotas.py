@@ -7,7 +7,7 @@ client wait. Either way the one who finds tokens may take more than there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from broker_sim.quotas.client_quota_manager import ANONYMOUS, ControllerMutationQuotaManager
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.controller.envelope import ForwardedRequest
     from broker_sim.quotas.client_quotas_image import ClientQuotasImage
     from broker_sim.quotas.rate import TokenBucket
     from protocol_specs.api_key import ApiKey
@@ -50,7 +49,7 @@ class MutationQuota:
 
 
 class ControllerMutationQuotas:
-    """The controller's buckets. `current` is the quota of the request that is being answered, None without one."""
+    """The controller's buckets."""
 
     def __init__(
         self, config: BrokerConfig, *, now_us: Callable[[], int], image: Callable[[], ClientQuotasImage]
@@ -58,7 +57,6 @@ class ControllerMutationQuotas:
         samples, window_s = config["controller.quota.window.num"], config["controller.quota.window.size.seconds"]
         assert isinstance(samples, int)
         assert isinstance(window_s, int)
-        self.current: MutationQuota | None = None
         self._manager = ControllerMutationQuotaManager(samples=samples, window_s=window_s)
         self._now_us = now_us
         self._image = image
@@ -78,15 +76,3 @@ class ControllerMutationQuotas:
             strict=api_version >= strict_since,
             now_ms=self._now_us() // 1000,
         )
-
-    def answer(self, forwarded: ForwardedRequest, handle: Callable[[Any], Any]) -> Any:
-        """Let a request be answered under its client's quota; the answer says how long the client has to wait."""
-        self.current = self.quota_of(forwarded.API_KEY, forwarded.api_version, forwarded.client_id)
-        if self.current is None:
-            return handle(forwarded.request)
-        try:
-            response = handle(forwarded.request)
-            response.throttle_time_ms = self.current.throttle_ms
-        finally:
-            self.current = None
-        return response

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.controller.controller_messages import AlteredPartition
-from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
+from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_partition import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
-    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.replication.isr import IsrState
     from broker_sim.replication.partition import Partition
     from broker_sim.topic_partition import TopicPartition
@@ -49,7 +49,7 @@ class AlterPartitionManager:
         self,
         *,
         reactor: IReactor,
-        links: BrokerLinks,
+        links: NodeLinks,
         broker_id: int,
         broker_epoch: Callable[[], int],
         controller_id: Callable[[], int] = lambda: CONTROLLER_ID,

@@ -68,10 +68,6 @@ class DelayedFetch:
         self._readable[topic_partition] = readable
         return self._readable_total >= params.min_bytes  # D
 
-    def hand_over(self) -> bool:
-        """A client always gets a message."""
-        return False
-
     def complete(self) -> None:
         """Answer with what is there; does nothing the second time."""
         if self.completed:

@@ -6,10 +6,6 @@ are answered at once, that is in the broker's next flush, so that one response c
 has appended. A moved high watermark alone waits, as in Kafka, for the end of replica.fetch.wait.max.ms: the parked
 Fetch stands for the empty ones that Kafka would exchange meanwhile. While the follower is outside of an ISR that beat
 is kept, because only a fetch lets it back in.
-
-On plain links (open, without delay) and with nobody looking (no fault rules, no traffic in the journal) the messages
-are left out: `hand_over` does to both replicas what a response and the next Fetch would have done, and the Fetch that
-is parked counts as that next one. Whatever is not plain goes by messages.
 """
 
 from __future__ import annotations
@@ -22,7 +18,6 @@ from twisted.internet.defer import Deferred
 from broker_sim.quotas.replication_quotas import throttled_size
 from broker_sim.replication.fetch_answers import partition_data, refused_partition
 from broker_sim.replication.requests import (
-    NO_EPOCH,
     UNKNOWN_OFFSET,
     FetchIsolation,
     FetchParams,
@@ -44,7 +39,6 @@ if TYPE_CHECKING:
     from broker_sim.quotas.replication_quotas import ReplicationQuotas
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
-    from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from protocol_specs.messages.fetch import FetchPartition, FetchRequest, PartitionData
     from sim_runtime.interfaces import IReactor
 
@@ -89,10 +83,7 @@ class SessionHost(Protocol):
         """The hosted partition, or why there is none."""
 
     def wake_session(self, session: ReplicaFetchSession) -> None:
-        """Call `session.hand_over` or `session.complete` soon."""
-
-    def plain_fetcher(self, follower_id: int) -> ReplicaFetcher | None:
-        """The follower's fetcher, when messages to it and from it may be left out."""
+        """Call `session.complete` soon."""
 
 
 class _SessionPartition(PartitionFetch):
@@ -274,63 +265,6 @@ class ReplicaFetchSession:
             self._keep_beat()
         else:
             self._answer()
-
-    # Without messages --------------------------------------------------------------------------------------------
-
-    def hand_over(self) -> bool:
-        """Bring the follower up to date directly; false when that takes messages after all."""
-        if self._parked is None or not self._news:
-            return False
-        fetcher = self._host.plain_fetcher(self.follower_id)
-        if fetcher is None or not fetcher.waits_quietly:
-            return False
-        news, self._news = self._news, {}
-        done = True
-        for topic_partition in news:
-            if not self._hand_over(topic_partition, fetcher):
-                self._news[topic_partition] = None
-                done = False
-        if done:
-            self._urgent = False
-            self._keep_beat()
-        return done
-
-    def _hand_over(self, topic_partition: TopicPartition, fetcher: ReplicaFetcher) -> bool:
-        asked = self._partitions.get(topic_partition)
-        replica = fetcher.replica_of(topic_partition)
-        if asked is None or replica is None or replica.topic_id != asked.topic_id:
-            return False
-        partition = self._host.get_partition(topic_partition, asked.topic_id)
-        if isinstance(partition, ErrorCode):
-            return False
-        follower = partition.followers.get(self.follower_id)
-        log = partition.log
-        epoch = partition.leader_epoch
-        if (
-            follower is None
-            or not partition.is_leader
-            or asked.current_leader_epoch not in (NO_EPOCH, epoch)
-            or replica.leader_epoch != epoch
-            or replica.log.log_end_offset != asked.fetch_offset
-            or not partition.agrees_with(asked.last_fetched_epoch, asked.fetch_offset)
-        ):
-            return False
-        batches = log.read(asked.fetch_offset, max_bytes=asked.max_bytes)
-        replica.append_as_follower(batches, log.high_watermark, log.log_start_offset)
-        asked.tell(log)
-        moved = asked.log_start_offset != replica.log.log_start_offset
-        if batches or moved or follower.log_end_offset != asked.fetch_offset:
-            asked.log_start_offset = replica.log.log_start_offset
-            asked.fetch_offset = replica.log.log_end_offset
-            if batches:
-                asked.last_fetched_epoch = batches[-1].leader_epoch
-            partition.follower_fetched(
-                follower,
-                fetch_offset=asked.fetch_offset,
-                log_start_offset=asked.log_start_offset,
-                broker_epoch=self._broker_epoch,
-            )
-        return asked.fetch_offset == log.log_end_offset
 
     # Answering -----------------------------------------------------------------------------------------------
 

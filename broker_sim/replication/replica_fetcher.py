@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.replication.follower_truncation import offset_truncation_state, truncation_offset
 from broker_sim.replication.replica_fetch_session import StoredRecords
 from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH, UNKNOWN_OFFSET
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.quotas.replication_quotas import ReplicationQuotas
-    from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.follower_versions import FollowerVersions
     from broker_sim.replication.partition import Partition
     from protocol_specs.messages.fetch import FetchResponse, PartitionData
@@ -53,7 +53,7 @@ class FetcherHost(Protocol):
     broker_epoch: int
     config: BrokerConfig
     follower_versions: FollowerVersions
-    links: BrokerLinks
+    links: NodeLinks
     reactor: IReactor
     replication_quotas: ReplicationQuotas
 
@@ -136,20 +136,6 @@ class ReplicaFetcher:
     def partitions(self) -> list[TopicPartition]:
         """What is fetched here."""
         return list(self._states)
-
-    @property
-    def waits_quietly(self) -> bool:
-        """Whether its one Fetch is parked and says everything."""
-        return (
-            self._outstanding == 1 and not self._changed and not self._forgotten and not self._stopped
-        ) and self._timer is None
-
-    def replica_of(self, topic_partition: TopicPartition) -> Partition | None:
-        """The follower's partition while it is in the session and simply fetched."""
-        state = self._states.get(topic_partition)
-        if state is None or state.delay is not None or state.resetting or topic_partition not in self._in_session:
-            return None
-        return state.partition
 
     def add(self, partition: Partition) -> None:
         """Fetch the partition from its log's end, in its current leader epoch."""

@@ -8,7 +8,7 @@ many appends brought, and no handler runs inside another one.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
 from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
@@ -44,28 +44,21 @@ if TYPE_CHECKING:
     from broker_sim.clock import BrokerClock
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.log.replica_log import LogAppendInfo
     from broker_sim.log.replica_storage import ReplicaStorage
     from broker_sim.metadata.metadata_cache import MetadataCache
     from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.replication.alter_partition_manager import IsrManager
-    from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.replication.delayed_delete_records import DeleteResults
     from broker_sim.replication.partition import Partition
     from broker_sim.replication.purgatory import DelayedOperation
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
-    from broker_sim.replication.replica_fetcher import ReplicaFetcher
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.interfaces import IReactor
 
 VALID_ACKS: Final = (-1, 0, 1)
 _NONE: Final = ErrorCode.NONE
-
-
-class _Waiting(Protocol):
-    def hand_over(self) -> bool: ...
-
-    def complete(self) -> None: ...
 
 
 class ReplicaManager:
@@ -81,7 +74,7 @@ class ReplicaManager:
         clock: BrokerClock,
         metadata_cache: MetadataCache,
         storage: ReplicaStorage,
-        links: BrokerLinks,
+        links: NodeLinks,
         journal: Journal,
         alter_partition: IsrManager,
     ) -> None:
@@ -105,7 +98,8 @@ class ReplicaManager:
         self.topic_stats = BrokerTopicStats()
         self._metadata_cache = metadata_cache
         self._expirations = ExpirationQueue(reactor)
-        self._woken: dict[_Waiting, None] = {}
+        self._woken_fetches: dict[DelayedFetch, None] = {}
+        self._woken_sessions: dict[ReplicaFetchSession, None] = {}
         self._appending = False
         self._flush_call: IDelayedCall | None = None
         self._stopped = False
@@ -126,7 +120,8 @@ class ReplicaManager:
         self._expirations.stop()
         self.roles.stop()
         self.alter_partition.stop()
-        self._woken.clear()
+        self._woken_fetches.clear()
+        self._woken_sessions.clear()
         if self._flush_call is not None:
             self._flush_call.cancel()
             self._flush_call = None
@@ -190,8 +185,10 @@ class ReplicaManager:
             self._appending = False
         if on_local_append is not None:
             on_local_append(results)
-        if self._woken:
-            self._hand_over()
+        if required_acks == -1 and timeout_ms > 0:
+            self._complete_sessions()
+        if self._woken_sessions or self._woken_fetches:
+            self._plan_flush()
         if required_acks != -1:
             if self.journal.full:
                 for result in results:
@@ -484,44 +481,37 @@ class ReplicaManager:
 
     def wake_fetch(self, operation: DelayedFetch) -> None:
         """Complete a parked fetch in the next flush."""
-        self._wake(operation)
+        self._woken_fetches[operation] = None
+        self._plan_flush()
 
     def wake_session(self, session: ReplicaFetchSession) -> None:
-        """Answer a follower's parked fetch in the next flush."""
-        self._wake(session)
+        """Respond to a follower's parked fetch in the next flush, or after the append that is going on."""
+        self._woken_sessions[session] = None
+        self._plan_flush()
 
-    def plain_fetcher(self, follower_id: int) -> ReplicaFetcher | None:
-        """The follower's fetcher, when messages to it and from it may be left out."""
-        if self.replication_quotas.active:
-            return None
-        node = self.links.plain_node(self.broker_id, follower_id)
-        return None if node is None else node.replica_fetcher(self.broker_id)
-
-    def _wake(self, waiting: _Waiting) -> None:
-        if self._stopped:
-            return
-        self._woken[waiting] = None
-        if self._flush_call is None and not self._appending:
-            self._flush_call = self.reactor.callLater(0, self._flush)
-
-    def _hand_over(self) -> None:
-        """Before anybody waits: what can be done without messages is done now, the rest in the next flush."""
-        if self._stopped:
-            return
-        for waiting in list(self._woken):
-            if waiting.hand_over():
-                self._woken.pop(waiting, None)
-        if self._woken and self._flush_call is None:
+    def _plan_flush(self) -> None:
+        if not self._stopped and not self._appending and self._flush_call is None:
             self._flush_call = self.reactor.callLater(0, self._flush)
 
     def _flush(self) -> None:
         self._flush_call = None
-        woken, self._woken = self._woken, {}
-        for waiting in woken:
+        self._complete_sessions()
+        fetches, self._woken_fetches = self._woken_fetches, {}
+        for operation in fetches:
             if self._stopped:
                 return
-            if not waiting.hand_over():
-                waiting.complete()
+            operation.complete()
+
+    def _complete_sessions(self) -> None:
+        """Respond to followers; one that is close enough confirms within the call.
+
+        After an append with acks=all this is done at once, as by ReplicaManager.tryCompleteActions; for others it waits
+        for the flush, so that one response carries what one loop iteration has appended.
+        """
+        while self._woken_sessions and not self._stopped:
+            sessions, self._woken_sessions = self._woken_sessions, {}
+            for session in sessions:
+                session.complete()
 
     # Journal -------------------------------------------------------------------------------------------------
 

@@ -16,9 +16,9 @@ from broker_sim.config.definitions import describe_order
 from broker_sim.controller.elect_leaders import refused_elections
 from broker_sim.controller.manual_assignment import Refused
 from broker_sim.controller.topics import created_topic, refused_deletion, refused_topic
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.metadata.topic_names import CLUSTER_METADATA_TOPIC_NAME
 from broker_sim.quotas.controller_mutation_quotas import ControllerMutationQuotas
-from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.leader_and_isr import NO_LEADER
 from broker_sim.zookeeper.messages import ZooKeeperError
@@ -173,8 +173,12 @@ class ZkAdminManager:
     def change_in_zookeeper(self, request: Any) -> Deferred[Any]:
         """Change configurations or quotas: checked and written at once, other brokers hear of it by their watches."""
 
-        def change(zookeeper: Any, session: Any) -> Any:
-            return zookeeper.forwarded[type(request)](request, session.broker_id)
+        def change(zookeeper: Any, session: Any) -> Any:  # noqa: ARG001 - as every operation
+            if isinstance(request, AlterClientQuotasRequest):
+                return zookeeper.client_quotas.alter(request)
+            if isinstance(request, AlterConfigsRequest):
+                return zookeeper.configs.alter(request)
+            return zookeeper.configs.alter_incrementally(request)
 
         return self._run(self._client.request("ZooKeeperSetConfigs", change))
 
@@ -184,7 +188,8 @@ class ZkAdminManager:
         served = broker.release.api_versions.get(CreateTopicsRequest.API_KEY)
         by_controller = served is not None and served.highest >= BY_CONTROLLER_SINCE
         controller_id = broker.active_controller_id
-        if by_controller and not broker.controller.is_active and controller_id != NOT_CONTROLLER_ID:
+        if by_controller and not broker.controller.is_active and controller_id not in (None, NOT_CONTROLLER_ID):
+            assert controller_id is not None
             return broker.links.send(broker.id, controller_id, request, version=BY_CONTROLLER_SINCE)
         return self.answer(request)
 

@@ -16,6 +16,7 @@ from broker_sim.broker_lifecycle import BrokerState
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.network.connection_quotas import apply_ip_rates
+from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.admin import ZkAdminManager
 from broker_sim.zookeeper.control_requests import ControlRequests
@@ -29,7 +30,6 @@ from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_partition import AlterPartitionRequest
 from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
-from protocol_specs.messages.create_topics import CreateTopicsRequest
 from protocol_specs.messages.leader_and_isr import LeaderAndIsrRequest
 from protocol_specs.messages.stop_replica import StopReplicaRequest
 from protocol_specs.messages.update_metadata import UpdateMetadataRequest
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from broker_sim.apis.request_context import RequestContext
+    from broker_sim.links.link_call import LinkCall
     from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.partition import Partition
@@ -54,7 +55,7 @@ FEATURE_EPOCH: Final = 0
 class ZooKeeperBroker(Broker):
     """`ensemble` is only looked at, to say whether this broker is up to date; it acts by what it is told alone."""
 
-    active_controller_id: int = NO_CONTROLLER
+    active_controller_id: int | None = NO_CONTROLLER
     controller: KafkaController
     control: ControlRequests
     admin: ZkAdminManager
@@ -108,6 +109,7 @@ class ZooKeeperBroker(Broker):
             target_id=ZOOKEEPER_ID,
         )
         self.admin = ZkAdminManager(self, client)
+        self.link_transport = _LinksAndWatches(self)
 
     def _isr_manager(self, era: ZooKeeperEra, client: ZooKeeperClient) -> IsrManager:
         if era.alter_partition_version is None:
@@ -122,7 +124,7 @@ class ZooKeeperBroker(Broker):
             links=self.links,
             broker_id=self.id,
             broker_epoch=self._epoch,
-            controller_id=lambda: self.active_controller_id,
+            controller_id=lambda: NO_CONTROLLER if self.active_controller_id is None else self.active_controller_id,
             version=era.alter_partition_version,
         )
 
@@ -181,7 +183,7 @@ class ZooKeeperBroker(Broker):
     def adopt(self, image: MetadataImage) -> None:
         """Run at once, as registered in `image`: how a cluster starts as a whole."""
         self._begin()
-        self.links.attach(self.id, self)
+        self.links.attach(self.id, self.link_transport)
         self.lifecycle.adopt(image.brokers[self.id].epoch)
         self.client.adopt(self.id)
         info = self.ensemble.adopted_controller()
@@ -205,7 +207,7 @@ class ZooKeeperBroker(Broker):
 
     def registered(self, broker_epoch: int) -> None:  # noqa: ARG002 - followers of that era fetch without it
         """The broker id is in ZooKeeper: open the doors, and take part in the election of the controller."""
-        self.links.attach(self.id, self)
+        self.links.attach(self.id, self.link_transport)
         if self.socket_server is None:
             self.listen()
         Deferred.fromCoroutine(self._read_configs())
@@ -277,7 +279,7 @@ class ZooKeeperBroker(Broker):
         old, self.metadata_cache.image = self.metadata_cache.image, image
         self.dynamic_config.apply(image)
         if image.client_quotas is not old.client_quotas:
-            self.apis.quotas.apply(image.client_quotas)
+            self.quotas.apply(image.client_quotas)
             if self.socket_server is not None:
                 apply_ip_rates(self.socket_server.connection_quotas, image.client_quotas)
         self.admin.metadata_changed()
@@ -297,22 +299,6 @@ class ZooKeeperBroker(Broker):
             return self.controller.requests.alter_partition(request, version)
         return None
 
-    # What others ask -----------------------------------------------------------------------------------------
-
-    def handle_link_request(self, request: Any, source: int) -> Any:
-        """Answer another broker, or take what ZooKeeper tells."""
-        if isinstance(request, WatchFired):
-            self.client.watch_fired(request)
-            return request
-        if isinstance(request, CreateTopicsRequest):
-            return self.admin.answer(request)
-        answer = self.control_request(request, self._version_of(request))
-        return super().handle_link_request(request, source) if answer is None else answer
-
-    def _version_of(self, request: Any) -> int:
-        versions = self.release.api_versions
-        return versions[request.API_KEY].highest if request.API_KEY in versions else 0
-
     def forward_to_controller(
         self,
         request: Any,
@@ -327,8 +313,24 @@ class ZooKeeperBroker(Broker):
             return self.admin.create_by_itself(request)
         if not self.controller.is_active:
             refused = self.admin.not_controller(request)
-            return succeed(refused or self.apis.error_response(request, context, ErrorCode.NOT_CONTROLLER))
+            return succeed(refused or self.apis.error_response(context, ErrorCode.NOT_CONTROLLER))
         return self.admin.answer(request, context)
+
+
+class _LinksAndWatches(LinkTransport):
+    """The links of a broker, over one of which ZooKeeper reports watches."""
+
+    def __init__(self, broker: ZooKeeperBroker) -> None:
+        super().__init__(broker, broker.rpc, journal=broker.journal, peer_reset=broker.peer_reset)
+        self._client = broker.client
+
+    def receive_call(self, call: LinkCall) -> None:
+        """Take a watch event, or serve another broker."""
+        if isinstance(call.request, WatchFired):
+            self._client.watch_fired(call.request)
+            call.respond(call.request)
+        else:
+            super().receive_call(call)
 
 
 def _nobody_asks(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:

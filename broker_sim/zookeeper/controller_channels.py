@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.links.node_links import LinkFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
-    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.links.node_links import NodeLinks
     from sim_runtime.interfaces import IReactor
 
 RETRY_BACKOFF_MS: Final = 100
@@ -36,7 +36,7 @@ class _Channel:
 class ControllerChannelManager:
     """`send` for brokers that were added; what is queued for one that is removed is forgotten."""
 
-    def __init__(self, *, reactor: IReactor, links: BrokerLinks, controller_id: int, socket_timeout_ms: int) -> None:
+    def __init__(self, *, reactor: IReactor, links: NodeLinks, controller_id: int, socket_timeout_ms: int) -> None:
         self._reactor = reactor
         self._links = links
         self._controller_id = controller_id

@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from broker_sim.broker import Broker
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
+    from broker_sim.controller.client_quota_control import ClientQuotaControl
+    from broker_sim.controller.config_control import ConfigControl
     from broker_sim.controller.reassignment import Assignment
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
-    from broker_sim.replication.broker_links import BrokerLinks
     from sim_runtime.interfaces import IReactor
 
 NO_STATE: Final = -1
@@ -72,9 +74,11 @@ class ZooKeeper(Controller):
     node_id: Final = ZOOKEEPER_ID
     make_broker: Callable[..., Broker]
     """Makes a broker that knows this ensemble."""
+    configs: ConfigControl
+    client_quotas: ClientQuotaControl
 
     def __init__(
-        self, *, reactor: IReactor, links: BrokerLinks, journal: Journal, config: BrokerConfig, cluster_id: str
+        self, *, reactor: IReactor, links: NodeLinks, journal: Journal, config: BrokerConfig, cluster_id: str
     ) -> None:
         super().__init__(reactor=reactor, journal=journal, config=config, cluster_id=cluster_id)
         super().stop()  # the periodic work of a KRaft controller is the KafkaController's here
@@ -176,8 +180,8 @@ class ZooKeeper(Controller):
 
     # Requests ------------------------------------------------------------------------------------------------
 
-    def handle_link_request(self, request: Any, source: int) -> Any:
-        """Answer a broker's process."""
+    def serve(self, request: Any, source: int) -> Any:
+        """Serve a broker's process."""
         if request.API_KEY == AllocateProducerIdsResponse.API_KEY:
             return self._allocate_producer_ids()
         if not isinstance(request, ZooKeeperRequest):

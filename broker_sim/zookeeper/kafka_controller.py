@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_image import BrokerRegistration, MetadataImage
-    from broker_sim.replication.broker_links import BrokerLinks
     from broker_sim.zookeeper.era import ZooKeeperEra
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
     from broker_sim.zookeeper.messages import ControllerInfo, Snapshot
@@ -50,7 +50,7 @@ class KafkaController:
         self,
         *,
         reactor: IReactor,
-        links: BrokerLinks,
+        links: NodeLinks,
         broker_id: int,
         era: ZooKeeperEra,
         config: Callable[[], BrokerConfig],

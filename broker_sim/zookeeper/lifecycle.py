@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.metadata.metadata_image import BrokerRegistration
-from broker_sim.replication.broker_links import LinkFailure
 from broker_sim.zookeeper.messages import Code, ControllerInfo, ZooKeeperError
 from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
 from sim_runtime.deadlines import sleep

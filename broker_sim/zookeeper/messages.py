@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from broker_sim.zookeeper.ensemble import ZooKeeper
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
     from broker_sim.zookeeper.sessions import Session
-    from protocol_specs.api_key import ApiKey
 
     Operation = Callable[[ZooKeeper, Session], Any]
 
@@ -63,14 +62,26 @@ class ZooKeeperError(Exception):
         self.code = code
 
 
+@dataclass(frozen=True, slots=True)
+class ZooKeeperApi:
+    """In the place of an ApiKey: ZooKeeper's requests are no APIs of Kafka, and the journal shows their names."""
+
+    api_name: str
+
+
 @dataclass(slots=True, kw_only=True)
 class ZooKeeperRequest:
     """One request of a session; `operation` is applied at the store, in the order of arrival."""
 
-    API_KEY: ClassVar[ApiKey | None] = None
+    RULE_API_KEY: ClassVar[None] = None
     NAME: str
     session_id: int
     operation: Operation
+
+    @property
+    def API_KEY(self) -> ZooKeeperApi:  # noqa: N802 - as every message has it
+        """Its name."""
+        return ZooKeeperApi(self.NAME)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,7 +97,6 @@ class WatchFired:
     """A session's watches have fired: what lies under these paths has changed."""
 
     NAME: ClassVar[str] = "ZooKeeperWatch"
-    API_KEY: ClassVar[ApiKey | None] = None
     session_id: int
     paths: list[Path]
 

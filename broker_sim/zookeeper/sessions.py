@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.zookeeper.messages import EVERYBODY_WATCHES, ZOOKEEPER_ID, Path, WatchFired
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
-    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.links.node_links import NodeLinks
     from sim_runtime.interfaces import IReactor
 
 FIRST_ID: Final = 1 << 32
@@ -47,7 +47,7 @@ class Sessions:
     """`expired` is called with a session that was not heard for its time-out, after it is forgotten."""
 
     def __init__(
-        self, *, reactor: IReactor, links: BrokerLinks, timeout_ms: int, expired: Callable[[Session], None]
+        self, *, reactor: IReactor, links: NodeLinks, timeout_ms: int, expired: Callable[[Session], None]
     ) -> None:
         self._reactor = reactor
         self._links = links

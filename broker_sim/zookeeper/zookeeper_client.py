@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.zookeeper.messages import ZOOKEEPER_ID, Code, ZooKeeperAnswer, ZooKeeperError, ZooKeeperRequest
 from sim_runtime.deadlines import sleep
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
     from twisted.python.failure import Failure
 
-    from broker_sim.replication.broker_links import BrokerLinks
+    from broker_sim.links.node_links import NodeLinks
     from broker_sim.zookeeper.messages import Operation, Path, WatchFired
     from sim_runtime.interfaces import IReactor
 
@@ -35,7 +35,7 @@ class ZooKeeperClient:
         self,
         *,
         reactor: IReactor,
-        links: BrokerLinks,
+        links: NodeLinks,
         broker_id: int,
         session_timeout_ms: int,
         fired: Callable[[list[Path]], None],

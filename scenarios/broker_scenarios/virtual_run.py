@@ -76,7 +76,7 @@ class VirtualRun:
             data_dir="/data" if scenario.on_disk else None,
             disk=VirtualDisk() if scenario.on_disk else None,
         )
-        self.cluster.cross(self.world.network)
+        self.cluster.attach_to_network(self.world.network)
         self.cluster.start()
         self.cluster.faults.expect(records=scenario.load.records)
         for rule in scenario.rules:

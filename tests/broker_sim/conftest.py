@@ -67,7 +67,7 @@ class Replicas:
         )
         self.journal = self.cluster.journal
         if on_network:
-            self.cluster.cross(self.world.network)
+            self.cluster.attach_to_network(self.world.network)
         self.cluster.start()
         self.run(ms=1)
 

@@ -220,7 +220,7 @@ def test_producer_ids_are_not_given_again(disk: VirtualDisk) -> None:
     given = []
     for _ in range(3):
         made = Replicas(disk=disk, release="2.8")
-        answer = ensemble(made).handle_link_request(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1), 1)
+        answer = ensemble(made).serve(AllocateProducerIdsRequest(broker_id=1, broker_epoch=1), 1)
         given.append(answer.producer_id_start)
         close(made)
     assert given == [0, 1000, 2000]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.kafka_apis import SERVED
-from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
+from broker_sim.apis.controller.controller_apis import HANDLERS as CONTROLLER_HANDLERS
+from broker_sim.apis.kafka_apis import HANDLERS
 from tests.differential.probe import CLOSED
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ OPEN: Final[dict[tuple[str, str, int], str]] = {
 
 def expected(exchange: Exchange) -> tuple[Verdict, str]:
     """How a replay of this exchange ends, and why."""
-    served = SERVED if exchange.listener == "broker" else CONTROLLER_API_FILES
+    served = HANDLERS.served if exchange.listener == "broker" else CONTROLLER_HANDLERS.served
     if exchange.api_key not in served and exchange.answer != CLOSED:
         return Verdict.NOT_SERVED, NOT_SERVED
     reason = OPEN.get((exchange.release, exchange.case, exchange.api_key))

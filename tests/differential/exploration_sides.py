@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.apis.kafka_apis import SERVED
+from broker_sim.apis.kafka_apis import HANDLERS
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import ProtocolError
@@ -230,7 +230,7 @@ def _of_any_cluster(answer: Any) -> Any:
 
 
 def _of_served(answer: Any) -> Any:
-    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in SERVED]}
+    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in HANDLERS.served]}
 
 
 def _of_any_machine(answer: Any) -> Any:

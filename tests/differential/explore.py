@@ -19,8 +19,8 @@ from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.apis.kafka_apis import SERVED
-from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
+from broker_sim.apis.controller.controller_apis import HANDLERS as CONTROLLER_HANDLERS
+from broker_sim.apis.kafka_apis import HANDLERS
 from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs import releases
 from protocol_specs.api_key import ApiKey
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LISTENERS: Final = ("broker", "controller")
-FILES: Final = {LISTENERS[0]: SERVED, LISTENERS[1]: CONTROLLER_API_FILES}
+FILES: Final = {LISTENERS[0]: HANDLERS.served, LISTENERS[1]: CONTROLLER_HANDLERS.served}
 KINDS: Final = ("values", "mutations", "broken")
 MUTATIONS_OF_ONE: Final = 10
 SETTLE_SECONDS: Final = 0.03

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from broker_sim.apis.kafka_apis import SERVED
-from broker_sim.controller.server.controller_apis import CONTROLLER_API_FILES
+from broker_sim.apis.controller.controller_apis import HANDLERS as CONTROLLER_HANDLERS
+from broker_sim.apis.kafka_apis import HANDLERS
 from protocol_specs.registry import request_type
 
-_KEYS = {*SERVED, *CONTROLLER_API_FILES}
+_KEYS = {*HANDLERS.served, *CONTROLLER_HANDLERS.served}
 _NAMES = {request_type(key).NAME for key in _KEYS}
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.controller.group.quorum_controller import NotController
+from broker_sim.controller.not_controller import is_not_controller
+from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from broker_sim.quorum.raft_log import OffsetAndEpoch
-from broker_sim.replication.broker_links import CONTROLLER_ID, LinkFailure
 
 if TYPE_CHECKING:
     from twisted.internet.interfaces import IDelayedCall
@@ -94,7 +94,7 @@ class ControllerChannel:
         answer.addCallbacks(self._answered, self._failed, callbackArgs=(call, leader_id), errbackArgs=(call, leader_id))
 
     def _answered(self, response: Any, call: _Call, leader_id: int) -> None:
-        if isinstance(response, NotController):
+        if is_not_controller(response):
             self._again(call, leader_id)
         elif not self._stopped:
             call.deferred.callback(response)

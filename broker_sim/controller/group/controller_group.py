@@ -12,12 +12,11 @@ from broker_sim.controller.group.controller_links import ControllerLinks
 from broker_sim.controller.group.controller_node import ControllerNode
 from broker_sim.controller.group.quorum_controller import QuorumController
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.interception import NO_FAULTS
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.metadata.metadata_image import MetadataImage
 from broker_sim.quorum.raft_log import RaftBatch, RaftStorage
 from broker_sim.quorum.raft_messages import RaftMessages
 from broker_sim.quorum.raft_settings import RaftSettings
-from broker_sim.replication.broker_links import CONTROLLER_ID
 from protocol_specs.schemas.leader_change_message import LeaderChangeMessage, Voter
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.controller.controller import Controller
+    from broker_sim.links.node_links import LinkNode
     from broker_sim.metadata.metadata_log import MetadataBatch
     from broker_sim.quorum.raft_outputs import LeaderChanged
     from sim_runtime.interfaces import IReactor
@@ -38,7 +38,7 @@ UUID_BYTES: Final = 16
 
 
 class ControllerGroup:
-    """`furnish` gives a controller its parts; `became_active` is told of every new active one."""
+    """`wire` gives a controller its managers; `became_active` is called with every new active one."""
 
     def __init__(
         self,
@@ -50,7 +50,8 @@ class ControllerGroup:
         cluster_id: str,
         streams: RandomStreams,
         link_delay_ms: float,
-        furnish: Callable[[QuorumController], None],
+        wire: Callable[[QuorumController], None],
+        link_node_of: Callable[[ControllerNode], LinkNode],
         became_active: Callable[[Controller], None],
         make_storage: Callable[[int, Sequence[int], bytes], RaftStorage] | None = None,
     ) -> None:
@@ -64,7 +65,9 @@ class ControllerGroup:
         self.told_image = MetadataImage.empty(cluster_id)
         self._config = config
         self._cluster_id = cluster_id
-        self._furnish = furnish
+        self._wire = wire
+        self.link_node_of = link_node_of
+        """Makes what serves a node's links."""
         self._became_active = became_active
         random = streams.stream("controller directories")
         self.directory_ids = {node_id: random.randbytes(UUID_BYTES) for node_id in self.node_ids}
@@ -76,7 +79,7 @@ class ControllerGroup:
         }
         for node_id, storage in self._storages.items():
             self.directory_ids[node_id] = storage.directory_id or self.directory_ids[node_id]
-        self.links = ControllerLinks(self, reactor=reactor, journal=journal, faults=NO_FAULTS, delay_ms=link_delay_ms)
+        self.links = ControllerLinks(self, reactor=reactor, journal=journal, delay_ms=link_delay_ms)
         self.nodes = {node_id: ControllerNode(self, node_id) for node_id in self.node_ids}
         became_active(self.nodes[CONTROLLER_ID].controller)
 
@@ -91,7 +94,7 @@ class ControllerGroup:
             config=self._config,
             cluster_id=self._cluster_id,
         )
-        self._furnish(controller)
+        self._wire(controller)
         return controller
 
     def messages_of(self, node_id: int, directory_id: bytes | None = None) -> RaftMessages:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.controller.envelope import ForwardedRequest
 from broker_sim.controller.group.controller_channel import ControllerChannel
-from broker_sim.replication.broker_links import CONTROLLER_ID, REQUEST_TIMEOUT_MS, BrokerLinks
+from broker_sim.links.node_links import CONTROLLER_ID, REQUEST_TIMEOUT_MS, NodeLinks
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from broker_sim.control.journal import Journal
     from broker_sim.controller.group.controller_group import ControllerGroup
-    from broker_sim.faults.interception import Faults
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["ControllerLinks"]
@@ -23,20 +22,18 @@ FORWARDING_RETRY_TIMEOUT_MS: Final = 60_000
 """How long a broker tries to have a client's request answered, whatever the client's own time-out is."""
 
 
-class ControllerLinks(BrokerLinks):
+class ControllerLinks(NodeLinks):
     """Brokers name CONTROLLER_ID; controllers name each other."""
 
-    def __init__(
-        self, quorum: ControllerGroup, *, reactor: IReactor, journal: Journal, faults: Faults, delay_ms: float
-    ) -> None:
-        super().__init__(reactor=reactor, journal=journal, faults=faults, delay_ms=delay_ms)
+    def __init__(self, quorum: ControllerGroup, *, reactor: IReactor, journal: Journal, delay_ms: float) -> None:
+        super().__init__(reactor=reactor, journal=journal, delay_ms=delay_ms)
         self._quorum = quorum
         self._channels: dict[int, ControllerChannel] = {}
 
     def send(
         self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
     ) -> Deferred[Any]:
-        """As BrokerLinks does, but for what brokers ask of the controller."""
+        """As NodeLinks does, but for what brokers ask of the controller."""
         if target != CONTROLLER_ID or source in self._quorum.nodes:
             return super().send(source, target, request, version=version, timeout_ms=timeout_ms)
         channel = self._channels.get(source)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.metadata.metadata_fetches import MetadataFetch
+from broker_sim.links.node_links import LinkFailure
 from broker_sim.quorum.raft_outputs import (
     Committed,
     LeaderChanged,
@@ -19,12 +19,6 @@ from broker_sim.quorum.raft_outputs import (
     SnapshotLoaded,
 )
 from broker_sim.quorum.raft_replica import RaftReplica
-from broker_sim.replication.broker_links import LinkFailure
-from protocol_specs.messages.begin_quorum_epoch import BeginQuorumEpochRequest
-from protocol_specs.messages.end_quorum_epoch import EndQuorumEpochRequest
-from protocol_specs.messages.fetch import FetchRequest
-from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
-from protocol_specs.messages.vote import VoteRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +46,7 @@ class ControllerNode:
         self._timer: IDelayedCall | None = None
         self._outputs: deque[Output] = deque()
         self._handing_out = False
-        self._answers: dict[int, Deferred[Any]] = {}
+        self._responses: dict[int, Deferred[Any]] = {}
         self._tickets = 0
         self._boot_parts()
 
@@ -98,7 +92,7 @@ class ControllerNode:
             self._timer.cancel()
             self._timer = None
         self._outputs.clear()
-        self._answers.clear()
+        self._responses.clear()
         self.controller.stop()
         self.quorum.links.detach(self.id)
 
@@ -109,30 +103,18 @@ class ControllerNode:
 
     def _attach(self) -> None:
         self.alive = True
-        self.quorum.links.attach(self.id, self)
+        self.quorum.links.attach(self.id, self.quorum.link_node_of(self))
 
-    # What others ask -----------------------------------------------------------------------------------------
+    # Requests of other voters.
 
-    def handle_link_request(self, request: Any, source: int) -> Any:
-        """Answer a voter by the quorum's rules, and a broker by the controller."""
-        asks_voter = isinstance(request, FetchRequest | VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest)
-        # Brokers fetch the snapshots of the active controller's own log.
-        asks_voter = asks_voter or (isinstance(request, FetchSnapshotRequest) and source in self.quorum.nodes)
-        if not asks_voter or isinstance(request, MetadataFetch):
-            return self.controller.handle_link_request(request, source)
+    def voter_request(self, request: Any, source: int) -> Deferred[Any]:
+        """Give a request of the quorum's APIs to the voter; fires with its response."""
         self._tickets += 1
-        answer: Deferred[Any] = Deferred()
-        self._answers[self._tickets] = answer
+        response: Deferred[Any] = Deferred()
+        self._responses[self._tickets] = response
         self.replica.receive_request(source, self._tickets, request, self._now_ms())
         self._hand_out()
-        return answer
-
-    def peer_reset(self, node_id: int) -> None:
-        """Another node has died."""
-        self.controller.peer_reset(node_id)
-
-    def replica_fetcher(self, leader_id: int) -> None:
-        """Controllers replicate the metadata log alone."""
+        return response
 
     # What the voter wants ------------------------------------------------------------------------------------
 
@@ -166,7 +148,7 @@ class ControllerNode:
             )
             answer.addCallbacks(self._answered, self._failed, callbackArgs=(output,), errbackArgs=(output,))
         elif isinstance(output, SendResponse):
-            self._answers.pop(output.correlation_id).callback(output.response)
+            self._responses.pop(output.correlation_id).callback(output.response)
         elif isinstance(output, SnapshotLoaded):
             self.controller.load_snapshot(output.snapshot)
         elif isinstance(output, Committed):

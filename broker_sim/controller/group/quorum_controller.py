@@ -9,27 +9,24 @@ not committed is forgotten, and who waits for an answer is told to look for the 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.controller import Controller
-from broker_sim.controller.envelope import ForwardedRequest
+from broker_sim.controller.errors import NotActive
 from broker_sim.controller.group.committed_events import note_brokers
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.image_events import note_changes
-from broker_sim.metadata.metadata_fetches import MetadataFetch
 from broker_sim.metadata.metadata_image import MetadataImage
 from broker_sim.metadata.metadata_log import MetadataBatch, MetadataSnapshot, SnapshotId
 from broker_sim.metadata.metadata_records import records_of_change
 from broker_sim.quorum.raft_log import OffsetAndEpoch, RaftSnapshot
-from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
-from protocol_specs.messages.fetch_snapshot import FetchSnapshotRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from twisted.python.failure import Failure
 
     from broker_sim.controller.group.controller_node import ControllerNode
     from broker_sim.metadata.metadata_image import BrokerRegistration, TopicImage
@@ -38,18 +35,13 @@ if TYPE_CHECKING:
     from protocol_specs.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
     from protocol_specs.schemas.leader_change_message import LeaderChangeMessage
 
-__all__ = ["NotController", "QuorumController"]
+__all__ = ["QuorumController"]
+
+T = TypeVar("T")
 
 
 def _told_before(batch: MetadataBatch) -> None:
     """What an earlier cluster has committed is no news."""
-
-
-@dataclass(slots=True, kw_only=True)
-class NotController:
-    """The answer of a controller that is not active: NOT_CONTROLLER, whatever was asked."""
-
-    error_code: ErrorCode = ErrorCode.NOT_CONTROLLER
 
 
 class QuorumController(Controller):
@@ -59,7 +51,7 @@ class QuorumController(Controller):
         super().__init__(**parts)
         self._node = node
         self._active_epoch: int | None = None
-        self._answering = False
+        self._writing = False
         self._deferred: deque[tuple[int, Deferred[Any], Any]] = deque()
         self._unclean: dict[int, frozenset[TopicPartition]] = {}
         self.log.snapshot_made = self._snapshot_made
@@ -110,8 +102,8 @@ class QuorumController(Controller):
         fetches: list[Deferred[Any]] = [*self._fetches.take_waiting()]
         super().stop()
         deferred, self._deferred = self._deferred, deque()
-        for answer in [*fetches, *(each for _, each, _ in deferred)]:
-            answer.callback(NotController())
+        for waiting in [*fetches, *(each for _, each, _ in deferred)]:
+            waiting.errback(NotActive())
 
     def stop(self) -> None:
         """The process ends: nobody is answered."""
@@ -194,7 +186,7 @@ class QuorumController(Controller):
                 self.log.append_replicated(self._metadata_batch(batch))
             self.log.advance_high_watermark(batch.last_offset + 1)
         if self.is_active:
-            self._answer_committed()
+            self._complete_committed()
         else:
             self._take_image()
 
@@ -243,53 +235,54 @@ class QuorumController(Controller):
 
     # Requests ------------------------------------------------------------------------------------------------
 
-    def handle_link_request(self, request: Any, source: int) -> Any:
-        """Answer when the answer can no longer be taken back; NotController while another decides."""
-        if self._answering:
-            return super().handle_link_request(request, source)
-        if not self.is_active:
-            return NotController()
-        asked = request.request if isinstance(request, ForwardedRequest) else request
-        if isinstance(asked, MetadataFetch | FetchSnapshotRequest | DescribeQuorumRequest):
-            return super().handle_link_request(request, source)  # what is committed, or the quorum's own business
-        self._answering = True
-        try:
-            answer = super().handle_link_request(request, source)
-        finally:
-            self._answering = False
-        if not isinstance(answer, Deferred):
-            return self._when_committed(answer)
-        return answer.addCallback(self._when_committed)
+    def append_write_event(self, operation: Callable[[], T]) -> T | Deferred[T]:
+        """Run an operation; its result is returned when it can no longer be taken back.
 
-    def _when_committed(self, response: Any) -> Any:
+        Raises:
+            NotActive: Another controller decides.
+        """
+        if self._writing:
+            return operation()
         if not self.is_active:
-            return NotController()
+            raise NotActive
+        self._writing = True
+        try:
+            result = operation()
+        finally:
+            self._writing = False
+        if not isinstance(result, Deferred):
+            return self._when_committed(result)
+        return result.addCallback(self._when_committed)
+
+    def _when_committed(self, result: T) -> T | Deferred[T]:
+        if not self.is_active:
+            raise NotActive
         end = self.log.end_offset
         if self.log.high_watermark >= end:
-            return response
-        answer: Deferred[Any] = Deferred()
-        self._deferred.append((end, answer, response))
-        return answer
+            return result
+        committed: Deferred[T] = Deferred()
+        self._deferred.append((end, committed, result))
+        return committed
 
-    def _answer_committed(self) -> None:
+    def _complete_committed(self) -> None:
         while self._deferred and self._deferred[0][0] <= self.log.high_watermark:
-            _, answer, response = self._deferred.popleft()
-            answer.callback(response)
+            _, committed, result = self._deferred.popleft()
+            committed.callback(result)
 
-    def _alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        return self._answer_alter_partition(request)  # the quorum's linger is enough
+    def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+        """Change ISRs: the quorum's linger is enough."""
+        return self._answer_alter_partition(request)
 
     def change(self, reason: str, change: Any) -> Deferred[MetadataImage]:
         """Change the image; fires when that is committed, and fails when the controller is active no longer."""
-        if self._answering:
-            return super().change(reason, change)  # it is the answer that waits
+        if self._writing:
+            return super().change(reason, change)  # it is the operation that waits
         if not self.is_active:
             raise BrokerSimError(f"{reason}: there is no active controller")
 
-        def decided(answer: Any) -> MetadataImage:
-            if isinstance(answer, NotController):
-                raise BrokerSimError(f"{reason}: another controller is active before this was committed")
-            image: MetadataImage = answer
-            return image
+        def not_active(failure: Failure) -> MetadataImage:
+            failure.trap(NotActive)
+            raise BrokerSimError(f"{reason}: another controller is active before this was committed")
 
-        return super().change(reason, change).addCallback(self._when_committed).addCallback(decided)
+        committed: Deferred[MetadataImage] = super().change(reason, change).addCallback(self._when_committed)
+        return committed.addErrback(not_active)

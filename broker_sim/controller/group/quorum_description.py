@@ -43,12 +43,12 @@ class ControllersDescription(Quorum):
         """The node itself: only the leader answers."""
         return self._node.id
 
-    def describe(self, request: DescribeQuorumRequest, source: int) -> DescribeQuorumResponse:
+    def describe(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
         """The state of the one partition that there is, when it alone is asked for."""
         asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
         leader = self._node.replica.leader_state
         if asked != [(METADATA_TOPIC, [0])] or leader is None:
-            return super().describe(request, source)
+            return super().describe(request)
         self.remember_nodes()
         now_ms = self._node.controller.now_ms()
         image = self._node.controller.committed_image

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from broker_sim.controller.cluster_control import ClusterControl
+from broker_sim.controller.controls import ControllerControls
 from broker_sim.controller.group.controller_group import CONTROLLERS_MAX, ControllerGroup
 from broker_sim.controller.group.quorum_description import ControllersDescription
 from broker_sim.errors import BrokerSimError
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from broker_sim.cluster import Cluster
     from broker_sim.controller.controller import Controller
+    from broker_sim.controller.group.controller_node import ControllerNode
     from broker_sim.controller.group.quorum_controller import QuorumController
+    from broker_sim.links.node_links import LinkNode
     from broker_sim.quorum.raft_log import RaftStorage
 
 __all__ = ["set_up_controller_group"]
@@ -24,22 +26,18 @@ def set_up_controller_group(
     cluster: Cluster,
     *,
     controllers: int,
-    brokers: int,
     link_delay_ms: float,
+    link_node_of: Callable[[ControllerNode], LinkNode],
     make_storage: Callable[[int, Sequence[int], bytes], RaftStorage] | None,
 ) -> ControllerGroup:
     """Make the nodes; the cluster's `controller` is from then on that of the active one, or of the last that was."""
     if not 1 <= controllers <= CONTROLLERS_MAX:
         raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
 
-    def furnish(controller: QuorumController) -> None:
-        cluster.furnish_controller(controller)
-        ClusterControl(
-            controller,
-            config=cluster.config,
-            broker_ids=range(1, brokers + 1),
-            random=cluster.streams.stream("log directories"),
-            quorum=ControllersDescription(controller, random=cluster.streams.stream("log directories")),
+    def wire(controller: QuorumController) -> None:
+        quorum = ControllersDescription(controller, random=cluster.streams.stream("log directories"))
+        controller.controls = ControllerControls.of(
+            controller, config=cluster.config, streams=cluster.streams, quorum=quorum
         )
 
     def became_active(controller: Controller) -> None:
@@ -53,7 +51,8 @@ def set_up_controller_group(
         cluster_id=cluster.cluster_id,
         streams=cluster.streams,
         link_delay_ms=link_delay_ms,
-        furnish=furnish,
+        wire=wire,
+        link_node_of=link_node_of,
         became_active=became_active,
         make_storage=make_storage,
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.cluster import Cluster
+from broker_sim.rpc.plain_call import PlainCalls
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from broker_sim.apis.request_context import RequestContext
     from broker_sim.topic_spec import TopicSpec
 
 
@@ -38,14 +38,20 @@ class ApiBench:
 
     def ask(self, request: Any, version: int, *, broker_id: int = 1) -> Any:
         """The response of a broker, encoded and decoded as on the wire."""
-        broker = self.cluster.brokers[broker_id]
-        connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-        asked = type(request).decode(version, request.encode(version))
-        context = RequestContext(broker, connection, request.API_KEY, version, request=asked)
-        answer = broker.apis.handle(asked, context)
-        if isinstance(answer, Deferred):
-            answer = self.reactor.run_until(answer, deadline_ms=60_000)
-        return type(answer).decode(version, answer.encode(version))
+        received = type(request).decode(version, request.encode(version))
+        response = self.call(received, version, broker_id=broker_id)
+        return type(response).decode(version, response.encode(version))
+
+    def call(self, request: Any, version: int, *, broker_id: int = 1, client_id: str | None = None) -> Any:
+        """Return the result of a request by reference: a response, or the reason why there is none."""
+        calls = PlainCalls(self.cluster.brokers[broker_id])
+        return self.reactor.run_until(calls.call(request, version, client_id=client_id), deadline_ms=60_000)
+
+    def context(
+        self, request: Any, version: int, *, broker_id: int = 1, client_id: str | None = None
+    ) -> RequestContext:
+        """Return the context of a request that is not served yet."""
+        return PlainCalls(self.cluster.brokers[broker_id]).context(request, version, client_id=client_id)
 
     def settle(self) -> None:
         """Let every broker apply what the controller has committed."""

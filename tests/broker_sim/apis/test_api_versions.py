@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broker_sim.apis import api_versions
-from broker_sim.apis.kafka_apis import SERVED
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from broker_sim.apis.kafka_apis import HANDLERS
 from protocol_specs import releases
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 
@@ -27,7 +25,7 @@ def test_the_list_is_what_has_a_handler_at_the_versions_of_the_release(
     answer = bench(release=release).ask(asking(), 0)
     ranges = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
     listed = releases.get(release).api_versions
-    assert list(ranges) == [key for key in sorted(SERVED) if key in listed]
+    assert list(ranges) == [key for key in HANDLERS.served if key in listed]
     assert (ranges[0], ranges[18]) == (produce, own)
 
 
@@ -45,10 +43,10 @@ def test_an_illegal_software_name_or_version_is_refused(bench: Callable[..., Any
 
 
 def test_a_legal_name_is_remembered_with_the_connection(bench: Callable[..., Any]) -> None:
-    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    broker = bench().cluster.brokers[1]
-    context = RequestContext(broker, connection, ApiKey.API_VERSIONS, 4)
-    api_versions.handle(asking("apache-kafka-java", "3.7.2"), context)
+    request = asking("apache-kafka-java", "3.7.2")
+    context = bench().context(request, 4)
+    api_versions.handle(request, context)
+    connection = context.connection
     assert (connection.client_software_name, connection.client_software_version) == ("apache-kafka-java", "3.7.2")
 
 

@@ -3,11 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import fail, succeed
 
-from broker_sim.apis import kafka_apis
-from broker_sim.apis.kafka_apis import HANDLERS, SERVED, ApiHandler, handler_of
-from broker_sim.apis.request_context import NO_RESPONSE, ConnectionInfo, RequestContext
+from broker_sim.apis import node_apis
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.handler_result import NoResponse
+from broker_sim.apis.kafka_apis import HANDLERS
 from broker_sim.faults.grammar import parse_rule
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -16,34 +17,35 @@ from protocol_specs.messages.api_versions import ApiVersionsRequest, ApiVersions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from broker_sim.apis.request_context import RequestContext
+
 UNKNOWN = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.fixture
 def context(bench: Callable[..., Any]) -> RequestContext:
-    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    return RequestContext(bench().cluster.brokers[1], connection, ApiKey.API_VERSIONS, 0, request=ApiVersionsRequest())
+    return bench().context(ApiVersionsRequest(), 0)
 
 
 def served_by(monkeypatch: pytest.MonkeyPatch, handle: Callable[[Any, Any], Any]) -> None:
-    monkeypatch.setitem(HANDLERS, 18, ApiHandler(api_key=ApiKey.API_VERSIONS, handle=handle))
+    monkeypatch.setitem(HANDLERS.loaded, ApiKey.API_VERSIONS, ApiHandler(handle=handle))
 
 
-def test_every_file_registers_the_handler_of_its_key() -> None:
-    assert [handler_of(key).api_key for key in SERVED] == list(SERVED)
+def test_every_served_api_has_a_handler() -> None:
+    assert all(isinstance(HANDLERS.handler_of(key), ApiHandler) for key in HANDLERS.served)
 
 
 def test_an_exception_becomes_the_error_answer_of_the_api(
     context: RequestContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged: list[str] = []
-    monkeypatch.setattr(kafka_apis._log, "failure", lambda text, **_: logged.append(text))
+    monkeypatch.setattr(node_apis._log, "failure", lambda text, **_: logged.append(text))
 
     def broken(_request: Any, _context: Any) -> Any:
         raise RuntimeError("as the test wants it")
 
     served_by(monkeypatch, broken)
-    answer = context.broker.apis.handle(context.request, context)
+    answer = context.broker.rpc.handle(context)
     assert isinstance(answer, ApiVersionsResponse)
     assert answer.error_code == UNKNOWN
     assert logged == ["Unexpected error handling {context!r}"]
@@ -52,10 +54,10 @@ def test_an_exception_becomes_the_error_answer_of_the_api(
 def test_a_failed_deferred_becomes_the_error_answer_too(
     context: RequestContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kafka_apis._log, "failure", lambda *_, **__: None)
+    monkeypatch.setattr(node_apis._log, "failure", lambda *_, **__: None)
     served_by(monkeypatch, lambda _request, _context: fail(RuntimeError("as the test wants it")))
     told: list[Any] = []
-    context.broker.apis.handle(context.request, context).addCallback(told.append)
+    context.broker.rpc.handle(context).addCallback(told.append)
     assert told[0].error_code == UNKNOWN
 
 
@@ -63,22 +65,26 @@ def test_what_a_handler_promises_is_passed_on(context: RequestContext, monkeypat
     response = ApiVersionsResponse()
     served_by(monkeypatch, lambda _request, _context: succeed(response))
     told: list[Any] = []
-    context.broker.apis.handle(context.request, context).addCallback(told.append)
+    context.broker.rpc.handle(context).addCallback(told.append)
     assert told == [response]
 
 
 @pytest.mark.parametrize(
-    ("act", "result"), [("drop_response", NO_RESPONSE), ({"error": "CLUSTER_AUTHORIZATION_FAILED"}, 31)], ids=str
+    ("act", "result"), [("drop_response", NoResponse.LOST), ({"error": "CLUSTER_AUTHORIZATION_FAILED"}, 31)], ids=str
 )
 def test_a_rule_strikes_any_api_before_it_is_applied(context: RequestContext, act: Any, result: Any) -> None:
-    faults: Any = context.broker.faults
+    faults: Any = context.broker._faults
     faults.add(parse_rule({"select": {"api": "ApiVersions"}, "phase": "before_append", "act": act}))
-    answer = context.broker.apis.handle(context.request, context)
-    assert isinstance(answer, Deferred)
     told: list[Any] = []
-    answer.addCallback(told.append)
+    context.origin.addCallback(told.append)
+    context.transport.accept(context)
     assert told == [result] or told[0].error_code == result
 
 
 def test_a_context_names_itself(context: RequestContext) -> None:
-    assert repr(context) == "<RequestContext -1: ApiVersions v0, correlation id 0, client None, test>"
+    assert repr(context) == "<RequestContext 1: ApiVersions v0, correlation id 1, client None, call>"
+
+
+def test_an_api_that_no_broker_serves_is_named() -> None:
+    with pytest.raises(LookupError, match=r"broker_sim\.apis has no handler of Envelope"):
+        HANDLERS.handler_of(ApiKey.ENVELOPE)

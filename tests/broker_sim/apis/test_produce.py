@@ -3,17 +3,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import (
-    CLOSE_CONNECTION,
-    NEVER_ANSWERED,
-    NO_RESPONSE,
-    ConnectionInfo,
-    RequestContext,
-)
+from broker_sim.apis.handler_result import NoResponse
+from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_spec import TopicSpec
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.batch_builder import RecordBatchBuilder
@@ -40,10 +33,8 @@ def produce(*partitions: tuple[int, bytes | None], acks: int = -1, topic: str = 
 
 
 def raw_answer(bench: Any, request: Any, version: int = 9) -> Any:
-    """What the handler returns, NoAnswer included."""
-    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    context = RequestContext(bench.cluster.brokers[1], connection, ApiKey.PRODUCE, version, request=request)
-    return context.broker.apis.handle(request, context)
+    """What the handler returns, NoResponse included."""
+    return bench.call(request, version)
 
 
 def told(response: Any) -> list[tuple[int, int, int]]:
@@ -95,7 +86,7 @@ def test_wrong_acks_are_refused_where_the_partition_exists(bench: Callable[..., 
 
 def test_acks_0_has_no_answer(bench: Callable[..., Any]) -> None:
     api = bench(topics=[TOPIC])
-    assert raw_answer(api, produce((0, batch()), acks=0)) is NO_RESPONSE
+    assert raw_answer(api, produce((0, batch()), acks=0)) is NoResponse.NO_OP
     assert end(api) == 1
 
 
@@ -104,13 +95,13 @@ def test_an_error_under_acks_0_closes_the_connection_and_keeps_what_was_good(
     bench: Callable[..., Any], bad: tuple[int, bytes]
 ) -> None:
     api = bench(topics=[TOPIC])
-    assert raw_answer(api, produce((0, batch()), bad, acks=0)) is CLOSE_CONNECTION
+    assert raw_answer(api, produce((0, batch()), bad, acks=0)) is NoResponse.CLOSE_CONNECTION
     assert end(api) == 1
 
 
 def test_null_records_are_never_answered_by_4_3(bench: Callable[..., Any]) -> None:
     api = bench(topics=[TOPIC])
-    assert raw_answer(api, produce((0, None), (1, batch()), acks=1)) is NEVER_ANSWERED
+    assert raw_answer(api, produce((0, None), (1, batch()), acks=1)) is NoResponse.STAY_MUTED
     assert end(api, 1) == 0, "the good partition of the request is not written either"
 
 
@@ -160,11 +151,8 @@ def test_the_wrong_broker_names_the_leader_and_its_endpoint(bench: Callable[...,
 def test_acks_all_waits_for_the_followers(bench: Callable[..., Any]) -> None:
     api = bench(brokers=3, topics=[REPLICATED])
     leader = api.cluster.leader_of("orders", 0)
-    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    request = produce((0, batch()))
-    context = RequestContext(api.cluster.brokers[leader], connection, ApiKey.PRODUCE, 9, request=request)
-    answer = context.broker.apis.handle(request, context)
-    assert isinstance(answer, Deferred)
+    api.cluster.links.link(leader, 1 + leader % 3).set_delay(1)
+    answer = PlainCalls(api.cluster.brokers[leader]).call(produce((0, batch())), 9)
     assert not answer.called
     assert told(api.reactor.run_until(answer, deadline_ms=1000)) == [(0, 0, 0)]
 
@@ -172,16 +160,12 @@ def test_acks_all_waits_for_the_followers(bench: Callable[..., Any]) -> None:
 def test_nothing_to_append_is_answered_with_nothing(bench: Callable[..., Any]) -> None:
     api = bench(topics=[TOPIC])
     assert api.ask(ProduceRequest(acks=7, timeout_ms=1), 9).responses == []
-    assert raw_answer(api, ProduceRequest(acks=0, timeout_ms=1)) is NO_RESPONSE
+    assert raw_answer(api, ProduceRequest(acks=0, timeout_ms=1)) is NoResponse.NO_OP
 
 
 @pytest.mark.parametrize(("client_id", "error"), [("test", ErrorCode.INVALID_TOPIC_EXCEPTION), ("__admin_client", 0)])
 def test_only_an_admin_client_writes_to_internal_topics(bench: Callable[..., Any], client_id: str, error: int) -> None:
     api = bench(topics=[TopicSpec(name="__consumer_offsets")])
-    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
     request = produce((0, batch()), topic="__consumer_offsets", acks=1)
-    context = RequestContext(
-        api.cluster.brokers[1], connection, ApiKey.PRODUCE, 9, client_id=client_id, request=request
-    )
-    [(_, told_error, _)] = told(context.broker.apis.handle(request, context))
+    [(_, told_error, _)] = told(api.call(request, 9, client_id=client_id))
     assert told_error == error

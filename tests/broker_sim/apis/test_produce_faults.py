@@ -3,12 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import CLOSE_CONNECTION, NO_RESPONSE, ConnectionInfo, RequestContext
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.grammar import parse_rule
+from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_spec import TopicSpec
-from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol_specs.records.batch_builder import RecordBatchBuilder
@@ -33,10 +32,10 @@ class Asked:
         partitions = [PartitionProduceData(index=index, records=builder.build()) for index in range(2)]
         topics = [TopicProduceData(name="orders", partition_data=partitions)]
         self.request = ProduceRequest(acks=-1, timeout_ms=1500, topic_data=topics)
-        connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-        self.context = RequestContext(api.cluster.brokers[1], connection, ApiKey.PRODUCE, 9, request=self.request)
-        self.answer: Any = self.context.broker.apis.handle(self.request, self.context)
-        assert isinstance(self.answer, Deferred)
+        calls = PlainCalls(api.cluster.brokers[1])
+        self.context = calls.context(self.request, 9)
+        self.answer: Any = self.context.origin
+        calls.accept(self.context)
 
     @property
     def ends(self) -> list[int]:
@@ -65,14 +64,14 @@ def test_an_error_is_answered_for_the_partition_that_is_struck(ask: Callable[...
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_disconnect_answers_nothing_and_what_was_appended_stays(ask: Callable[..., Asked], phase: str) -> None:
     asked = ask(phase, "disconnect", partition=1)
-    assert asked.result() is CLOSE_CONNECTION
+    assert asked.result() is NoResponse.CLOSE_CONNECTION
     assert asked.ends == ([0, 0] if phase == "before_append" else [1, 1])
 
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_a_dropped_response_is_appended_all_the_same(ask: Callable[..., Asked], phase: str) -> None:
     asked = ask(phase, "drop_response")
-    assert asked.result() is NO_RESPONSE
+    assert asked.result() is NoResponse.LOST
     assert asked.ends == [1, 1]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker_sim.apis.kafka_apis import SERVED
+from broker_sim.apis.kafka_apis import HANDLERS
 from protocol_specs import releases
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -47,7 +47,7 @@ def test_exactly_the_releases_table_is_listed_as_far_as_it_is_implemented(
     assert [(item.api_key, item.min_version, item.max_version) for item in listed.api_keys] == [
         (key, versions.lowest, versions.highest)
         for key, versions in sorted(table.api_versions.items())
-        if key in SERVED
+        if key in HANDLERS.served
     ]
 
 

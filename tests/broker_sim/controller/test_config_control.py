@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
-from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.links.node_links import CONTROLLER_ID
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.incremental_alter_configs import (
     AlterableConfig,

@@ -8,7 +8,7 @@ import pytest
 
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced, RequestReceived, TopicCreated
 from broker_sim.errors import BrokerSimError
-from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.links.node_links import CONTROLLER_ID
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from protocol_specs.messages.alter_partition import AlterPartitionRequest
@@ -27,10 +27,8 @@ def heartbeat(cluster: Any, broker_id: int, **changes: Any) -> BrokerHeartbeatRe
         "want_fence": False,
         "want_shut_down": False,
     }
-    answer: BrokerHeartbeatResponse = controller.handle_link_request(
-        BrokerHeartbeatRequest(**{**fields, **changes}), broker_id
-    )
-    return answer
+    response: BrokerHeartbeatResponse = controller.heartbeat(BrokerHeartbeatRequest(**{**fields, **changes}))
+    return response
 
 
 def register(cluster: Any, broker_id: int, incarnation: bytes, previous_epoch: int = -1, **changes: Any) -> Any:
@@ -47,7 +45,7 @@ def register(cluster: Any, broker_id: int, incarnation: bytes, previous_epoch: i
         "log_dirs": [bytes([broker_id]) * 16],
         "previous_broker_epoch": previous_epoch,
     }
-    return cluster.cluster.controller.handle_link_request(BrokerRegistrationRequest(**{**fields, **changes}), broker_id)
+    return cluster.cluster.controller.process_registration(BrokerRegistrationRequest(**{**fields, **changes}))
 
 
 def test_a_silent_broker_is_fenced_when_its_session_ends_to_the_microsecond(replicas: Make) -> None:
@@ -109,11 +107,11 @@ def test_requests_of_an_earlier_broker_epoch_are_stale(replicas: Make) -> None:
     cluster = replicas()
     controller = cluster.cluster.controller
     assert heartbeat(cluster, 2, broker_epoch=0).error_code is ErrorCode.STALE_BROKER_EPOCH
-    for request in (
-        AlterPartitionRequest(broker_id=2, broker_epoch=0, topics=[]),
-        AllocateProducerIdsRequest(broker_id=2, broker_epoch=0),
+    for response in (
+        controller.alter_partition(AlterPartitionRequest(broker_id=2, broker_epoch=0, topics=[])),
+        controller.allocate_block(AllocateProducerIdsRequest(broker_id=2, broker_epoch=0)),
     ):
-        assert controller.handle_link_request(request, 2).error_code is ErrorCode.STALE_BROKER_EPOCH
+        assert response.error_code is ErrorCode.STALE_BROKER_EPOCH
 
 
 def test_a_broker_that_wants_to_be_fenced_is(replicas: Make) -> None:
@@ -172,14 +170,6 @@ def test_a_change_of_what_is_not_there_names_it(replicas: Make) -> None:
     controller = replicas().cluster.controller
     with pytest.raises(BrokerSimError, match="delete u: the metadata has no 'u'"):
         controller.change("delete u", lambda image: image.without_topics(["u"]))
-
-
-def test_a_message_nobody_answers_is_named(replicas: Make) -> None:
-    cluster = replicas()
-    with pytest.raises(BrokerSimError, match="no answer for str from broker 2"):
-        cluster.cluster.controller.handle_link_request("what", 2)
-    with pytest.raises(BrokerSimError, match="broker 1 has no answer for str from node 2"):
-        cluster.cluster.broker(1).handle_link_request("what", 2)
 
 
 def test_the_journal_tells_of_topics(replicas: Make) -> None:

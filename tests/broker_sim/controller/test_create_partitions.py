@@ -22,7 +22,7 @@ def grow(cluster: Any, count: int, *assigned: list[int], validate_only: bool = F
         timeout_ms=1_000,
         validate_only=validate_only,
     )
-    (result,) = cluster.cluster.controller.forwarded[CreatePartitionsRequest](request, 1).results
+    (result,) = cluster.cluster.controller.controls.partitions.create(request, None).results
     return result.error_code, result.error_message
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from broker_sim.control.events import RequestReceived
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
-from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.links.node_links import CONTROLLER_ID
 from protocol_specs.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from protocol_specs.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from protocol_specs.messages.headers import RequestHeader, ResponseHeader

@@ -32,13 +32,13 @@ def reassign(cluster: Any, *replicas: int, cancel: bool = False, may_change_fact
         topics=[ReassignableTopic(name="t", partitions=[wanted])],
     )
     controller = cluster.cluster.controller
-    return controller.forwarded[AlterPartitionReassignmentsRequest](request, 1).responses[0].partitions[0]
+    return controller.controls.partitions.reassign(request).responses[0].partitions[0]
 
 
 def ongoing(cluster: Any) -> list[tuple[list[int], list[int], list[int]]]:
     """What ListPartitionReassignments says: replicas, adding, removing."""
     controller = cluster.cluster.controller
-    answer = controller.forwarded[ListPartitionReassignmentsRequest](ListPartitionReassignmentsRequest(), 1)
+    answer = controller.controls.partitions.list_reassignments(ListPartitionReassignmentsRequest())
     return [
         (each.replicas, each.adding_replicas, each.removing_replicas)
         for topic in answer.topics
@@ -244,7 +244,7 @@ def test_a_partition_that_is_named_twice_is_changed_twice_from_one_beginning(rep
         request = AlterPartitionReassignmentsRequest(
             timeout_ms=1_000, topics=[ReassignableTopic(name="t", partitions=wanted)]
         )
-        answer = controller.forwarded[AlterPartitionReassignmentsRequest](request, 1)
+        answer = controller.controls.partitions.reassign(request)
         assert [each.error_code for each in answer.responses[0].partitions] == errors
         assert ongoing(cluster) == listed
         assert registration(cluster).leader_epoch == epoch
@@ -252,7 +252,7 @@ def test_a_partition_that_is_named_twice_is_changed_twice_from_one_beginning(rep
     election = ElectLeadersRequest(
         topic_partitions=[TopicPartitions(topic="t", partitions=[0])], election_type=0, timeout_ms=1_000
     )
-    elected = controller.forwarded[ElectLeadersRequest](election, 1).replica_election_results[0].partition_result[0]
+    elected = controller.controls.partitions.elect(election).replica_election_results[0].partition_result[0]
     if release == "3.7.2":
         assert elected.error_code is ErrorCode.NONE
         assert (ongoing(cluster), registration(cluster).replicas) == ([], (3, 1))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from broker_sim.controller.producer_ids import BLOCK_SIZE
-from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.links.node_links import CONTROLLER_ID
 from protocol_specs.error_codes import ErrorCode
 
 Make = Any

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.control.events import LogDirFailed, PowerLost, TailLost
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import RuleError, parse_rule
 from broker_sim.faults.slow_disks import DiskPace, DiskSpeed
-from protocol_specs.api_key import ApiKey
+from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from sim_runtime.virtual_disk import VirtualDisk
@@ -134,9 +132,10 @@ class Asked:
         request = ProduceRequest(
             acks=acks, timeout_ms=30_000, topic_data=[TopicProduceData(name="t", partition_data=[data])]
         )
-        connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-        self.context = RequestContext(made.cluster.broker(1), connection, ApiKey.PRODUCE, 9, request=request)
-        self.answer: Any = self.context.broker.apis.handle(request, self.context)
+        calls = PlainCalls(made.cluster.broker(1))
+        self.context = calls.context(request, 9)
+        self.answer: Any = self.context.origin
+        calls.accept(self.context)
 
     def answered_after_ms(self) -> float:
         """When it was answered; until then it has held its handler."""
@@ -156,7 +155,7 @@ def test_a_handler_is_held_as_long_as_the_append_and_its_flush_take() -> None:
     first, second = Asked(made, 4), Asked(made, 5)
     assert (first.answered_after_ms(), second.answered_after_ms()) == (20, 40)
     strike(made, "mended", act={"mend_log_dir": 1})
-    assert not isinstance(Asked(made, 6).answer, Deferred)
+    assert Asked(made, 6).answer.called
 
 
 def test_bytes_take_their_time() -> None:
@@ -198,7 +197,7 @@ def test_a_follower_with_a_slow_disk_delays_who_waits_for_all_and_leaves_the_isr
     strike(made, "mended", act={"mend_log_dir": 3})
     made.settle()
     assert acknowledged_after_ms(made) <= 2
-    assert not made.cluster.faults.active
+    assert not made.cluster.faults.open_phases
 
 
 def acknowledged_after_ms(made: Replicas, acks: int = -1) -> float:

@@ -9,11 +9,10 @@ from broker_sim.control.journal import Journal
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.faults.grammar import RuleError, parse_rule
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
-
-PRODUCE, FETCH = 0, 1
 
 
 class FakeCluster:
@@ -47,7 +46,7 @@ class Bench:
         self.engine.add(parse_rule(written))
 
     def strike(self, phase: Phase = Phase.BEFORE_APPEND, **point: Any) -> Interception | None:
-        values = {"broker_id": 1, "api_key": PRODUCE, "topic": "orders", "partition": 0} | point
+        values = {"broker_id": 1, "api_key": ApiKey.PRODUCE, "topic": "orders", "partition": 0} | point
         return self.engine.intercept(phase, FaultPoint(**values))
 
     def acked(self, records: int) -> None:
@@ -73,14 +72,14 @@ def bench() -> Bench:
 
 
 def test_an_engine_without_an_open_rule_is_not_active(bench: Bench) -> None:
-    assert not bench.engine.active
+    assert not bench.engine.open_phases
     bench.add(name="late", when={"acked_records": 10}, act="disconnect")
-    assert not bench.engine.active
+    assert not bench.engine.open_phases
     bench.acked(10)
     bench.reactor.run_for(ms=0)
-    assert bench.engine.active
+    assert bench.engine.open_phases
     bench.engine.remove("late")
-    assert not bench.engine.active
+    assert not bench.engine.open_phases
 
 
 def test_a_rule_strikes_what_it_selects_and_nothing_else(bench: Bench) -> None:
@@ -91,7 +90,7 @@ def test_a_rule_strikes_what_it_selects_and_nothing_else(bench: Bench) -> None:
     assert bench.strike(client_id="web-1") is None
     assert bench.strike(client_id="app-1", partition=1) is None
     assert bench.strike(client_id="app-1", broker_id=2) is None
-    assert bench.strike(client_id="app-1", api_key=FETCH) is None
+    assert bench.strike(client_id="app-1", api_key=ApiKey.FETCH) is None
     struck = bench.strike(client_id="app-1")
     assert struck is not None
     assert (struck.outcome, struck.error_code) == (Outcome.ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -122,12 +121,12 @@ def test_times_bounds_the_strikes(bench: Bench) -> None:
 
 def test_a_rule_without_replica_never_means_followers(bench: Bench) -> None:
     bench.add(name="clients", select={"api": "Fetch"}, act="disconnect")
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=FETCH, replica_id=2) is None
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=FETCH) is not None
+    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH, replica_id=2) is None
+    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH) is not None
     bench.engine.remove("clients")
     bench.add(name="followers", select={"api": "Fetch", "replica": "any"}, act="disconnect")
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=FETCH) is None
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=FETCH, replica_id=2) is not None
+    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH) is None
+    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH, replica_id=2) is not None
 
 
 def test_held_requests_go_on_in_order_when_the_rule_closes(bench: Bench) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from broker_sim.config.config_resource import ConfigRecord, ConfigResource, ResourceType
 from broker_sim.control.events import RequestReceived
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.metadata.metadata_fetches import (
     MetadataFetches,
     MetadataRecords,
@@ -13,7 +14,6 @@ from broker_sim.metadata.metadata_fetches import (
     fetch_snapshot_request,
 )
 from broker_sim.metadata.metadata_log_codec import decode_batches
-from broker_sim.replication.broker_links import CONTROLLER_ID
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchRequest, FetchResponse, SnapshotId
 from protocol_specs.messages.fetch_snapshot import FetchSnapshotResponse
@@ -126,7 +126,7 @@ def test_a_snapshot_may_come_in_parts(replicas: Make) -> None:
             2, cluster_id=cluster.cluster.cluster_id, snapshot_id=wanted, position=len(parts), leader_epoch=1
         )
         request.max_bytes = 100
-        answer = controller.handle_link_request(request, 2)
+        answer = controller.fetch_snapshot(request)
         read = FetchSnapshotResponse.decode(1, answer.encode(1)).topics[0].partitions[0]
         assert (read.error_code, read.size, read.position) == (0, len(snapshot.encode()), len(parts))
         parts += bytes(read.unaligned_records)
@@ -150,7 +150,7 @@ def test_a_snapshot_that_is_not_there_and_a_position_outside_are_refused(replica
             position=position,
             leader_epoch=epoch,
         )
-        answer = controller.handle_link_request(request, 2)
+        answer = controller.fetch_snapshot(request)
         assert answer.topics[0].partitions[0].error_code is error
 
 

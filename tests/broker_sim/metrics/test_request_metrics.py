@@ -31,8 +31,8 @@ def histograms(metrics: RequestMetrics) -> dict[str, Histogram]:
 
 def test_the_stages_of_a_request_add_up_to_its_time() -> None:
     metrics = RequestMetrics(lambda: 15_000)
-    metrics.received(ApiKey.METADATA, 9, None)
-    metrics.answered(context(), 100, send_us=2000)
+    metrics.received(context())
+    metrics.sent(context(), 100, send_us=2000)
     shown = {name: value.max for name, value in histograms(metrics).items()}
     assert shown == {
         "RequestQueueTimeMs": 2.0,
@@ -50,8 +50,8 @@ def test_the_stages_of_a_request_add_up_to_its_time() -> None:
 
 def test_a_request_that_is_answered_at_once_is_local_alone() -> None:
     metrics = RequestMetrics(lambda: 5000)
-    metrics.received(ApiKey.METADATA, 9, None)
-    metrics.answered(context(local_done_us=-1, remote_done_us=-1, throttle_ms=-1, dequeued_us=1000), 0)
+    metrics.received(context())
+    metrics.sent(context(local_done_us=-1, remote_done_us=-1, throttle_ms=-1, dequeued_us=1000), 0, 0)
     shown = {name: value.max for name, value in histograms(metrics).items()}
     assert (shown["LocalTimeMs"], shown["RemoteTimeMs"], shown["ThrottleTimeMs"], shown["TotalTimeMs"]) == (4, 0, 0, 4)
 
@@ -60,18 +60,18 @@ def test_every_request_is_counted_and_a_sample_of_many_is_timed() -> None:
     metrics = RequestMetrics(lambda: 15_000)
     many = TIMED_ALL + 100 * TIMED_ONE_OF
     for request_id in range(1, many + 1):
-        metrics.received(ApiKey.METADATA, 9, None)
+        metrics.received(context())
         if request_id <= TIMED_ALL or not request_id % TIMED_ONE_OF:
-            metrics.answered(context(request_id=request_id), 1)
+            metrics.sent(context(request_id=request_id), 1, 0)
     assert histograms(metrics)["TotalTimeMs"].count == many
     assert metrics.busy_us == many * 3000
 
 
 def test_no_more_times_are_kept_than_the_limit() -> None:
     metrics = RequestMetrics(lambda: 15_000)
-    metrics.received(ApiKey.METADATA, 9, None)
+    metrics.received(context())
     for number in range(KEPT + 1):
-        metrics.answered(context(size_bytes=number), 1)
+        metrics.sent(context(size_bytes=number), 1, 0)
     assert histograms(metrics)["RequestBytes"].min == 1
 
 

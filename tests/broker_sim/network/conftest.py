@@ -11,13 +11,17 @@ from twisted.internet.protocol import ClientFactory, Protocol
 from twisted.logger import LogEvent, globalLogPublisher
 
 from broker_sim.apis import api_versions
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.kafka_apis import KafkaApis
-from broker_sim.apis.request_context import NO_RESPONSE
 from broker_sim.config.broker_config import BrokerConfig
+from broker_sim.config.broker_listeners import BrokerListeners
 from broker_sim.control.journal import Journal
-from broker_sim.faults.interception import NO_FAULTS
-from broker_sim.network.broker_listeners import BrokerListeners
+from broker_sim.faults.interception import FaultPoint, Interception, Phase
+from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.network.socket_server import SocketServer
+from broker_sim.quotas.quota_managers import QuotaManagers
+from broker_sim.rpc.rpc_server import RpcServer
 from protocol_specs import releases
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from sim_runtime.world import World
@@ -25,32 +29,59 @@ from sim_runtime.world import World
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from protocol_specs.error_codes import ErrorCode
 
 FRAME = struct.Struct(">i")
 
 
 def answer_versions(request: Any, context: Any) -> Any:
     """Answer ApiVersions; what any bytes may happen to ask for beside it gets no answer."""
-    return api_versions.handle(request, context) if context.api_key == ApiVersionsRequest.API_KEY else NO_RESPONSE
+    return api_versions.handle(request, context) if context.api_key == ApiVersionsRequest.API_KEY else NoResponse.NO_OP
 
 
 class Handler(KafkaApis):
     """The broker's APIs, but each request goes to `handler`."""
 
-    __slots__ = ("contexts", "handler")
-
     def __init__(self, broker: Any) -> None:
         super().__init__(broker)
         self.contexts: list[Any] = []
         self.handler: Callable[[Any, Any], Any] = answer_versions
+        only = ApiHandler(handle=self.handle, error_response=api_versions.error_response)
+        self.handlers: Any = SimpleNamespace(loaded={}, handler_of=lambda _key: only)
 
     def handle(self, request: Any, context: Any) -> Any:
         self.contexts.append(context)
         return self.handler(request, context)
 
-    def error_response(self, request: Any, context: Any, error_code: ErrorCode) -> Any:
-        return api_versions.error_response(request, context, error_code)
+
+class Rules:
+    """Fault rules that fire in one phase, with one interception, a number of times."""
+
+    def __init__(self) -> None:
+        self.open_phases: tuple[Phase, ...] = ()
+        self.points: list[FaultPoint] = []
+        self._interception = Interception()
+        self._left = 0
+        self._watchers: list[Callable[[], None]] = []
+
+    def fire(self, phase: Phase, interception: Interception, times: int = 1) -> Rules:
+        self.open_phases, self._interception, self._left = (phase,), interception, times
+        self.changed()
+        return self
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        self._watchers.append(changed)
+        return lambda: None
+
+    def changed(self) -> None:
+        for watcher in self._watchers:
+            watcher()
+
+    def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
+        if phase not in self.open_phases or not self._left:
+            return None
+        self._left -= 1
+        self.points.append(point)
+        return self._interception
 
 
 class Client(Protocol):
@@ -96,11 +127,20 @@ class Bench:
             config=BrokerConfig.parse({key.replace("_", "."): value for key, value in config.items()}),
             release=releases.get("4.3.1"),
             journal=Journal(lambda: self.world.reactor.now_us),
-            faults=NO_FAULTS,
             random=self.world.streams.stream,
             metadata_cache=SimpleNamespace(image=SimpleNamespace(version=7)),
         )
+        self.rules = Rules()
         self.apis = self.broker.apis = Handler(self.broker)
+        self.broker.quotas = QuotaManagers(self.broker.config, self.broker.journal.now_us)
+        self.broker.request_metrics = RequestMetrics(self.broker.journal.now_us)
+        self.broker.rpc = RpcServer(
+            node_id=1,
+            apis=self.apis,
+            journal=self.broker.journal,
+            faults=self.rules,
+            quotas=self.broker.quotas,
+        )
         self.listeners = BrokerListeners.single("broker-1", 9092)
         self.server = SocketServer(self.broker, reactor=reactor, listeners=self.listeners)
         self.server.start()

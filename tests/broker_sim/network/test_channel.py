@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def limit_request_time(bench: Any, percentage: float) -> None:
     change = QuotaChange(entity=ClientQuotaEntity.of({"user": "ANONYMOUS"}), key="request_percentage", value=percentage)
-    bench.apis.quotas.apply(NO_CLIENT_QUOTAS.with_changes([change]))
+    bench.broker.quotas.apply(NO_CLIENT_QUOTAS.with_changes([change]))
 
 
 def test_the_answer_goes_first_and_then_the_channel_is_mute(make_bench: Callable[..., Any]) -> None:

@@ -5,30 +5,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
+from broker_sim.faults.interception import Interception, Outcome, Phase
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Rules:
-    """Strikes in one phase with one interception."""
-
-    active = True
-
-    def __init__(self, phase: Phase, interception: Interception, times: int = 1) -> None:
-        self.phase = phase
-        self.interception = interception
-        self.left = times
-        self.points: list[FaultPoint] = []
-
-    def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
-        if phase is not self.phase or not self.left:
-            return None
-        self.left -= 1
-        self.points.append(point)
-        return self.interception
 
 
 @pytest.fixture(params=["classic", "pipelined"])
@@ -36,9 +17,8 @@ def bench(make_bench: Callable[..., Any], request: pytest.FixtureRequest) -> Any
     return make_bench(thread_model=request.param)
 
 
-def strike(bench: Any, phase: Phase, interception: Interception) -> Rules:
-    bench.broker.faults = Rules(phase, interception)
-    return bench.broker.faults
+def strike(bench: Any, phase: Phase, interception: Interception) -> Any:
+    return bench.rules.fire(phase, interception)
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
@@ -64,11 +44,23 @@ def test_a_request_held_before_it_is_parsed_occupies_no_handler(bench: Any, clie
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
-def test_a_dropped_response_leaves_the_connection_to_the_next_request(bench: Any, client: Any, phase: Phase) -> None:
+def test_after_a_lost_response_the_connection_is_silent(bench: Any, client: Any, phase: Phase) -> None:
     strike(bench, phase, Interception(outcome=Outcome.DROP_RESPONSE))
     client.ask(1, 2)
     bench.run()
-    assert (client.correlation_ids, client.closed) == ([2], False)
+    client.ask(3)
+    bench.run()
+    assert (client.correlation_ids, client.closed) == ([], False)
+    assert [context.correlation_id for context in bench.apis.contexts][-2:] == [2, 3]
+
+
+def test_responses_before_a_lost_one_arrive(bench: Any, client: Any) -> None:
+    client.ask(1)
+    bench.run()
+    strike(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
+    client.ask(2, 3)
+    bench.run()
+    assert client.correlation_ids == [1]
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE])

@@ -157,8 +157,8 @@ def test_callbacks_go_before_requests_that_wait(make_bench: Callable[..., Any], 
     third.ask(3)
     bench.run(5)
     context = bench.apis.contexts[0]
-    context.on_handler(lambda: done.append("called back"))
-    context.on_handler(lambda: done.append("again"))
+    context.run_on_handler(lambda: done.append("called back"))
+    context.run_on_handler(lambda: done.append("again"))
     assert done == [1], "the handler is busy"
     bench.run(30)
     assert done == [1, 2, "called back", "again", 3]
@@ -171,7 +171,7 @@ def test_a_callback_wakes_an_idle_handler_up(make_bench: Callable[..., Any], mod
     client.ask(1)
     bench.run()
     done: list[str] = []
-    bench.apis.contexts[0].on_handler(lambda: done.append("called back"))
+    bench.apis.contexts[0].run_on_handler(lambda: done.append("called back"))
     assert (done, bench.server.handler_pool.busy) == (["called back"], 0)
 
 
@@ -187,7 +187,7 @@ def test_a_callback_that_comes_while_nobody_waits_is_served_when_the_handler_is_
     client.ask(2)
     bench.run(5)
     done: list[str] = []
-    bench.apis.contexts[0].on_handler(lambda: done.append("called back"))
+    bench.apis.contexts[0].run_on_handler(lambda: done.append("called back"))
     bench.run(10)
     assert (done, client.correlation_ids, len(bench.server.request_channel)) == (["called back"], [1, 2], 0)
 
@@ -203,9 +203,9 @@ def test_a_callback_queue_has_the_size_of_the_request_queue(make_bench: Callable
     bench.run(5)
     context = bench.apis.contexts[0]
     for _ in range(2):
-        context.on_handler(lambda: None)
+        context.run_on_handler(lambda: None)
     with pytest.raises(BrokerSimError, match="callback queue holds 2 already"):
-        context.on_handler(lambda: None)
+        context.run_on_handler(lambda: None)
 
 
 def test_a_handler_dies_of_no_error(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,7 +214,7 @@ def test_a_handler_dies_of_no_error(bench: Any, monkeypatch: pytest.MonkeyPatch)
     client = bench.connect()
     client.ask(1)
     bench.run()
-    bench.apis.contexts[0].on_handler(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
+    bench.apis.contexts[0].run_on_handler(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
     client.ask(2)
     bench.run()
     assert (client.correlation_ids, bench.server.handler_pool.busy, len(logged)) == ([1, 2], 0, 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.apis.request_context import NO_RESPONSE
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.errors import ConfigError
 from protocol_specs.framing import encode_request
 from protocol_specs.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -32,7 +32,7 @@ def bench(make_bench: Callable[..., Any], request: pytest.FixtureRequest) -> Any
     made = make_bench(
         queued_max_request_bytes="2000", socket_request_max_bytes="2000", num_io_threads="1", thread_model=request.param
     )
-    made.apis.handler = lambda _request, _context: NO_RESPONSE
+    made.apis.handler = lambda _request, _context: NoResponse.NO_OP
     return made
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import NO_RESPONSE
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.config.java_hash import string_hash
 from broker_sim.errors import ConfigError
 from broker_sim.network.pipelined_channel import REQUESTS_MAX, MuteReason
@@ -185,7 +185,7 @@ def test_a_request_without_an_answer_keeps_its_place(bench: Any, answers: list[D
     client = bench.connect()
     client.ask(1, 2, 3)
     bench.run()
-    answers[1].callback(NO_RESPONSE)
+    answers[1].callback(NoResponse.NO_OP)
     answers[2].callback(ApiVersionsResponse())
     bench.run()
     assert client.correlation_ids == []

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import NEVER_ANSWERED, NO_RESPONSE
+from broker_sim.apis.handler_result import NoResponse
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened, RequestReceived, ResponseSent
 from broker_sim.network import channel as channel_module
 from protocol_specs.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -132,7 +132,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_layout(
 def test_no_response_lets_the_channel_read_on(bench: Any, client: Any) -> None:
     answer = bench.apis.handler
     bench.apis.handler = lambda request, context: (
-        NO_RESPONSE if context.correlation_id == 1 else answer(request, context)
+        NoResponse.NO_OP if context.correlation_id == 1 else answer(request, context)
     )
     client.ask(1, 2)
     bench.run()
@@ -140,7 +140,7 @@ def test_no_response_lets_the_channel_read_on(bench: Any, client: Any) -> None:
 
 
 def test_a_request_that_is_never_answered_keeps_its_connection_open_and_muted(bench: Any, client: Any) -> None:
-    bench.apis.handler = lambda _request, _context: NEVER_ANSWERED
+    bench.apis.handler = lambda _request, _context: NoResponse.STAY_MUTED
     client.ask(1, 2)
     bench.run(60_000)
     assert (client.closed, len(bench.apis.contexts)) == (False, 1)
@@ -170,7 +170,7 @@ def test_requests_of_a_peer_that_has_gone_are_served_one_by_one(bench: Any, clie
         bench.run()
         assert len(pending) == served
         assert bench.server.connections == 1
-        pending[-1].callback(NO_RESPONSE)
+        pending[-1].callback(NoResponse.NO_OP)
     bench.run()
     assert bench.server.connections == 0
 
@@ -282,4 +282,4 @@ def test_of_idle_connections_one_a_poll_is_closed_the_oldest_first(make_bench: C
     assert [each.closed for each in (first, second, third)] == [True, True, False]
     bench.run(300)
     assert third.closed
-    assert bench.server.processors[0].expired == 3
+    assert bench.server.processors[0].idle_connections.expired == 3

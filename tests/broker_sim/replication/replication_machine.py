@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.control.events import Detail, LeaderElected
-from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -246,7 +246,8 @@ class ReplicationMachine(RuleBasedStateMachine):
     def reassign(self, replicas: tuple[int, ...]) -> None:
         wanted = ReassignablePartition(partition_index=0, replicas=list(replicas))
         topic = ReassignableTopic(name="t", partitions=[wanted])
-        self._ask_controller(AlterPartitionReassignmentsRequest(timeout_ms=1_000, topics=[topic]))
+        request = AlterPartitionReassignmentsRequest(timeout_ms=1_000, topics=[topic])
+        self.cluster.controller.controls.partitions.reassign(request)
 
     @precondition(lambda self: self.unclean)
     @rule()
@@ -258,14 +259,14 @@ class ReplicationMachine(RuleBasedStateMachine):
     def allow_unclean_elections(self, allowed: bool) -> None:
         change = AlterableConfig(name="unclean.leader.election.enable", config_operation=0, value=str(allowed).lower())
         resource = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="t", configs=[change])
-        self._ask_controller(IncrementalAlterConfigsRequest(resources=[resource]))
+        self.cluster.controller.controls.configs.alter_incrementally(
+            IncrementalAlterConfigsRequest(resources=[resource])
+        )
 
     def _elect(self, kind: int) -> None:
         wanted = [TopicPartitions(topic="t", partitions=[0])]
-        self._ask_controller(ElectLeadersRequest(election_type=kind, topic_partitions=wanted, timeout_ms=1_000))
-
-    def _ask_controller(self, request: Any) -> None:
-        self.cluster.controller.forwarded[type(request)](request, 1)
+        request = ElectLeadersRequest(election_type=kind, topic_partitions=wanted, timeout_ms=1_000)
+        self.cluster.controller.controls.partitions.elect(request)
 
     # Stories: what chance alone would seldom put together. They begin and end like any other step.
 

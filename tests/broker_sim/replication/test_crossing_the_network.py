@@ -83,9 +83,9 @@ def test_brokers_without_hosts_are_told_what_to_give() -> None:
     world = World(0)
     cluster = Cluster(reactor=world.reactor, streams=world.streams)
     with pytest.raises(BrokerSimError, match="broker 1 is on no simulated network: see broker_reactor"):
-        cluster.cross(world.network)
+        cluster.attach_to_network(world.network)
 
 
 def test_links_in_use_stay_as_they_are(crossing: Any) -> None:
-    with pytest.raises(BrokerSimError, match="links that were used already cannot cross another network"):
-        crossing.cluster.cross(crossing.world.network)
+    with pytest.raises(BrokerSimError, match="links that were used already cannot be attached to a network"):
+        crossing.cluster.attach_to_network(crossing.world.network)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
-from broker_sim.cluster import TopicSpec
-from broker_sim.control.events import Detail, RequestReceived, ResponseSent
-from broker_sim.replication.broker_links import CONTROLLER_ID
+from broker_sim.control.events import RequestReceived, ResponseSent
+from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.replication.follower_versions import FollowerVersions
+from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import (
     FetchPartition,
@@ -174,10 +173,8 @@ def test_the_journal_shows_version_and_link(replicas: Make) -> None:
 def by_wire(cluster: Any, request: Message, version: int, *, broker: int = 1) -> Any:
     """What a client that says so is answered, encoded and decoded."""
     asked = cluster.cluster.broker(broker)
-    connection = ConnectionInfo(connection_id="a client", client_host="127.0.0.1")
     received = carried(request, version)
-    answer = asked.apis.handle(received, RequestContext(asked, connection, request.API_KEY, version, request=received))
-    answer = cluster.world.run_until(answer, deadline_ms=5_000) if isinstance(answer, Deferred) else answer
+    answer = cluster.world.run_until(PlainCalls(asked).call(received, version), deadline_ms=5_000)
     return carried(answer, version)
 
 
@@ -351,19 +348,6 @@ def test_before_leader_epochs_a_follower_cuts_at_its_own_high_watermark(replicas
         cluster.run(ms=1)
         lost[epochs] = cluster.values(2)
     assert lost == {None: [0], 0: [0, 1]}
-
-
-def test_sessions_hand_over_without_messages_in_every_version(replicas: Make) -> None:
-    cluster = replicas(detail=Detail.CLUSTER)
-    speak(cluster, fetch=8, list_offsets=3, offset_for_leader_epoch=1)
-    created = cluster.cluster.create_topic(TopicSpec(name="u", replication_factor=3))
-    cluster.world.run_until(created, deadline_ms=100)
-    cluster.topic = cluster.topic._replace(topic="u")
-    cluster.run(ms=10)
-    overheard = Overheard(cluster)
-    assert cluster.produce(1).error_code is ErrorCode.NONE
-    assert overheard.requests == []
-    assert cluster.values(3) == [1]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from broker_sim.cluster import TopicSpec
 from broker_sim.control.events import Detail, LogTruncated, RequestReceived
 from broker_sim.topic_partition import TopicPartition
@@ -58,13 +60,15 @@ def test_a_fetch_names_only_what_has_changed_since_the_last(replicas: Make) -> N
     assert request.session_epoch == 1
 
 
-def test_one_response_carries_what_one_turn_has_appended(replicas: Make) -> None:
+@pytest.mark.parametrize(("acks", "fetches"), [(1, 1), (-1, 10)])
+def test_one_response_carries_what_one_loop_iteration_has_appended(replicas: Make, acks: int, fetches: int) -> None:
     cluster = replicas()
     before = fetches_from(cluster, 2)
     for value in range(10):
-        cluster.send(value)
+        cluster.send(value, acks=acks)
     cluster.run(ms=1)
-    assert fetches_from(cluster, 2) == before + 1
+    # With acks=all each append waits for its followers, so that they are woken by each.
+    assert fetches_from(cluster, 2) == before + fetches
     assert cluster.values(2) == list(range(10))
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.control.events import Detail, RequestReceived
+from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -36,7 +36,7 @@ def configure(cluster: Any, kind: int, name: str, **configs: str | None) -> None
     ]
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=changes)
     request = IncrementalAlterConfigsRequest(resources=[resource])
-    answer = cluster.cluster.controller.forwarded[IncrementalAlterConfigsRequest](request, 1)
+    answer = cluster.cluster.controller.controls.configs.alter_incrementally(request)
     assert [each.error_code for each in answer.responses] == [0], answer
 
 
@@ -68,7 +68,7 @@ def seconds_to_move(cluster: Any, *to: int, seconds_max: int = 600) -> float:
     request = AlterPartitionReassignmentsRequest(
         timeout_ms=1_000, topics=[ReassignableTopic(name="t", partitions=[wanted])]
     )
-    answer = cluster.cluster.controller.forwarded[AlterPartitionReassignmentsRequest](request, 1)
+    answer = cluster.cluster.controller.controls.partitions.reassign(request)
     assert answer.responses[0].partitions[0].error_code == 0
     began_s = cluster.reactor.seconds()
     cluster.world.run_until(
@@ -198,13 +198,10 @@ def test_a_follower_over_a_wire_waits_as_one_over_a_link(replicas: Make) -> None
         max_bytes=1 << 20,
         topics=[FetchTopic(topic_id=cluster.partition(1).topic_id, partitions=[asked])],
     )
-    connection = ConnectionInfo(connection_id="a client", client_host="127.0.0.1")
 
     def fetch() -> tuple[float, int]:
         began_s = cluster.reactor.seconds()
-        answer = broker.apis.handle(request, RequestContext(broker, connection, 1, 18, request=request))
-        if hasattr(answer, "addCallback"):
-            answer = cluster.world.run_until(answer, deadline_ms=5_000)
+        answer = cluster.world.run_until(PlainCalls(broker).call(request, 18), deadline_ms=5_000)
         (partition,) = answer.responses[0].partitions
         assert partition.error_code == 0
         return cluster.reactor.seconds() - began_s, sum(len(part) for part in partition.records or [])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.quotas.client_quotas_image import ClientQuotaEntity, QuotaChange
+from broker_sim.rpc.plain_call import PlainCalls
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
@@ -25,11 +25,7 @@ THROTTLED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 def ask(made: Any, request: Any, version: int, *, client_id: str = "c", broker_id: int = 1) -> Any:
     """A client's request at the controller, answered or not yet."""
-    connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
-    broker = made.broker(broker_id)
-    context = RequestContext(broker, connection, request.API_KEY, version, request=request)
-    context.client_id = client_id
-    return broker.apis.handle(request, context)
+    return PlainCalls(made.broker(broker_id)).call(request, version, client_id=client_id)
 
 
 def waiting(made: Any, gauge: str = "NumDelayedOperations", broker: int = 1) -> dict[str, float]:

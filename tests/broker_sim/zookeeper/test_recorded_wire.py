@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 from broker_sim.cluster import Cluster
+from broker_sim.rpc.plain_call import PlainCalls
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
 from tests.broker_sim.zookeeper import wire_cases
@@ -42,10 +42,8 @@ def answers_of(release: str) -> dict[str, Any]:
 
         def ask(who: str, request: Message, version: int) -> Any:
             broker = cluster.brokers[1 if who == wire_cases.CONTROLLER else 2]
-            connection = ConnectionInfo(connection_id="test", client_host="127.0.0.1")
             asked = type(request).decode(version, request.encode(version))
-            context = RequestContext(broker, connection, request.API_KEY, version, client_id="probe", request=asked)
-            answer: Any = broker.apis.handle(asked, context)
+            answer: Any = PlainCalls(broker).call(asked, version, client_id="probe")
             if isinstance(answer, Deferred):
                 answer = reactor.run_until(answer, deadline_ms=60_000)
             reactor.run_for(ms=300)

@@ -21,7 +21,7 @@ from broker_sim.control.events import (
 )
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import parse_rule
-from broker_sim.replication.broker_links import LinkFailure
+from broker_sim.links.node_links import LinkFailure
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages import alter_partition_reassignments as reassign
 from protocol_specs.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -192,7 +192,9 @@ def test_the_quorum_is_described_with_its_voters_and_brokers(controlled, release
     assert described.leader_epoch > 1
     brokers = one.cluster.controller.committed_image.brokers
     directories = [observer.replica_directory_id for observer in described.observers]
-    assert directories == [brokers[observer.replica_id].log_dirs[0] for observer in described.observers]
+    # Only since 4.0 has the version of the request fields for them.
+    known = [brokers[observer.replica_id].log_dirs[0] for observer in described.observers]
+    assert directories == ([bytes(16)] * len(known) if release.startswith("3") else known)
     assert {voter.replica_directory_id for voter in described.current_voters} == {bytes(16)}
     dead = next(voter for voter in described.current_voters if voter.replica_id == 3000)
     assert (dead.log_end_offset, dead.last_fetch_timestamp) == (-1, -1)

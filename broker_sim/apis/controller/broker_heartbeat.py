@@ -1,0 +1,24 @@
+"""BrokerHeartbeat (api key 63): a broker renews its session (KIP-631). Mirrors
+QuorumController.processBrokerHeartbeat.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.controller.active_controller import active_controller
+
+if TYPE_CHECKING:
+    from broker_sim.apis.handler_result import HandlerResult
+    from broker_sim.apis.request_context import RequestContext
+    from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest
+
+
+def handle(request: BrokerHeartbeatRequest, context: RequestContext) -> HandlerResult:
+    """Decide, and respond after the commit."""
+    controller = active_controller(context)
+    return cast("HandlerResult", controller.append_write_event(lambda: controller.heartbeat(request)))
+
+
+HANDLER: Final = ApiHandler(handle=handle)

@@ -1,0 +1,10 @@
+"""Vote (api key 52) at a controller: a candidate requests a vote (KIP-595, KIP-996). Mirrors KafkaRaftClient."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker_sim.apis.api_handler import ApiHandler
+from broker_sim.apis.controller.voter_requests import serve_voter_request
+
+HANDLER: Final = ApiHandler(handle=serve_voter_request)

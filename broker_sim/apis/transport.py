@@ -1,0 +1,45 @@
+"""How a request came and how its response leaves: over TCP, over a link between nodes, or by a plain call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.apis.handler_result import NoResponse, Response
+    from broker_sim.apis.request_context import RequestContext
+
+__all__ = ["Transport"]
+
+
+class Transport(Protocol):
+    """The spine's view of a transport. Mirrors the side of SocketServer.Processor that RequestChannel knows."""
+
+    @property
+    def takes_frames(self) -> bool:
+        """Whether a whole response frame may be sent in place of a message."""
+
+    def accept(self, context: RequestContext) -> None:
+        """Take a request that may be served: decode its body and give it to a handler."""
+
+    def decode(self, context: RequestContext) -> bool:
+        """Set `context.request` if it is not set; False when the body cannot be decoded and the client was refused."""
+
+    def send(self, context: RequestContext, response: Response) -> None:
+        """Send a response."""
+
+    def finish(self, context: RequestContext, outcome: NoResponse) -> None:
+        """End a request without a response."""
+
+    def fail(self, context: RequestContext) -> None:
+        """End a request whose response could not be made: a mistake of the simulator, which is logged already."""
+
+    def throttle(self, context: RequestContext, throttle_ms: int) -> None:
+        """Read nothing from the client for a time (KIP-219)."""
+
+    def release_handler(self, context: RequestContext) -> None:
+        """Free the handler that was occupied beyond its handler function's return."""
+
+    def run_on_handler(self, context: RequestContext, function: Callable[[], None]) -> None:
+        """Run the rest of a request on a handler, before requests that wait. Mirrors wrapAsyncCallback."""

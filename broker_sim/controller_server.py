@@ -1,0 +1,165 @@
+"""One controller, wired: its part of the quorum, its APIs, its links and its listener. Mirrors ControllerServer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from twisted.internet.defer import Deferred
+
+from broker_sim.apis.controller.controller_apis import ControllerApis
+from broker_sim.config.broker_listeners import BrokerListeners, Listener
+from broker_sim.config.broker_loggers import BrokerLoggers
+from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
+from broker_sim.controller_listeners import CONTROLLER_LISTENER
+from broker_sim.metrics.request_metrics import RequestMetrics
+from broker_sim.quotas.quota_managers import QuotaManagers
+from broker_sim.rpc.link_transport import LinkTransport
+from broker_sim.rpc.rpc_server import RpcServer
+from protocol_specs.api_key import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from random import Random
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.apis.controller.controller_view import ControllerView
+    from broker_sim.cluster import Cluster
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.controller.controller_nodes import ControllerNodeView
+    from broker_sim.controller_listeners import ControllerListener
+    from broker_sim.metadata.metadata_image import MetadataImage
+    from broker_sim.network.network_node import NetworkNode
+    from broker_sim.network.socket_server import SocketServer
+    from sim_runtime.interfaces import IReactor
+
+__all__ = ["ControllerServer"]
+
+PLAINTEXT: Final = "PLAINTEXT"
+
+
+class ControllerServer:
+    """It stands in a broker's place before the parts of the network and the APIs that both have.
+
+    `link_transport` serves its links, under the node id `link_id`; `open` makes what serves its listener.
+    """
+
+    active_controller_id: int | None = None
+
+    def __init__(self, cluster: Cluster, node: ControllerNodeView, *, link_id: int) -> None:
+        self.cluster = cluster
+        self.node = node
+        self.id = node.id
+        self.release = cluster.config.release_table
+        self.reactor: IReactor = cluster.reactor
+        self.journal = cluster.journal
+        self.cluster_id = cluster.cluster_id
+        broker = cluster.brokers.get(node.id)
+        self._broker = broker
+        """A combined node shares file, loggers and listeners with its broker."""
+        self._dynamic_config = DynamicBrokerConfig(cluster.config, node.id)
+        self._applied: MetadataImage | None = None
+        self.loggers = BrokerLoggers(self.release.name) if broker is None else broker.loggers
+        self._waiting: dict[Deferred[None], IDelayedCall] = {}
+        vote = self.release.listeners["controller"].api_versions.get(ApiKey.VOTE)
+        self.unknown_voters_may_vote = vote is not None and vote.highest >= 1
+        """From 3.9 on (KIP-853) a voter may be one that this node does not know."""
+        self.knows_groups = cluster.config.behaviour.describes_groups
+        self.started_us = self.journal.now_us()
+        self.quotas = QuotaManagers(self.config, self.journal.now_us)
+        self.request_metrics = RequestMetrics(self.journal.now_us)
+        # The handlers and the network name what they use of their node; a controller has all that its own APIs use.
+        view = cast("ControllerView", self)
+        self.apis = ControllerApis(view)
+        self.rpc = RpcServer(
+            node_id=self.id, apis=self.apis, journal=self.journal, faults=cluster.faults, quotas=self.quotas
+        )
+        links_rpc = self.rpc
+        if link_id != self.id:
+            links_rpc = RpcServer(
+                node_id=link_id, apis=self.apis, journal=self.journal, faults=cluster.faults, quotas=self.quotas
+            )
+        self.link_transport = LinkTransport(view, links_rpc, journal=self.journal, peer_reset=self._peer_reset)
+        self.socket_server: SocketServer | None = None
+        self.bound: BrokerListeners | None = None
+
+    def open(self, listener: ControllerListener) -> SocketServer:
+        """Make what serves the connections of the controller's listener, which is bound already."""
+        from broker_sim.network.socket_server import SocketServer
+
+        endpoint = Listener(
+            name=CONTROLLER_LISTENER,
+            host=listener.host,
+            port=listener.port,
+            security_protocol=PLAINTEXT,
+            advertised_host=listener.host,
+        )
+        self.reactor = listener.reactor
+        self.bound = BrokerListeners([endpoint], inter_broker=CONTROLLER_LISTENER)
+        self.socket_server = SocketServer(cast("NetworkNode", self), reactor=self.reactor, listeners=self.bound)
+        return self.socket_server
+
+    @property
+    def listeners(self) -> BrokerListeners:
+        """Its own, or those of the broker that is the same node."""
+        if self._broker is not None:
+            return self._broker.listeners
+        assert self.bound is not None, "only requests of clients see listeners"
+        return self.bound
+
+    def _peer_reset(self, node_id: int) -> None:
+        self.node.controller.peer_reset(node_id)
+
+    @property
+    def config(self) -> BrokerConfig:
+        """Its configuration as it is now: what is in its file, and what is set on it and on all."""
+        if self._broker is not None:
+            return self._broker.config
+        image = self.image
+        if image is not self._applied:
+            self._applied = image
+            self._dynamic_config.apply(image)
+        return self._dynamic_config.current
+
+    @property
+    def metadata_cache(self) -> ControllerServer:
+        """It is its own: `image` is what is committed."""
+        return self
+
+    @property
+    def image(self) -> MetadataImage:
+        """What a majority has decided, as far as this node knows."""
+        return self.node.controller.committed_image
+
+    @property
+    def endpoints(self) -> Mapping[int, tuple[str, int]]:
+        """Where each controller listens, the dead ones too."""
+        return self.cluster.controller_endpoints
+
+    def random(self, part: str) -> Random:
+        """The random stream of one of its parts."""
+        return self.cluster.streams.stream(f"controller {self.id} {part}")
+
+    def growth(self, wait_s: float) -> Deferred[None]:
+        """Fires when the metadata log has grown, or when the time is over."""
+        grown: Deferred[None] = Deferred()
+
+        def fire() -> None:
+            timer = self._waiting.pop(grown, None)
+            if timer is not None:
+                if timer.active():
+                    timer.cancel()
+                grown.callback(None)
+
+        self._waiting[grown] = self.reactor.callLater(max(wait_s, 0.0), fire)
+        self.node.controller.log_watchers.append(fire)
+        return grown
+
+    def stop(self) -> None:
+        """Reset every connection, and end every wait."""
+        for timer in self._waiting.values():
+            timer.cancel()
+        self._waiting.clear()
+        if self.socket_server is not None:
+            self.socket_server.abort()
+            self.socket_server = None

@@ -1,0 +1,205 @@
+"""One direction between two nodes: messages in order, after a delay, unless the link is held or cut.
+
+On an idle open link without delay a message is delivered by a plain call.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.links.link_states import TABLE, LinkEvent, LinkState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from twisted.internet.interfaces import IDelayedCall
+
+    from broker_sim.links.link_call import LinkCall
+    from protocol_specs.message import Message
+    from sim_runtime.interfaces import IReactor
+    from sim_runtime.link import Link as NetworkLink
+
+__all__ = ["Link"]
+
+ROUNDING_S: Final = 5e-7
+"""Timers of real reactors may fire a little early."""
+
+
+class _Cause(Enum):
+    """Who holds or cuts a link: its own verbs, or the simulated network that it is attached to."""
+
+    VERB = auto()
+    NETWORK = auto()
+
+
+class Link:
+    """`delay_ms` holds for messages that are sent from now on; `network_link` delays, holds and cuts as well.
+
+    `changed(link, what)` is called with `held`, `released`, `cut`, `restored` or `delayed`.
+    """
+
+    __slots__ = (
+        "_changed",
+        "_cut_by",
+        "_held_by",
+        "_network_link",
+        "_queue",
+        "_reactor",
+        "_state",
+        "_timer",
+        "delay_ms",
+        "source",
+        "target",
+    )
+
+    def __init__(
+        self,
+        reactor: IReactor,
+        source: int,
+        target: int,
+        delay_ms: float,
+        changed: Callable[[Link, str], None],
+        network_link: NetworkLink | None = None,
+    ) -> None:
+        self._reactor = reactor
+        self._changed = changed
+        self._network_link = network_link
+        self._state = LinkState.OPEN
+        self._held_by: dict[_Cause, None] = {}
+        self._cut_by: dict[_Cause, None] = {}
+        self._queue: deque[tuple[float, LinkCall, Callable[[], None]]] = deque()
+        self._timer: IDelayedCall | None = None
+        self.source = source
+        self.target = target
+        self.delay_ms = delay_ms
+        if network_link is not None:
+            network_link.add(self)
+            self.follow_network()
+
+    @property
+    def held(self) -> bool:
+        """Whether messages are kept."""
+        return self._state in (LinkState.HELD, LinkState.HELD_AND_CUT)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether messages are lost."""
+        return self._state in (LinkState.CUT, LinkState.HELD_AND_CUT)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a message that is sent now would arrive some time by itself."""
+        return self._state is LinkState.OPEN
+
+    @property
+    def in_flight(self) -> int:
+        """How many messages are on the link."""
+        return len(self._queue)
+
+    # Impairments.
+
+    def hold(self) -> None:
+        """Keep every message, those in flight too, until `release`."""
+        self._hold(_Cause.VERB)
+
+    def release(self) -> None:
+        """Deliver what was held, in order, and what comes."""
+        self._release(_Cause.VERB)
+
+    def cut(self) -> None:
+        """Lose every message, those in flight too, until `restore`."""
+        self._cut(_Cause.VERB)
+
+    def restore(self) -> None:
+        """Deliver messages again; the calls that lost one fail now."""
+        self._restore(_Cause.VERB)
+
+    def set_delay(self, delay_ms: float) -> None:
+        """Delay messages by `delay_ms` from now on; none overtakes an earlier one."""
+        self.delay_ms = delay_ms
+        self._changed(self, "delayed")
+
+    def stall(self) -> None:
+        """The network between the two hosts was held or cut."""
+        self.follow_network()
+
+    def resume(self) -> None:
+        """The network between the two hosts is open again."""
+        self.follow_network()
+
+    def follow_network(self) -> None:
+        """Take over whether the network between the two hosts is held or cut."""
+        network = self._network_link
+        assert network is not None, "only a network stalls"
+        (self._hold if network.is_held else self._release)(_Cause.NETWORK)
+        (self._cut if network.is_cut else self._restore)(_Cause.NETWORK)
+
+    def _hold(self, cause: _Cause) -> None:
+        self._held_by[cause] = None
+        if not self.held:
+            self._state = TABLE.next(self._state, LinkEvent.HOLD)
+            self._changed(self, "held")
+
+    def _release(self, cause: _Cause) -> None:
+        self._held_by.pop(cause, None)
+        if self.held and not self._held_by:
+            self._state = TABLE.next(self._state, LinkEvent.RELEASE)
+            self._changed(self, "released")
+            self._schedule()
+
+    def _cut(self, cause: _Cause) -> None:
+        self._cut_by[cause] = None
+        if not self.cut_off:
+            self._state = TABLE.next(self._state, LinkEvent.CUT)
+            lost = list(self._queue)
+            self._queue.clear()
+            self._changed(self, "cut")
+            for _, call, _ in lost:
+                call.lose()
+
+    def _restore(self, cause: _Cause) -> None:
+        self._cut_by.pop(cause, None)
+        if self.cut_off and not self._cut_by:
+            self._state = TABLE.next(self._state, LinkEvent.RESTORE)
+            self._changed(self, "restored")
+
+    # Messages.
+
+    def transmit(self, call: LinkCall, deliver: Callable[[], None], message: Message | None = None) -> None:
+        """Bring one message of `call` across: `deliver` is called at its arrival, unless it is lost."""
+        network = self._network_link
+        if network is None and self._state is LinkState.OPEN and not self._queue and self.delay_ms <= 0:
+            deliver()
+            return
+        if self.cut_off:
+            call.lose()
+            return
+        due_s = self._reactor.seconds() + self.delay_ms / 1000
+        if network is not None:
+            now_us = round(self._reactor.seconds() * 1e6)
+            size = 0 if network.bandwidth_bytes_per_s is None or message is None else call.size_of(message)
+            due_s += (network.arrival_us(now_us, size) - now_us) / 1e6
+        if self._queue and self._queue[-1][0] > due_s:
+            due_s = self._queue[-1][0]
+        self._queue.append((due_s, call, deliver))
+        self._schedule()
+
+    def drop_calls_of(self, node: int) -> None:
+        """Forget the messages of calls that `node` takes part in."""
+        self._queue = deque(entry for entry in self._queue if node not in (entry[1].source, entry[1].target))
+
+    def _schedule(self) -> None:
+        if self._timer is None and self._queue and not self.held:
+            delay_s = max(0.0, self._queue[0][0] - self._reactor.seconds())
+            self._timer = self._reactor.callLater(delay_s, self._deliver_due)
+
+    def _deliver_due(self) -> None:
+        self._timer = None
+        due_s = self._reactor.seconds() + ROUNDING_S
+        try:
+            while self._queue and not self.held and self._queue[0][0] <= due_s:
+                self._queue.popleft()[2]()
+        finally:
+            self._schedule()

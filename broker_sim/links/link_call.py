@@ -1,0 +1,66 @@
+"""One request over a link and its response, which comes back over the opposite link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from twisted.internet.defer import Deferred
+
+from protocol_specs.framing import encode_request, encode_response
+
+if TYPE_CHECKING:
+    from twisted.internet.interfaces import IDelayedCall
+
+    from protocol_specs.message import Message
+
+__all__ = ["CallOwner", "LinkCall"]
+
+
+class CallOwner(Protocol):
+    """What ends calls."""
+
+    def respond(self, call: LinkCall, response: Any) -> None:
+        """Send the response of a call back."""
+
+    def lose(self, call: LinkCall) -> None:
+        """A message of a call is lost."""
+
+    def fail(self, call: LinkCall, reason: str) -> None:
+        """Fail a call at its source, at once."""
+
+
+class LinkCall:
+    """`deferred` fires with the response, or fails with LinkFailure. `version` is that of request and response."""
+
+    __slots__ = ("_owner", "deferred", "id", "request", "source", "target", "timeout_ms", "timer", "version")
+
+    def __init__(
+        self, owner: CallOwner, number: int, source: int, target: int, request: Any, version: int, timeout_ms: int
+    ) -> None:
+        self._owner = owner
+        self.id = number
+        self.source = source
+        self.target = target
+        self.request = request
+        self.version = version
+        self.timeout_ms = timeout_ms
+        self.deferred: Deferred[Any] = Deferred()
+        self.timer: IDelayedCall | None = None
+
+    def respond(self, response: Any) -> None:
+        """Send the response back; nothing happens when the source has given up."""
+        self._owner.respond(self, response)
+
+    def lose(self) -> None:
+        """A message of the call is lost: its source waits for `timeout_ms`, or until the link is restored."""
+        self._owner.lose(self)
+
+    def reset(self, reason: str) -> None:
+        """Fail the call at its source, as a connection does that is closed by the target."""
+        self._owner.fail(self, reason)
+
+    def size_of(self, message: Message) -> int:
+        """Return how long the frame would be that carries the request or its response, in bytes."""
+        if message is self.request:
+            return len(encode_request(message, self.version, correlation_id=self.id, client_id=None))
+        return len(encode_response(message, self.version, correlation_id=self.id))

@@ -1,0 +1,20 @@
+"""The part of a broker or controller that its network layer uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from broker_sim.apis.broker_view import BrokerView
+
+if TYPE_CHECKING:
+    from broker_sim.metrics.request_metrics import RequestMetrics
+    from broker_sim.rpc.rpc_server import RpcServer
+
+__all__ = ["NetworkNode"]
+
+
+class NetworkNode(BrokerView, Protocol):
+    """Mirrors the constructor arguments of SocketServer."""
+
+    rpc: RpcServer
+    request_metrics: RequestMetrics

@@ -1,0 +1,52 @@
+"""A response of which a fault rule sends a part alone, or first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from twisted.logger import Logger
+
+from broker_sim.faults.interception import Outcome
+from broker_sim.rpc.fault_stage import CLOSED_BY_RULE
+
+if TYPE_CHECKING:
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.faults.interception import Interception
+    from broker_sim.network.channel import KafkaChannel
+
+__all__ = ["send_in_parts"]
+
+_log = Logger()
+
+
+def send_in_parts(context: RequestContext, frame: bytes, interception: Interception | None) -> bool:
+    """Return False for a frame that is sent as a whole, by the caller.
+
+    The first part (half of it, or what CUT says) is sent; then the rest follows after the wait, or the connection is
+    closed, or (DROP_RESPONSE) nothing follows.
+    """
+    channel: KafkaChannel = context.origin
+    if context.cut_bytes >= 0:
+        channel.cut(frame[: context.cut_bytes], CLOSED_BY_RULE)
+        return True
+    if interception is None:
+        return False
+    first = interception.cut_bytes if interception.outcome is Outcome.CUT else len(frame) // 2
+    channel.send(frame[:first])
+
+    def send_rest(_: object = None) -> None:
+        if interception.outcome is Outcome.PROCEED:
+            if channel.send(frame[first:]):
+                channel.response_sent()
+        elif interception.outcome is Outcome.DROP_RESPONSE:
+            channel.silence()
+            channel.abandon()
+        else:
+            channel.close(CLOSED_BY_RULE)
+
+    if interception.wait is None:
+        send_rest()
+    else:
+        interception.wait.addCallback(send_rest)
+        interception.wait.addErrback(lambda failure: _log.failure("A fault rule failed", failure=failure))
+    return True

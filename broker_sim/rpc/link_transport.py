@@ -1,0 +1,101 @@
+"""The transport between nodes: a call over a link becomes a request of the target's spine. Stands for the SocketServer
+of a node's listener for other nodes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from broker_sim.apis.handler_result import NoResponse
+from broker_sim.apis.request_context import ConnectionInfo, RequestContext
+from broker_sim.rpc.fault_stage import CLOSED_BY_RULE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from broker_sim.apis.broker_view import BrokerView
+    from broker_sim.apis.handler_result import Response
+    from broker_sim.control.journal import Journal
+    from broker_sim.links.link_call import LinkCall
+    from broker_sim.rpc.rpc_server import RpcServer
+
+__all__ = ["LinkTransport"]
+
+
+class LinkTransport:
+    """Serves the calls to one node. Handlers are plain functions here: no slot of a pool is occupied."""
+
+    takes_frames: Final = False
+
+    def __init__(
+        self, node: BrokerView, rpc: RpcServer, *, journal: Journal, peer_reset: Callable[[int], None]
+    ) -> None:
+        self._node = node
+        self._rpc = rpc
+        self._now_us = journal.now_us
+        self._connections: dict[int, ConnectionInfo] = {}
+        self.peer_reset = peer_reset
+
+    def receive_call(self, call: LinkCall) -> None:
+        """Serve a request from another node."""
+        source = call.source
+        connection = self._connections.get(source)
+        if connection is None:
+            connection = self._connections[source] = ConnectionInfo(
+                connection_id=f"link:{source}-{call.target}", client_host=""
+            )
+        request = call.request
+        context = RequestContext(
+            self._node,
+            self,
+            connection,
+            request.API_KEY,
+            call.version,
+            call.id,
+            f"broker-{source}",
+            request,
+            call.id,
+            self._now_us(),
+            origin=call,
+        )
+        context.replica_id = source
+        self._rpc.receive(context)
+
+    def accept(self, context: RequestContext) -> None:
+        """Serve at once."""
+        self._rpc.respond(context, self._rpc.handle(context))
+
+    def decode(self, context: RequestContext) -> bool:  # noqa: ARG002 - as every transport
+        """Do nothing: requests travel by reference."""
+        return True
+
+    def send(self, context: RequestContext, response: Response) -> None:
+        """Send the response back."""
+        call: LinkCall = context.origin
+        if context.cut_bytes >= 0:
+            call.reset(CLOSED_BY_RULE)
+            return
+        self._rpc.sent(context, 0)
+        call.respond(response)
+
+    def finish(self, context: RequestContext, outcome: NoResponse) -> None:
+        """Lose the response, or close the connection."""
+        call: LinkCall = context.origin
+        if outcome is NoResponse.CLOSE_CONNECTION:
+            call.reset(context.close_reason or "closed by the handler")
+        else:
+            call.lose()
+
+    def fail(self, context: RequestContext) -> None:
+        """Close the connection."""
+        context.origin.reset("the request has failed")
+
+    def throttle(self, context: RequestContext, throttle_ms: int) -> None:
+        """Do nothing: nodes have no quotas."""
+
+    def release_handler(self, context: RequestContext) -> None:
+        """Do nothing: no handler of a pool is occupied."""
+
+    def run_on_handler(self, context: RequestContext, function: Callable[[], Any]) -> None:  # noqa: ARG002
+        """Run it."""
+        function()

@@ -1,0 +1,178 @@
+"""One node's spine: every request passes the same stages in the same order, whatever transport brought it.
+
+`stages` is the table of contents. On arrival and before the handler the stages are passed from the first to the last,
+on the response from the last to the first. Only hooks that do something are called: the lists of active hooks are made
+again when fault rules or quotas change, so that an idle stage costs nothing. Mirrors KafkaApis.handle and
+ControllerApis.handle with RequestHandlerHelper.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+
+from broker_sim.apis.handler_result import RESPONSES, RESULTS, NoResponse
+from broker_sim.rpc.fault_stage import FaultStage
+from broker_sim.rpc.journal_stage import JournalStage
+from broker_sim.rpc.quota_stage import QuotaStage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from twisted.python.failure import Failure
+
+    from broker_sim.apis.handler_result import HandlerResult, Response
+    from broker_sim.apis.node_apis import NodeApis
+    from broker_sim.apis.request_context import RequestContext
+    from broker_sim.control.journal import Journal
+    from broker_sim.faults.interception import Faults
+    from broker_sim.quotas.quota_managers import QuotaManagers
+    from broker_sim.rpc.stage import FrameHook, RequestHook, ResponseHook, SentHook, Stage, Verdict
+    from protocol_specs.error_codes import ErrorCode
+    from protocol_specs.message import Message
+
+__all__ = ["RpcServer"]
+
+Hook = TypeVar("Hook")
+
+_log = Logger()
+
+
+class RpcServer:
+    """The spine of one node's run. A transport calls `receive`, `handle` and `respond` in this order, then `sent`."""
+
+    def __init__(
+        self, *, node_id: int, apis: NodeApis, journal: Journal, faults: Faults, quotas: QuotaManagers
+    ) -> None:
+        self.apis = apis
+        self._faults = FaultStage(node_id, apis, faults)
+        self.stages: tuple[Stage, ...] = (
+            JournalStage(node_id, journal),
+            self._faults,
+            QuotaStage(quotas),
+        )
+        self.on_arrival: tuple[RequestHook, ...] = ()
+        self._before_handler: tuple[RequestHook, ...] = ()
+        self._on_response: tuple[ResponseHook, ...] = ()
+        self._on_sent: tuple[SentHook, ...] = ()
+        self.on_frame: FrameHook | None = None
+        """What fault rules do with a response's bytes, for transports that have some."""
+        self._now_us = journal.now_us
+        self._serve = apis.serve
+        self._stop_watching = [faults.watch(self.refresh), quotas.watch(self.refresh)]
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Make the lists of active hooks again: a stage has something to do now, or nothing any more."""
+        stages = self.stages
+        self.on_arrival = _active(stage.on_arrival for stage in stages)
+        self._before_handler = _active(stage.before_handler for stage in stages)
+        self._on_response = _active(stage.on_response for stage in reversed(stages))
+        self._on_sent = _active(stage.on_sent for stage in stages)
+        self.on_frame = self._faults.on_frame
+
+    def stop(self) -> None:
+        """The node's run is over: watch nothing any more."""
+        for stop_watching in self._stop_watching:
+            stop_watching()
+
+    # A request's path.
+
+    def receive(self, context: RequestContext) -> None:
+        """Take a request whose header is known; `Transport.accept` follows, unless a stage ends the request."""
+        if self.on_arrival:
+            self._arrive(context, 0, None)
+        else:
+            context.transport.accept(context)
+
+    def handle(self, context: RequestContext) -> HandlerResult:
+        """Serve a request on a handler. A failure becomes the API's error response, as in KafkaApis.handle."""
+        if self._before_handler:
+            return self._enter(None, context, 0)
+        return self._serve(context)
+
+    def respond(self, context: RequestContext, result: HandlerResult) -> None:
+        """Send what a handler has returned: now or, for a Deferred, when it fires."""
+        # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
+        if not isinstance(result, RESULTS) and isinstance(result, Deferred):
+            context.local_done_us = self._now_us()
+            result.addCallback(self._respond_late, context)
+            result.addErrback(self._failed_to_respond, context)
+        elif self._on_response:
+            self._leave(result, context, 0)
+        elif isinstance(result, NoResponse):
+            context.transport.finish(context, result)
+        else:
+            context.transport.send(context, result)
+
+    def sent(self, context: RequestContext, size_bytes: int) -> None:
+        """Note that a response was given to the transport."""
+        for hook in self._on_sent:
+            hook(context, size_bytes)
+
+    def error_response(self, context: RequestContext, error_code: ErrorCode) -> Message | NoResponse:
+        """Return the API's response for a request that fails as a whole."""
+        return self.apis.handlers.handler_of(context.api_key).error_response(context.request, context, error_code)
+
+    # The stages on the way in.
+
+    def _arrive(self, context: RequestContext, position: int, verdict: Any) -> None:
+        hooks = self.on_arrival
+        while verdict is None and position < len(hooks):
+            verdict = hooks[position](context)
+            position += 1
+        if verdict is None:
+            context.transport.accept(context)
+        elif isinstance(verdict, Deferred):
+            verdict.addCallback(lambda late: self._arrive(context, position, late))
+            verdict.addErrback(self._failed_to_respond, context)
+        else:
+            self.respond(context, verdict)
+
+    def _enter(self, verdict: Any, context: RequestContext, position: int) -> HandlerResult:
+        hooks = self._before_handler
+        while verdict is None and position < len(hooks):
+            verdict = hooks[position](context)
+            position += 1
+        if verdict is None:
+            return self._serve(context)
+        if isinstance(verdict, Deferred):
+            context.hold_handler()
+            return cast("HandlerResult", verdict.addCallback(self._entered_late, context, position))
+        return verdict  # type: ignore[no-any-return]
+
+    def _entered_late(self, verdict: Verdict, context: RequestContext, position: int) -> HandlerResult:
+        try:
+            return self._enter(verdict, context, position)
+        finally:
+            context.release_handler()
+
+    # The stages on the way out.
+
+    def _respond_late(self, result: Response | NoResponse, context: RequestContext) -> None:
+        context.remote_done_us = self._now_us()
+        self._leave(result, context, 0)
+
+    def _leave(self, result: Any, context: RequestContext, position: int) -> None:
+        hooks = self._on_response
+        while position < len(hooks):
+            result = hooks[position](context, result)
+            position += 1
+            if not isinstance(result, RESPONSES) and isinstance(result, Deferred):
+                result.addCallback(self._leave, context, position)
+                result.addErrback(self._failed_to_respond, context)
+                return
+        if isinstance(result, NoResponse):
+            context.transport.finish(context, result)
+        else:
+            context.transport.send(context, result)
+
+    def _failed_to_respond(self, failure: Failure, context: RequestContext) -> None:
+        _log.failure("Unexpected error responding to {context!r}", failure=failure, context=context)
+        context.transport.fail(context)
+
+
+def _active(hooks: Iterable[Hook | None]) -> tuple[Hook, ...]:
+    return tuple(hook for hook in hooks if hook is not None)
