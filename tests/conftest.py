@@ -35,7 +35,7 @@ LONGEST: Final = (
     "test_soak.py",
     "test_scale.py",
     "test_check.py",
-    "test_near_misses.py",
+    "test_rules.py",
     "test_messages.py",
     "test_serve.py",
 )

@@ -73,6 +73,24 @@ def annotate_partly(
     return walk.spans, fault
 
 
+def annotate_value(
+    cls: type[Message],
+    version: int,
+    data: Buffer,
+    position: int,
+    path: str,
+    field_type: FieldType | type[Struct],
+    f: Field | None = None,
+) -> list[Span]:
+    """The spans of one value in a version of a message; `f` declares it, None for an element of an array.
+
+    Raises MessageDecodeError where the bytes do not fit.
+    """
+    walk = _Walk(cls, version, data, position)
+    walk.value(f, field_type, path, flexible=walk.flexible and (f is None or f.flexible))
+    return walk.spans
+
+
 def locate_decode_fault(
     cls: type[Message], version: int, data: Buffer, position: int, fault: Exception
 ) -> MessageDecodeError:

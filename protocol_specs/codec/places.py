@@ -1,6 +1,6 @@
 """Where each field of a message lies in its bytes: what `annotate` saw, with the declaration of the field behind it.
 
-The places are what bytes are broken at on purpose (strategies, hostile frames) and what conformance is judged by.
+Conformance is checked at these places.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import strategies
+from protocol_specs.fuzzing import strategies
 from protocol_specs.json_form import from_json, to_json
 from protocol_specs.message import Struct
 from tests.against import kafka_python_peer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import strategies
+from protocol_specs.fuzzing import strategies
 from tests.against import kio_peer
 from tests.against.peer_limits import KIO
 from tests.against.peers import for_shared, values

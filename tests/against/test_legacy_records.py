@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBatchBuilder
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
+from protocol_specs.fuzzing.strategies import codecs, message_set_codecs, message_sets, record_batches, records
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.message_set import MessageSetBuilder, messages_section
 from protocol_specs.records.record_batch import records_section
 from protocol_specs.records.record_set import check_any, iterate_any
 from protocol_specs.records.record_validation import read_validated
-from protocol_specs.strategies import codecs, message_set_codecs, message_sets, record_batches, records
 
 if TYPE_CHECKING:
     from protocol_specs.records.record_batch import Record

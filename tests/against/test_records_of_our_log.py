@@ -14,12 +14,12 @@ from broker_sim.log.batch_validation import stored_as_it_is
 from broker_sim.log.record_assignment import assign_offset
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.errors import RecordBatchError
+from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, record_batches
 from protocol_specs.records.batch_peek import BatchHeader
 from protocol_specs.records.compression import CompressionCodec, compress
 from protocol_specs.records.offset_assignment import AssignmentRules, validate_and_assign_offsets
 from protocol_specs.records.record_batch import check_batch, records_section, seal_batch
 from protocol_specs.records.record_validation import analyze_record_set
-from protocol_specs.strategies import BASE_TIMESTAMP, record_batches
 
 NOW_MS = BASE_TIMESTAMP
 BROKER_CONFIG = BrokerConfig.parse({}, release="4.3.1")

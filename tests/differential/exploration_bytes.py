@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import struct
+from random import Random
 from typing import TYPE_CHECKING, Final
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
-
+from protocol_specs.fuzzing import Mutation, MutationError, Reframe, frame_paths, mutate_frame
+from protocol_specs.fuzzing.choices import SeededChoices
+from protocol_specs.fuzzing.rules import nearly_valid
 from protocol_specs.message import Kind
-from protocol_specs.mutation import Mutation, MutationError, Reframe, frame_paths, mutate
-from protocol_specs.strategies.near_misses import RULES
-from protocol_specs.strategies.sound_bytes import SoundBytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from random import Random
+    from collections.abc import Iterator
 
     from protocol_specs.message import Message
 
@@ -43,7 +40,7 @@ def mutations_of(
         path = random.choice(paths)
         mutation, note = _drawn(path, random)
         try:
-            data = mutate(frame, cls.API_KEY, Kind.REQUEST, version, [mutation], reframe=Reframe(lengths=True))
+            data = mutate_frame(frame, cls.API_KEY, Kind.REQUEST, version, [mutation], reframe=Reframe(lengths=True))
         except MutationError:
             continue
         made += 1
@@ -71,27 +68,12 @@ def _drawn(path: str, random: Random) -> tuple[Mutation, str]:
 
 def broken(cls: type[Message], version: int, bodies: list[bytes], number: int) -> list[tuple[bytes, str]]:
     """As many as there are bodies, each one of them with one rule of the wire format broken; the seed is `number`."""
+    choices = SeededChoices(Random(number))
     found: list[tuple[bytes, str]] = []
-
-    @seed(number)
-    @settings(
-        max_examples=len(bodies), phases=[Phase.generate], database=None, deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
-    @given(st.data())
-    def collect(data: st.DataObject) -> None:
-        body = data.draw(st.sampled_from(bodies))
-        rule = data.draw(st.sampled_from(RULES))
-        sound = SoundBytes(cls, version, body)
-        places = rule.where(sound)
-        if not places:
-            found.append((body, "as it is"))
-            return
-        bent = rule.broken(data.draw, sound, data.draw(st.sampled_from(places)))
-        found.append((bent, rule.name))
-
-    run: Callable[[], None] = collect
-    run()
+    for _ in bodies:
+        body = choices.one_of(bodies)
+        broken_body = nearly_valid(choices, cls, version, body)
+        found.append((body, "as it is") if broken_body is None else (broken_body.data, broken_body.rule))
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from protocol_specs import strategies
+from protocol_specs.fuzzing import strategies
 from protocol_specs.json_form import from_json, to_json
 from protocol_specs.message import Kind
 from tests.interop.kafka_release import classpath, java_tool

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import strategies
 from protocol_specs.codec.annotate import annotate
 from protocol_specs.conformance import Rule, deviations, request_deviations, response_deviations
 from protocol_specs.errors import MessageDecodeError, UnknownApi
 from protocol_specs.framing import encode_request, encode_response
+from protocol_specs.fuzzing import strategies
+from protocol_specs.fuzzing.rules import RULES
 from protocol_specs.messages.api_versions import ApiVersionsRequest
 from protocol_specs.messages.fetch import FetchRequest
 from protocol_specs.messages.metadata import MetadataRequest, MetadataResponse
 from protocol_specs.messages.streams_group_heartbeat import StreamsGroupHeartbeatRequest
-from protocol_specs.strategies.near_misses import RULES
 from tests.protocol_specs.every_message import any_message
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 NAMED: Final = {
     "bytes follow after the end": {Rule.BYTES_AFTER_THE_END},
     "null is a negative length that is not -1": {Rule.NULL_LENGTH},
-    "a varint is longer than it need be": {Rule.SHORT_VARINT},
+    "a varint is longer than necessary": {Rule.SHORT_VARINT},
     "a tag is out of order": {Rule.TAG_ORDER, Rule.TAG_TWICE},
     "a tag comes twice": {Rule.TAG_TWICE},
     "a tagged field is sent at its default": {Rule.TAG_ORDER, Rule.TAGGED_DEFAULT},

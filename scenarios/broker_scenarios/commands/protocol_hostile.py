@@ -1,6 +1,6 @@
-"""`broker-sim protocol hostile`: millions of broken frames over all APIs, read and judged. Exit code 1 for a finding.
+"""`broker-sim protocol hostile`: fuzzes the codec with mutated frames of every API. Exit code 1 for a finding.
 
-A frame follows from the seed and its number, whatever the number of processes: `--frame` makes one again.
+The seed and the number of a frame determine its bytes, whatever the number of processes: `--frame` repeats one.
 """
 
 from __future__ import annotations
@@ -11,31 +11,30 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from protocol_specs.hostile_frames.campaign import Campaign, Finding, Frame, Tally
+    from protocol_specs.fuzzing.campaign import Campaign, Finding, Frame, Tally
 
 EXIT_FINDING: Final = 1
 
 _HEX_SHOWN_MAX: Final = 2000
 _FINDINGS_SHRUNK_MAX: Final = 3
 _JOBS_MAX: Final = 64
-_SMALL_FRAME_BYTES: Final = 100
 
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the subcommand."""
-    parser = subcommands.add_parser("hostile", help="break frames of every API by a seed, and judge how they are read")
+    parser = subcommands.add_parser("hostile", help="mutate frames of every API by a seed, and check how they are read")
     parser.add_argument("--frames", type=int, default=200_000, help="how many frames (200000)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of all frames (1)")
     parser.add_argument("--seconds", type=float, default=900.0, help="stop after this long, done or not (900)")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes share the work (1)")
-    parser.add_argument("--frame", type=int, metavar="NUMBER", help="judge this one frame of the seed, and show it")
+    parser.add_argument("--frame", type=int, metavar="NUMBER", help="check this one frame of the seed, and show it")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the campaign, or one frame of it; raises ScenarioError for a number that is out of range."""
+    """Run the campaign, or one frame of it. Raises ScenarioError for a number that is out of range."""
     from broker_scenarios.commands.result_lines import print_lines
-    from protocol_specs.hostile_frames.campaign import Campaign
+    from protocol_specs.fuzzing.campaign import Campaign
 
     _check(options)
     if options.frame is not None:
@@ -65,7 +64,7 @@ def _tally(options: argparse.Namespace) -> tuple[Tally, float]:
 
     from twisted.python.runtime import seconds
 
-    from protocol_specs.hostile_frames.campaign import Tally
+    from protocol_specs.fuzzing.campaign import Tally
 
     started = seconds()
     whole = Tally()
@@ -84,7 +83,7 @@ def _run_part(seed: int, frames: int, seconds_max: float, part: int, parts: int)
 
     from twisted.python.runtime import seconds
 
-    from protocol_specs.hostile_frames.campaign import Campaign
+    from protocol_specs.fuzzing.campaign import Campaign
 
     return Campaign(seed).run(
         frames=frames, clock=process_time, seconds=seconds, seconds_max=seconds_max, part=part, parts=parts
@@ -93,24 +92,24 @@ def _run_part(seed: int, frames: int, seconds_max: float, part: int, parts: int)
 
 def _report(options: argparse.Namespace, tally: Tally, took_s: float) -> Iterator[str]:
     outcomes = dict(sorted(tally.outcomes.items(), key=lambda item: (-item[1], item[0])))
+    small, share, slowest = tally.memory_of_small, tally.memory_share, tally.slowest_s_per_kb
     read, waits = outcomes.pop("read", 0), outcomes.pop("waits", 0)
     yield (
         f"{tally.frames:,} frames of seed {options.seed} over {len(tally.apis)} APIs, "
-        f"{len(tally.subjects)} messages and versions; {tally.bytes / max(1, tally.frames):.0f} bytes each"
+        f"{len(tally.targets)} messages and versions; {tally.bytes / max(1, tally.frames):.0f} bytes each"
     )
     if tally.frames < options.frames:
-        why = "too many findings" if tally.findings else f"--seconds {options.seconds:g} were over"
+        why = "too many findings" if tally.findings else f"the limit --seconds {options.seconds:g} was reached"
         yield f"  ended before {options.frames:,} frames: {why}"
-    yield f"  {tally.frames / took_s:,.0f} frames a second in {options.jobs} processes ({took_s:.1f} s)"
-    yield f"  read {read:,}; waited for more bytes {waits:,}; refused {sum(outcomes.values()):,}:"
+    yield f"  {tally.frames / took_s:,.0f} frames per second in {options.jobs} processes ({took_s:.1f} s)"
+    yield f"  read {read:,}; incomplete {waits:,}; refused {sum(outcomes.values()):,}:"
     yield from (f"    {count:>12,}  {name}" for name, count in outcomes.items())
-    yield f"  written again and read back {tally.written:,}; not writable {tally.write_refused:,}"
+    yield f"  written and read back {tally.written:,}; not writable {tally.write_refused:,}"
     yield (
-        f"  memory of {tally.measured:,} measured: at most {tally.memory_small_max:,} bytes for a frame of up to "
-        f"{_SMALL_FRAME_BYTES} (frame {tally.memory_small_number}), {tally.memory_share_max:.0%} of what is allowed "
-        f"(frame {tally.memory_share_number})"
+        f"  memory, measured for {tally.measured:,}: at most {small.value:,.0f} bytes for a frame of up to 100 bytes "
+        f"(frame {small.number}), {share.value:.0%} of the limit (frame {share.number})"
     )
-    yield f"  slowest: {tally.slowest_s_per_kb * 1000:.2f} ms a kilobyte (frame {tally.slowest_number}), 10 are allowed"
+    yield f"  slowest: {slowest.value * 1000:.2f} ms per kilobyte (frame {slowest.number}); the limit is 10 ms"
     for index, finding in enumerate(tally.findings):
         yield from _finding_lines(finding, options.seed, shrink=index < _FINDINGS_SHRUNK_MAX)
     yield f"{len(tally.findings)} findings" if tally.findings else "no findings"
@@ -119,7 +118,7 @@ def _report(options: argparse.Namespace, tally: Tally, took_s: float) -> Iterato
 def _finding_lines(finding: Finding, seed: int, *, shrink: bool) -> Iterator[str]:
     from time import process_time
 
-    from protocol_specs.hostile_frames.shrinking import shrunk
+    from protocol_specs.fuzzing.shrinking import shrunk
 
     yield f"FINDING: {finding.fault.value}"
     yield f"  {finding.detail}"
@@ -127,12 +126,12 @@ def _finding_lines(finding: Finding, seed: int, *, shrink: bool) -> Iterator[str
     if shrink:
         data = shrunk(finding, process_time)
         yield f"  shrunk: {data.hex()} ({len(data)} bytes)"
-    yield f"  again: broker-sim protocol hostile --seed {seed} --frame {finding.frame.number}"
+    yield f"  repeat: broker-sim protocol hostile --seed {seed} --frame {finding.frame.number}"
 
 
 def _frame_lines(frame: Frame) -> Iterator[str]:
-    yield f"  frame {frame.number}: {frame.subject}, {frame.subject.route.value} of {len(frame.data)} bytes"
-    yield f"  edits: {'; '.join(map(str, frame.edits)) or 'none'}"
+    yield f"  frame {frame.number}: {frame.target}, {frame.target.route.value} of {len(frame.data)} bytes"
+    yield f"  mutations: {'; '.join(map(str, frame.mutations)) or 'none'}"
     shown = frame.data.hex()
     cut = f"... ({len(frame.data)} bytes)" if len(shown) > _HEX_SHOWN_MAX else ""
     yield f"  hex: {shown[:_HEX_SHOWN_MAX]}{cut}"
@@ -141,7 +140,7 @@ def _frame_lines(frame: Frame) -> Iterator[str]:
 def _one_frame(campaign: Campaign, number: int) -> tuple[int, list[str]]:
     from time import process_time
 
-    finding, outcome = campaign.judge_one(number, process_time)
+    finding, outcome = campaign.check_frame(number, process_time)
     if finding is not None:
         return EXIT_FINDING, list(_finding_lines(finding, campaign.seed, shrink=True))
     return 0, [*_frame_lines(campaign.frame(number)), f"  outcome: {outcome}", "no findings"]

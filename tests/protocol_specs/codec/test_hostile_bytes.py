@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import strategies
 from protocol_specs.errors import MessageDecodeError
+from protocol_specs.fuzzing import strategies
 from protocol_specs.messages.api_versions import ApiVersionsResponse
 from tests.protocol_specs.every_message import any_message
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import strategies
 from protocol_specs.codec.struct_builder import plain, to_reference
 from protocol_specs.errors import MessageDecodeError, MessageEncodeError
+from protocol_specs.fuzzing import strategies
 from tests.protocol_specs.every_message import any_message, for_every_message
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import registry, strategies
+from protocol_specs import registry
 from protocol_specs.errors import MessageDecodeError, MessageEncodeError
 from protocol_specs.fields import Array, FieldType, FixedType, Records, SizedType, String
+from protocol_specs.fuzzing import strategies
 from tests.protocol_specs.every_message import MESSAGES, any_message
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, records
 from protocol_specs.records.batch_builder import RecordBatchBuilder, encode_record_body, seal_batch
 from protocol_specs.records.record_batch import Record, read_records
 from protocol_specs.records.varints import encode_varint
-from protocol_specs.strategies import BASE_TIMESTAMP, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

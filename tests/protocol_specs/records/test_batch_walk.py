@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocol_specs.errors import InvalidRecord, MalformedVarint, RecordBatchError
+from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, broken_bytes, record_batches, records
 from protocol_specs.records.batch_walk import NOT_FOUND, RecordReading, RecordsWalk, walk_records
 from protocol_specs.records.record_batch import (
     RECORD_BATCH_OVERHEAD,
@@ -25,7 +26,6 @@ from protocol_specs.records.record_batch import (
     with_offset_and_epoch,
 )
 from protocol_specs.records.varints import encode_varint
-from protocol_specs.strategies import BASE_TIMESTAMP, broken_bytes, record_batches, records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, codecs, records
 from protocol_specs.records.columnar_builder import build_batches
 from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn
 from protocol_specs.records.columnar_reader import read_columns
@@ -23,7 +24,6 @@ from protocol_specs.records.record_batch import (
     read_record_set,
     read_records,
 )
-from protocol_specs.strategies import BASE_TIMESTAMP, codecs, records
 
 if TYPE_CHECKING:
     from protocol_specs.records.record_batch import Header

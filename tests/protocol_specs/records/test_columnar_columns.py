@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocol_specs.fuzzing.strategies import records
 from protocol_specs.records.columnar_arrays import copy_strings, gather_strings
 from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn, join_columns
 from protocol_specs.records.record_batch import Record
-from protocol_specs.strategies import records
 
 ROOT = Path(__file__).parents[3]
 HEADER = pa.struct({"key": pa.string(), "value": pa.binary()})

@@ -23,9 +23,9 @@ from protocol_specs.errors import (
     DecompressionLimitExceeded,
     UnknownCodec,
 )
+from protocol_specs.fuzzing.strategies import codecs
 from protocol_specs.records import lz4_frame, xerial_snappy
 from protocol_specs.records.compression import MAX_GZIP_MEMBERS, CompressionCodec, compress, decompress
-from protocol_specs.strategies import codecs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol_specs.errors import ChecksumMismatch, InvalidRecord
+from protocol_specs.fuzzing.strategies import record_batches
 from protocol_specs.records.delete_horizon import with_delete_horizon
 from protocol_specs.records.record_batch import (
     Record,
@@ -17,7 +18,6 @@ from protocol_specs.records.record_batch import (
     read_records,
     with_offset_and_epoch,
 )
-from protocol_specs.strategies import record_batches
 
 
 @given(record_batches(), st.integers(0, 2**42))

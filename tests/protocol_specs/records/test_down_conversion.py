@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import UnsupportedCompressionType, UnwritableRecord
+from protocol_specs.fuzzing.strategies import record_sets
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.control_records import (
     ControlRecordType,
@@ -23,7 +24,6 @@ from protocol_specs.records.down_conversion import (
 from protocol_specs.records.message_set import MessageSetBuilder
 from protocol_specs.records.record_batch import RecordBatchBuilder, TimestampType
 from protocol_specs.records.record_set import iterate_any, read_any_record_set
-from protocol_specs.strategies.message_sets import record_sets
 
 if TYPE_CHECKING:
     from protocol_specs.records.record_batch import Record

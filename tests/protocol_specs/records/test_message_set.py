@@ -20,6 +20,7 @@ from protocol_specs.errors import (
     UnknownCodec,
     UnsupportedMagic,
 )
+from protocol_specs.fuzzing.strategies import broken_bytes, message_sets, record_sets
 from protocol_specs.records.batch_peek import TimestampType
 from protocol_specs.records.compression import CompressionCodec, compress
 from protocol_specs.records.lz4_frame import compress_frame, decompress_frame
@@ -38,8 +39,6 @@ from protocol_specs.records.message_set import (
 )
 from protocol_specs.records.record_set import check_any, iterate_any, read_any, read_any_record_set
 from protocol_specs.records.record_validation import read_validated
-from protocol_specs.strategies import broken_bytes
-from protocol_specs.strategies.message_sets import message_sets, record_sets
 
 if TYPE_CHECKING:
     from protocol_specs.records.record_batch import Record

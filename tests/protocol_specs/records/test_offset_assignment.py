@@ -16,14 +16,13 @@ from protocol_specs.errors import (
     UnsupportedForMessageFormat,
     UnwritableRecord,
 )
+from protocol_specs.fuzzing.strategies import codecs, message_sets
 from protocol_specs.records.batch_peek import TimestampType
 from protocol_specs.records.compression import CompressionCodec, compress
 from protocol_specs.records.message_set import MessageSetBuilder, encode_message, read_messages
 from protocol_specs.records.offset_assignment import AssignedRecords, AssignmentRules, validate_and_assign_offsets
 from protocol_specs.records.record_batch import RecordBatchBuilder
 from protocol_specs.records.record_set import iterate_any, read_any_record_set
-from protocol_specs.strategies import codecs
-from protocol_specs.strategies.message_sets import message_sets
 
 if TYPE_CHECKING:
     from protocol_specs.records.record_batch import Record

@@ -21,6 +21,7 @@ from protocol_specs.errors import (
     UnknownCodec,
     UnsupportedMagic,
 )
+from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, codecs, record_batches, records
 from protocol_specs.records.batch_builder import MAX_RECORD_OVERHEAD
 from protocol_specs.records.record_batch import (
     RECORD_BATCH_OVERHEAD,
@@ -44,7 +45,6 @@ from protocol_specs.records.record_batch import (
     with_offset_and_epoch,
     with_producer_state,
 )
-from protocol_specs.strategies import BASE_TIMESTAMP, codecs, record_batches, records
 
 VECTORS = [
     json.loads(line)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol_specs import strategies
+from protocol_specs.fuzzing import strategies
 from protocol_specs.records.control_records import (
     ControlRecordType,
     EndTransactionMarker,

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol_specs import registry, strategies
+from protocol_specs import registry
 from protocol_specs.errors import MessageDecodeError, ProtocolError, UnknownRecordType, UnsupportedVersion
+from protocol_specs.fuzzing import strategies
 from protocol_specs.message import Kind, Message
 from protocol_specs.schemas.consumer_protocol_subscription import ConsumerProtocolSubscription
 from protocol_specs.schemas.coordinator.consumer_group_member_metadata import ConsumerGroupMemberMetadataValue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_scenarios.cli import main
-from protocol_specs.hostile_frames import judge as judging
+from protocol_specs.fuzzing import oracle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +25,12 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return captured.err.strip()
 
 
-def test_a_campaign_says_what_it_did(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_campaign_prints_its_counts(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "--frames", "1000", "--seed", "4")
     assert lines[0].startswith("1,000 frames of seed 4 over ")
     assert lines[-1] == "no findings"
     assert any("a frame of up to 100" in line for line in lines)
-    assert any("10 are allowed" in line for line in lines)
+    assert any("the limit is 10 ms" in line for line in lines)
 
 
 def test_processes_share_the_frames(capsys: pytest.CaptureFixture[str]) -> None:
@@ -41,15 +41,15 @@ def test_processes_share_the_frames(capsys: pytest.CaptureFixture[str]) -> None:
     assert counts(printed(capsys, "--frames", "700", "--jobs", "2")) == alone
 
 
-def test_the_time_limit_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_time_limit_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "--frames", "100000000", "--seconds", "0.05")
-    assert "  ended before 100,000,000 frames: --seconds 0.05 were over" in lines
+    assert "  ended before 100,000,000 frames: the limit --seconds 0.05 was reached" in lines
 
 
 def test_one_frame_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "--frame", "130")
     assert lines[0].startswith("  frame 130: ")
-    assert lines[1].startswith("  edits: ")
+    assert lines[1].startswith("  mutations: ")
     assert lines[-1] == "no findings"
 
 
@@ -58,17 +58,17 @@ def planted(data: object) -> None:
         raise struct.error("planted")
 
 
-def test_a_finding_is_printed_with_what_makes_it_again(
+def test_a_finding_is_printed_with_the_command_that_repeats_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "RECORD_SET_READERS", (planted,))
+    monkeypatch.setattr(oracle, "RECORD_SET_READERS", (planted,))
     lines = printed(capsys, "--frames", "6400", code=1)
     first = lines.index("FINDING: an exception that is not the codec's own")
     assert "  struct.error: planted" in lines[first + 1 : first + 3] or "planted" in lines[first + 1]
     assert lines[-1].endswith(" findings")
-    again = next(line for line in lines if line.startswith("  again: ")).split()[3:]
-    assert again[:3] == ["hostile", "--seed", "1"]
-    assert main(["protocol", *again]) == 1
+    repeat = next(line for line in lines if line.startswith("  repeat: ")).split()[3:]
+    assert repeat[:3] == ["hostile", "--seed", "1"]
+    assert main(["protocol", *repeat]) == 1
     assert "FINDING" in capsys.readouterr().out
 
 
