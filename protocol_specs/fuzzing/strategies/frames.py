@@ -7,9 +7,8 @@ request. Values that a broker rejects with an error code (an unknown topic, acks
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -22,6 +21,8 @@ from protocol_specs.fuzzing.strategies.messages import broken, message
 from protocol_specs.messages.headers import RequestHeader, request_header_version
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     from hypothesis.strategies import DrawFn, SearchStrategy
 
     from protocol_specs.fuzzing.choices import Choices
@@ -116,62 +117,49 @@ def _request(draw: DrawFn, versions: Mapping[int, VersionRange] | None) -> _Requ
     return _Request(cls=cls, version=version, version_highest=served.highest, header=header, body=body)
 
 
-_Breaker: TypeAlias = Callable[["Choices", _Request, int], bytes]
-"""Makes a broken frame of a valid request and the broker's limit of bytes."""
-
-
-def _negative_size(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
-    del valid, limit_bytes
-    return struct.pack(">i", choices.integer(-_INT32_MAX - 1, -1))
-
-
-def _size_above_the_limit(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
-    return struct.pack(">i", choices.integer(limit_bytes + 1, _INT32_MAX)) + valid.header
+def _sized(choices: Choices, low: int, high: int) -> bytes:
+    return struct.pack(">i", choices.integer(low, high))
 
 
 def _unknown_api(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
-    bounds = choices.one_of(((_UNKNOWN_API_KEY_MIN, _INT16_MAX), (-_INT16_MAX - 1, -1)))
-    return framed(struct.pack(">h", choices.integer(*bounds)) + valid.header[2:] + valid.body)
+    key = choices.integer(*choices.one_of(((_UNKNOWN_API_KEY_MIN, _INT16_MAX), (-_INT16_MAX - 1, -1))))
+    return framed(struct.pack(">h", key) + valid.header[2:] + valid.body)
 
 
 def _unknown_version(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
-    """A version above the highest; its header can be one that no declared version has."""
     del limit_bytes
     version = choices.integer(valid.version_highest + 1, _INT16_MAX)
-    header_version = request_header_version(valid.cls, version)
     header = RequestHeader(request_api_key=valid.cls.API_KEY, request_api_version=version, client_id=choices.text(8))
-    return framed(header.encode(header_version) + valid.body)
-
-
-def _header_cut(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
-    del limit_bytes
-    return framed(valid.header[: choices.below(len(valid.header))])
+    return framed(header.encode(request_header_version(valid.cls, version)) + valid.body)
 
 
 def _client_id_past_the_end(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
     rest = (valid.header[10:] + valid.body)[: _INT16_MAX - 1]
-    length = choices.integer(len(rest) + 1, _INT16_MAX)
-    return framed(valid.header[:8] + struct.pack(">h", length) + rest)
+    length = struct.pack(">h", choices.integer(len(rest) + 1, _INT16_MAX))
+    return framed(valid.header[:8] + length + rest)
 
 
 def _negative_client_id(choices: Choices, valid: _Request, limit_bytes: int) -> bytes:
     del limit_bytes
-    tags = b"\0" if request_header_version(valid.cls, valid.version) > 1 else b""
     length = struct.pack(">h", choices.integer(-_INT16_MAX - 1, -2))
+    tags = b"\0" if request_header_version(valid.cls, valid.version) > 1 else b""
     return framed(valid.header[:8] + length + tags + valid.body)
 
 
-_BREAKERS: Final[Mapping[str, _Breaker]] = {
-    "the size is negative": _negative_size,
-    "the size is above the limit": _size_above_the_limit,
+_BREAKERS: Final[Mapping[str, Callable[[Choices, _Request, int], bytes]]] = {
+    "the size is negative": lambda choices, *_: _sized(choices, -_INT32_MAX - 1, -1),
+    "the size is above the limit": lambda choices, valid, limit: _sized(choices, limit + 1, _INT32_MAX) + valid.header,
     "there is no such API": _unknown_api,
     _NO_SUCH_VERSION: _unknown_version,
-    "the frame ends inside the header": _header_cut,
+    "the frame ends inside the header": lambda choices, valid, _: framed(
+        valid.header[: choices.below(len(valid.header))]
+    ),
     "the client id goes past the end": _client_id_past_the_end,
     _NEGATIVE_CLIENT_ID: _negative_client_id,
 }
+"""Make a broken frame of a valid request and the limit of bytes of the broker."""
 
 HEADER_RULES: Final = tuple(_BREAKERS)
 """Every rule of the size and the header that can be broken."""
