@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from aiokafka.record._crecords import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from benchmarks.result import Result, table
-from protocol_specs.records.columnar_builder import build_batches
-from protocol_specs.records.columnar_columns import RecordColumns
-from protocol_specs.records.columnar_reader import read_columns
+from protocol_specs.records.columnar.builder import build_batches
+from protocol_specs.records.columnar.columns import RecordColumns
+from protocol_specs.records.columnar.reader import read_columns
 from protocol_specs.records.record_batch import Record, RecordBatchBuilder, read_records
 
 RECORDS: Final = 1000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import AppendOrigin
 from broker_sim.log.record_assignment import DECOMPRESSED_BATCH_LIMIT_BYTES, target_codec
-from broker_sim.log.stored_batch import LOG_FIELDS, NO_TIMESTAMP, ReceivedBatch, StoredBatch
+from broker_sim.log.stored_batch import LOG_FIELDS, NO_TIMESTAMP, StoredBatch
 from protocol_specs.errors import RecordBatchError
 from protocol_specs.records.batch_peek import (
     ATTRIBUTES_OFFSET,
@@ -32,18 +32,11 @@ from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from broker_sim.config.topic_config import TopicConfig
     from protocol_specs.records.batch_walk import RecordsWalk
 
 _FIELDS: Final = struct.Struct(">qi4xxIhiqqqhii")
 """The header of a batch but for leader epoch and magic."""
-
-LARGE_BATCH_BYTES: Final = 16 * 1024
-"""From here on a batch is left in the request that brought it: to copy it would cost more."""
-BESIDE_BATCH_MAX_BYTES: Final = 4096
-"""A request with more than that beside the batch is not kept for it."""
 
 # What is asked of each batch: an enum's members are looked up slowly.
 _CLIENT: Final = AppendOrigin.CLIENT
@@ -91,15 +84,9 @@ def stored_as_it_is(
         or (producer_id >= 0 and base_sequence < 0)
     ):
         return None
-    make: Callable[..., StoredBatch] = StoredBatch
-    data: bytes | memoryview
+    data = b"".join((LOG_FIELDS.pack(offset, batch_length, leader_epoch), records[MAGIC_OFFSET:]))
     try:
-        walk = _walk_in_request(records, records_count) if length >= LARGE_BATCH_BYTES and not codec else None
-        if walk is not None:
-            make, data = ReceivedBatch, memoryview(records)
-        else:
-            data = b"".join((LOG_FIELDS.pack(offset, batch_length, leader_epoch), records[MAGIC_OFFSET:]))
-            walk = _walk_compressed(data) if codec else walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
+        walk = _walk_compressed(data) if codec else walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
     except RecordBatchError:
         return None
     if walk is None or attributes & TIMESTAMP_TYPE_MASK or (config.compact and walk.first_null_key_index >= 0):
@@ -110,7 +97,7 @@ def stored_as_it_is(
     timestamp_type = config.timestamp_type
     if newest != max_timestamp or timestamp_type:
         data = with_offset_and_epoch(records, offset, leader_epoch, max_timestamp=newest, timestamp_type=timestamp_type)
-    return make(
+    return StoredBatch(
         data,
         offset,
         offset + last_offset_delta,
@@ -124,22 +111,6 @@ def stored_as_it_is(
         attributes & CONTROL_FLAG_MASK != 0,
         attributes & TRANSACTIONAL_FLAG_MASK != 0,
     )
-
-
-def _walk_in_request(records: bytes | memoryview, count: int) -> RecordsWalk | None:
-    """What the records are like, told where they lie; None where the request is too much more than the batch."""
-    request = memoryview(records).obj
-    if not isinstance(request, bytes):
-        return None
-    beside = len(request) - len(records)
-    if beside > BESIDE_BATCH_MAX_BYTES:
-        return None
-    # A view does not say where it begins. It does where its header is, if that is in one place that leaves room for it.
-    header, end = records[:RECORD_BATCH_OVERHEAD], beside + RECORD_BATCH_OVERHEAD
-    place = request.find(header, 0, end)
-    if place < 0 or request.find(header, place + 1, end) >= 0:
-        return None
-    return walk_records(request, count, start=place + RECORD_BATCH_OVERHEAD, end=place + len(records))
 
 
 def _walk_compressed(data: bytes) -> RecordsWalk | None:

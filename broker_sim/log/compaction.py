@@ -16,18 +16,10 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.log.cleaned_transactions import CleanedTransactions, aborted_transactions
 from broker_sim.log.log_segment import LogSegment
 from broker_sim.log.message_set_compaction import cleaned_message, tombstone_horizon_ms
-from protocol_specs.records.batch_builder import encode_record_body, seal_batch
-from protocol_specs.records.batch_peek import (
-    DELETE_HORIZON_FLAG_MASK,
-    MAGIC_OFFSET,
-    MAGIC_V2,
-    TimestampType,
-    peek_header,
-)
-from protocol_specs.records.compression import compress
+from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2, peek_header
 from protocol_specs.records.record_batch import empty_batch, read_records
 from protocol_specs.records.record_set import read_any
-from protocol_specs.records.varints import encode_varint
+from protocol_specs.records.retained_batch import retained_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +29,6 @@ if TYPE_CHECKING:
     from protocol_specs.records.batch_peek import BatchHeader
     from protocol_specs.records.record_reader import Record
 
-_KEPT_ATTRIBUTES: Final = 0x3F
 _LARGEST_RELATIVE_OFFSET: Final = 2**31 - 1
 
 
@@ -246,32 +237,7 @@ def _emptied(batch: StoredBatch, header: BatchHeader) -> StoredBatch:
 def _with_records(
     batch: StoredBatch, header: BatchHeader, records: Sequence[Record], horizon: int | None
 ) -> StoredBatch:
-    """The batch with fewer records, or with a delete horizon. Mirrors MemoryRecords.buildRetainedRecordsInto."""
-    base_timestamp = records[0].timestamp if horizon is None else horizon
-    parts: list[bytes] = []
-    for record in records:
-        body = encode_record_body(
-            record.timestamp - base_timestamp,
-            record.offset - header.base_offset,
-            record.key,
-            record.value,
-            record.headers,
-        )
-        parts += (encode_varint(len(body)), body)
-    max_timestamp = header.max_timestamp
-    if header.timestamp_type is TimestampType.CREATE_TIME:
-        max_timestamp = max(record.timestamp for record in records)
-    data = seal_batch(
-        compress(header.codec, b"".join(parts), None),
-        base_offset=header.base_offset,
-        partition_leader_epoch=header.partition_leader_epoch,
-        attributes=header.attributes & _KEPT_ATTRIBUTES | (0 if horizon is None else DELETE_HORIZON_FLAG_MASK),
-        last_offset_delta=header.last_offset_delta,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=header.producer_id,
-        producer_epoch=header.producer_epoch,
-        base_sequence=header.base_sequence,
-        records_count=len(records),
-    )
+    """The batch with fewer records, or with a delete horizon."""
+    data = retained_batch(header, records, delete_horizon_ms=horizon)
+    max_timestamp = peek_header(data).max_timestamp
     return replace(batch, data=data, size=len(data), max_timestamp=max_timestamp, records_count=len(records))

@@ -8,8 +8,6 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
-from protocol_specs.records.batch_peek import LOG_OVERHEAD
-
 if TYPE_CHECKING:
     from protocol_specs.records.batch_peek import BatchHeader
 
@@ -76,26 +74,3 @@ class StoredBatch:
         if self.base_sequence < 0:
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset - self.base_offset) % SEQUENCE_MODULUS
-
-
-class ReceivedBatch(StoredBatch):
-    """A batch as its producer sent it, in the request that brought it, until somebody reads it.
-
-    The log's own fields are written then, by the only copy of its bytes.
-    """
-
-    __slots__ = ("_bytes",)
-
-    _bytes: bytes | memoryview
-
-    @property
-    def data(self) -> bytes:
-        """As a log stores it."""
-        if not isinstance(self._bytes, bytes):
-            fields = LOG_FIELDS.pack(self.base_offset, self.size - LOG_OVERHEAD, self.leader_epoch)
-            self._bytes = b"".join((fields, self._bytes[LOG_FIELDS.size :]))
-        return self._bytes
-
-    @data.setter
-    def data(self, data: bytes | memoryview) -> None:
-        self._bytes = data

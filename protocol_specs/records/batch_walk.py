@@ -26,8 +26,10 @@ NOT_FOUND: Final = -1
 _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
 _TWO_BYTES_END: Final = 1 << 14
-# Skipping fewer records than this costs more than it saves; after such a try the next one waits twice as long.
-_WORTH_RECORDS: Final = 8
+_WORTH_RECORDS: Final = 16
+"""Skipping fewer records than this costs more than it saves."""
+_PAUSE_FACTOR: Final = 4
+"""After a try that was not worth it, the next one comes so many times later than this one did."""
 
 
 class RecordReading(Enum):
@@ -80,12 +82,10 @@ def walk_records(
     *,
     reading: RecordReading = _BUFFER,
     start: int = 0,
-    end: int | None = None,
 ) -> RecordsWalk:
     """Walk `count` records of a decompressed section; an offset delta is right when it is the record's index.
 
-    The section begins at `start`, which errors count from, and ends at `end` or else with the bytes; what goes beyond
-    `end` is refused, if not always in the same words. A view is copied first: bytes are walked where they are.
+    The section begins at `start`, which errors count from, and ends with the bytes. A view is copied first.
     Raises InvalidRecord (Kafka's 87) for the first malformed record, for bytes after the last one and for a negative
     count; MalformedVarint (Kafka's -1) in a BUFFER for a record length that does not end after five bytes.
     """
@@ -94,19 +94,17 @@ def walk_records(
     if count == 0:
         return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
-    if end is None:
-        end = len(data)
-        if count == 1:
-            lone = _walk_lone(data, start)
-            if lone is not None:
-                return lone
+    if count == 1:
+        lone = _walk_lone(data, start)
+        if lone is not None:
+            return lone
     if reading is not _PARTIAL:
-        return _walk(data, count, reading, start, end)
+        return _walk(data, count, reading, start)
     try:
         # Records that the strict reader takes are the same to the partial one.
-        return _walk(data, count, RecordReading.STREAM, start, end)
+        return _walk(data, count, RecordReading.STREAM, start)
     except InvalidRecord:
-        return _walk_partially(data, count, start, end)
+        return _walk_partially(data, count, start)
 
 
 def _walk_lone(data: bytes, start: int) -> RecordsWalk | None:
@@ -145,7 +143,7 @@ def _lone_before_key(size: int) -> bytes:
     return b"no record has this size"
 
 
-def _walk(data: bytes, count: int, reading: RecordReading, start: int, end: int) -> RecordsWalk:  # noqa: PLR0915
+def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> RecordsWalk:  # noqa: PLR0915
     """The loop of the strict readers, whose state lies in locals."""
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
@@ -209,11 +207,11 @@ def _walk(data: bytes, count: int, reading: RecordReading, start: int, end: int)
             first = index
             index, position, low, high = _skip_ahead(data, count, begin, index, position, low, high)
             if index - first < _WORTH_RECORDS:
-                next_try, pause = index + pause, pause * 2
+                next_try, pause = index + pause, pause * _PAUSE_FACTOR
             else:
                 next_try, pause = index + 1, _WORTH_RECORDS
-    if position != end:
-        raise _bytes_left(count, position, start, end)
+    if position != len(data):
+        raise _bytes_left(count, position, start, len(data))
     return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
 
@@ -239,7 +237,7 @@ def _skip_ahead(
     return index, position, low, high
 
 
-def _walk_partially(data: bytes, count: int, start: int, end: int) -> RecordsWalk:
+def _walk_partially(data: bytes, count: int, start: int) -> RecordsWalk:
     reader = _RecordReader(data, _PARTIAL, start)
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
@@ -251,8 +249,8 @@ def _walk_partially(data: bytes, count: int, start: int, end: int) -> RecordsWal
         if key and first_null_key < 0:
             first_null_key = index
         low, high = min(low, delta), max(high, delta)
-    if position != end:
-        raise _bytes_left(count, position, start, end)
+    if position != len(data):
+        raise _bytes_left(count, position, start, len(data))
     return RecordsWalk(count, low, high, first_wrong_offset, first_null_key)
 
 

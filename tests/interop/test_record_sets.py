@@ -12,9 +12,9 @@ from protocol_specs.errors import CorruptCompressedData, CorruptRecordBatch, Inv
 from protocol_specs.records.batch_builder import seal_batch
 from protocol_specs.records.batch_peek import MAGIC_OFFSET, TimestampType, peek_header
 from protocol_specs.records.compression import CompressionCodec, compress
-from protocol_specs.records.delete_horizon import with_delete_horizon
 from protocol_specs.records.message_set import encode_message
-from protocol_specs.records.record_batch import Record
+from protocol_specs.records.record_batch import Record, read_records
+from protocol_specs.records.retained_batch import retained_batch
 from tests.interop.java_record_sets import (
     FORMATS,
     ask_java,
@@ -56,7 +56,7 @@ def every_case() -> list[Case]:
             cases.append(Case(data, build_line(records, magic, codec, create, 5, producer_id=42)))
             cases.append(
                 Case(
-                    with_delete_horizon(data, 1_700_000_009_000),
+                    retained_batch(peek_header(data), read_records(data), delete_horizon_ms=1_700_000_009_000),
                     build_line(records, magic, codec, create, 5, 42, 1_700_000_009_000),
                 )
             )

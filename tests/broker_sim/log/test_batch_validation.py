@@ -9,7 +9,6 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.log.append_results import RecordsRefused
 from broker_sim.log.replica_log import ReplicaLog
-from broker_sim.log.stored_batch import ReceivedBatch
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.batch_peek import BatchHeader
 from protocol_specs.records.checksums import crc32c
@@ -217,25 +216,6 @@ def test_batches_of_every_codec_are_stored_as_they_came(codec: CompressionCodec)
 def of_request(sent: bytes, *, before: bytes = b"before") -> memoryview:
     """A batch within the request that brought it."""
     return memoryview(before + sent + b"\0\0\0")[len(before) : -3]
-
-
-def test_a_large_batch_lies_in_its_request_until_it_is_read() -> None:
-    sent = batch(300, size=100)
-    stored = validate(of_request(sent))
-    assert isinstance(stored, ReceivedBatch)
-    assert (stored.base_offset, stored.last_offset, stored.size) == (100, 399, len(sent))
-    data = stored.data
-    assert data == sealed(sent, base_offset=100, partition_leader_epoch=7)
-    assert stored.data is data
-    assert validate(sent).data == data
-
-
-@pytest.mark.parametrize("beside", [b"", bytes(5000)])
-def test_a_header_that_was_sent_before_is_not_taken_for_the_batch(beside: bytes) -> None:
-    sent = batch(300, size=100)
-    assert validate(of_request(sent, before=sent[:61] + b"x" + beside)).data[16:] == sent[16:]
-    broken = of_section(sent[61:-1] + b"\2", 300)
-    assert refusal(of_request(broken, before=sent[:61])).error_code is ErrorCode.INVALID_RECORD
 
 
 @pytest.mark.parametrize("cut", [-101, -1, 1, 3])

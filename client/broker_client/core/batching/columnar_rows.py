@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 from broker_client.errors import ProducerError, SerializationError
 from protocol_specs.records.batch_builder import MAX_RECORD_OVERHEAD
 from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD
-from protocol_specs.records.columnar_arrays import ColumnarUnavailable, np
-from protocol_specs.records.columnar_arrow import columns_from_arrow
-from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn
-from protocol_specs.records.columnar_varints import spread, widths_of, zigzag
+from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
+from protocol_specs.records.columnar.arrow import columns_from_arrow
+from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn
+from protocol_specs.records.columnar.varints import spread, widths_of, zigzag
 
 try:
     import pyarrow as pa
@@ -23,7 +23,7 @@ except ImportError:
     raise ColumnarUnavailable("pyarrow") from None
 
 if TYPE_CHECKING:
-    from protocol_specs.records.columnar_arrays import Ints
+    from protocol_specs.records.columnar.arrays import Ints
 
 __all__ = ["NO_PARTITION", "TableRows", "rows_of", "take_rows"]
 

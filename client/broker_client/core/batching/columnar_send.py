@@ -17,8 +17,8 @@ from broker_client.core.producer.future_table import FutureTable
 from broker_client.core.producer.waits import WaitFor
 from broker_client.errors import ProducerError, RecordTooLarge
 from broker_client.records import UNKNOWN_PARTITION
-from protocol_specs.records.columnar_arrays import np
-from protocol_specs.records.columnar_builder import iterate_sections
+from protocol_specs.records.columnar.arrays import np
+from protocol_specs.records.columnar.builder import iterate_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from broker_client.core.network.cluster import Cluster
     from broker_client.core.producer.producer_core import ProducerCore
     from broker_client.core.transactions.transactional_calls import TransactionalCalls
-    from protocol_specs.records.columnar_arrays import Ints
-    from protocol_specs.records.columnar_builder import RecordsSection
-    from protocol_specs.records.columnar_columns import RecordColumns
+    from protocol_specs.records.columnar.arrays import Ints
+    from protocol_specs.records.columnar.builder import RecordsSection
+    from protocol_specs.records.columnar.columns import RecordColumns
 
     Pieces: TypeAlias = "Iterator[tuple[RecordsSection, Ints | slice]]"
 

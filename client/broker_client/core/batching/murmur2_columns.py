@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.batching.murmur2 import MULTIPLIER, SEED
-from protocol_specs.records.columnar_arrays import np
+from protocol_specs.records.columnar.arrays import np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from protocol_specs.records.columnar_arrays import Bytes, Ints
-    from protocol_specs.records.columnar_columns import StringColumn
+    from protocol_specs.records.columnar.arrays import Bytes, Ints
+    from protocol_specs.records.columnar.columns import StringColumn
 
 __all__ = ["partitions_of_keys"]
 

@@ -13,7 +13,7 @@ from broker_client.core.batching.producer_batch import Compression, ProducerBatc
 if TYPE_CHECKING:
     from broker_client.core.batching.compression_ratio import CompressionRatioEstimator
     from broker_client.records import TopicPartition
-    from protocol_specs.records.columnar_builder import RecordsSection
+    from protocol_specs.records.columnar.builder import RecordsSection
 
 __all__ = ["ReadyMadeBatch"]
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
     from broker_client.core.producer.produce_request_result import AwaitHere
     from broker_client.core.transactions.transaction_manager import TransactionManager
-    from protocol_specs.records.columnar_builder import RecordsSection
+    from protocol_specs.records.columnar.builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
 
 __all__ = ["AccumulatorConfig", "ReadyCheckResult", "RecordAccumulator"]

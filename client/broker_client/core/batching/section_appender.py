@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from broker_client.core.batching.producer_batch import ProducerBatch
     from broker_client.core.batching.record_accumulator import RecordAccumulator
     from broker_client.core.network.cluster import Cluster
-    from protocol_specs.records.columnar_builder import RecordsSection
+    from protocol_specs.records.columnar.builder import RecordsSection
 
 __all__ = ["SectionAppender", "section_memory"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from protocol_specs.records.batch_peek import MAGIC_OFFSET, MAGIC_V2
-from protocol_specs.records.columnar_arrays import ColumnarUnavailable, np
-from protocol_specs.records.columnar_arrow import SCHEMA as RECORD_SCHEMA
-from protocol_specs.records.columnar_columns import COLUMNS, RecordColumns, join_columns
-from protocol_specs.records.columnar_reader import read_batch_columns
+from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
+from protocol_specs.records.columnar.arrow import SCHEMA as RECORD_SCHEMA
+from protocol_specs.records.columnar.columns import COLUMNS, RecordColumns, join_columns
+from protocol_specs.records.columnar.reader import read_batch_columns
 from protocol_specs.records.record_set import read_any
 
 try:

@@ -15,7 +15,7 @@ from twisted.logger import Logger
 
 from broker_client.errors import WaitExpired
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP
-from protocol_specs.records.columnar_arrays import np
+from protocol_specs.records.columnar.arrays import np
 from sim_runtime.interruptible_waits import wait_in_slices
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.producer.produce_request_result import ProduceRequestResult
     from broker_client.errors import ProducerError
-    from protocol_specs.records.columnar_arrays import Ints
+    from protocol_specs.records.columnar.arrays import Ints
 
     Rows: TypeAlias = Ints | slice
 

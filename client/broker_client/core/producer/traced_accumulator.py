@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from broker_client.core.network.in_flight_requests import InFlightRequest
     from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
     from broker_client.records import Headers
-    from protocol_specs.records.columnar_builder import RecordsSection
+    from protocol_specs.records.columnar.builder import RecordsSection
 
 __all__ = ["TracedAccumulator", "TracedBatch"]
 

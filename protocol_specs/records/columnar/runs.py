@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import MalformedVarint
-from protocol_specs.records.columnar_arrays import np
-from protocol_specs.records.columnar_columns import NULL_SIZE, StringColumn
+from protocol_specs.records.columnar.arrays import np
+from protocol_specs.records.columnar.columns import NULL_SIZE, StringColumn
 from protocol_specs.records.record_runs import Layout, count_run
 from protocol_specs.records.varints import decode_varint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from protocol_specs.records.columnar_arrays import Bytes, Ints
+    from protocol_specs.records.columnar.arrays import Bytes, Ints
 
 _TIMESTAMP_BYTES: Final = 8
 # So many records may stand alone, and one more for each so many that do not.

@@ -24,17 +24,17 @@ from protocol_specs.records.batch_peek import (
     TimestampType,
     increment_sequence,
 )
-from protocol_specs.records.columnar_arrays import copy_strings, np
-from protocol_specs.records.columnar_columns import NULL_SIZE
-from protocol_specs.records.columnar_varints import spread, widths_of, write_varints, zigzag
+from protocol_specs.records.columnar.arrays import copy_strings, np
+from protocol_specs.records.columnar.columns import NULL_SIZE
+from protocol_specs.records.columnar.varints import spread, widths_of, write_varints, zigzag
 from protocol_specs.records.compression import CompressionCodec, compress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from protocol_specs.records.columnar_arrays import Bytes, Ints
-    from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn
-    from protocol_specs.records.columnar_varints import Numbers
+    from protocol_specs.records.columnar.arrays import Bytes, Ints
+    from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn
+    from protocol_specs.records.columnar.varints import Numbers
 
 _INT32_MAX: Final = 0x7FFF_FFFF
 _INT64_MAX: Final = 0x7FFF_FFFF_FFFF_FFFF

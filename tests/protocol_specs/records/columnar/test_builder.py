@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, codecs, records
-from protocol_specs.records.columnar_builder import build_batches
-from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn
-from protocol_specs.records.columnar_reader import read_columns
+from protocol_specs.records.columnar.builder import build_batches
+from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn
+from protocol_specs.records.columnar.reader import read_columns
 from protocol_specs.records.record_batch import (
     CompressionCodec,
     Record,

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from protocol_specs.errors import DecompressionLimitExceeded, InvalidRecord, ProtocolError, TruncatedRecordBatch
 from protocol_specs.fuzzing.strategies import BASE_TIMESTAMP, record_batches
-from protocol_specs.records import columnar_reader
-from protocol_specs.records.columnar_reader import read_batch_columns, read_columns
+from protocol_specs.records.columnar import reader as columnar_reader
+from protocol_specs.records.columnar.reader import read_batch_columns, read_columns
 from protocol_specs.records.record_batch import (
     CompressionCodec,
     Record,

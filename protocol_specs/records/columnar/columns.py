@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from protocol_specs.records.columnar_arrays import copy_strings, gather_strings, np
+from protocol_specs.records.columnar.arrays import copy_strings, gather_strings, np
 from protocol_specs.records.record_reader import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from protocol_specs.records.batch_builder import Header
-    from protocol_specs.records.columnar_arrays import Bytes, Ints
+    from protocol_specs.records.columnar.arrays import Bytes, Ints
 
 COLUMNS: Final = ("offset", "timestamp", "key", "value", "headers")
 """The columns of a record, in this order."""
@@ -171,7 +171,7 @@ class RecordColumns:
     @classmethod
     def from_arrow(cls, table: Any) -> RecordColumns:
         """Take a pyarrow Table or RecordBatch with columns of the names in COLUMNS; see columnar_arrow."""
-        from protocol_specs.records.columnar_arrow import columns_from_arrow
+        from protocol_specs.records.columnar.arrow import columns_from_arrow
 
         return columns_from_arrow(table)
 
@@ -210,7 +210,7 @@ class RecordColumns:
 
     def to_arrow(self) -> Any:
         """Answer a pyarrow Table of the columns that are here; see columnar_arrow."""
-        from protocol_specs.records.columnar_arrow import columns_to_arrow
+        from protocol_specs.records.columnar.arrow import columns_to_arrow
 
         return columns_to_arrow(self)
 

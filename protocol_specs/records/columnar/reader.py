@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from protocol_specs.errors import DecompressionLimitExceeded, InvalidRecord, MalformedVarint
 from protocol_specs.records.batch_peek import TimestampType, iterate_batches, peek_header
-from protocol_specs.records.columnar_arrays import np
-from protocol_specs.records.columnar_columns import (
+from protocol_specs.records.columnar.arrays import np
+from protocol_specs.records.columnar.columns import (
     COLUMNS,
     NULL_SIZE,
     HeadersColumn,
@@ -22,8 +22,8 @@ from protocol_specs.records.columnar_columns import (
     StringColumn,
     join_columns,
 )
-from protocol_specs.records.columnar_runs import find_runs, keys_of, timestamp_deltas, values_of
-from protocol_specs.records.columnar_varints import WORD_BYTES, UnusualVarint, VarintReader, spread
+from protocol_specs.records.columnar.runs import find_runs, keys_of, timestamp_deltas, values_of
+from protocol_specs.records.columnar.varints import WORD_BYTES, UnusualVarint, VarintReader, spread
 from protocol_specs.records.record_reader import MAX_DECOMPRESSED_BYTES, read_section, records_section
 from protocol_specs.records.varints import MAX_VARINT_BYTES, decode_varint
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from protocol_specs.records.batch_peek import BatchHeader
-    from protocol_specs.records.columnar_arrays import Ints
+    from protocol_specs.records.columnar.arrays import Ints
 
 # Below, reading objects is quicker than calling numpy.
 _FEW_RECORDS: Final = 24

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from protocol_specs.records.columnar_arrays import np
+from protocol_specs.records.columnar.arrays import np
 from protocol_specs.records.varints import MAX_VARINT_BYTES, size_of_unsigned_varint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from protocol_specs.records.columnar_arrays import Bytes, Ints
+    from protocol_specs.records.columnar.arrays import Bytes, Ints
 
     # One number for every row, or one for all of them.
     Numbers: TypeAlias = Ints | int

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.records.columnar_arrays import ColumnarUnavailable, np
-from protocol_specs.records.columnar_columns import COLUMNS, HeadersColumn, RecordColumns, StringColumn
+from protocol_specs.records.columnar.arrays import ColumnarUnavailable, np
+from protocol_specs.records.columnar.columns import COLUMNS, HeadersColumn, RecordColumns, StringColumn
 
 try:
     import pyarrow as pa
@@ -18,7 +18,7 @@ except ImportError:
     raise ColumnarUnavailable("pyarrow") from None
 
 if TYPE_CHECKING:
-    from protocol_specs.records.columnar_arrays import Ints
+    from protocol_specs.records.columnar.arrays import Ints
 
 _HEADER: Final = pa.struct([pa.field("key", pa.string(), nullable=False), pa.field("value", pa.binary())])
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol_specs.fuzzing.strategies import records
-from protocol_specs.records.columnar_arrays import copy_strings, gather_strings
-from protocol_specs.records.columnar_columns import HeadersColumn, RecordColumns, StringColumn, join_columns
+from protocol_specs.records.columnar.arrays import copy_strings, gather_strings
+from protocol_specs.records.columnar.columns import HeadersColumn, RecordColumns, StringColumn, join_columns
 from protocol_specs.records.record_batch import Record
 
 ROOT = Path(__file__).parents[3]
@@ -151,11 +151,11 @@ def test_header_keys_that_are_not_utf_8_become_strings_with_replacements() -> No
 @pytest.mark.parametrize(
     ("package", "statement"),
     [
-        ("numpy", "import protocol_specs.records.columnar_reader"),
-        ("numpy", "import protocol_specs.records.columnar_builder"),
+        ("numpy", "import protocol_specs.records.columnar.reader"),
+        ("numpy", "import protocol_specs.records.columnar.builder"),
         (
             "pyarrow",
-            "from protocol_specs.records.columnar_columns import RecordColumns; RecordColumns(offset=[1]).to_arrow()",
+            "from protocol_specs.records.columnar.columns import RecordColumns; RecordColumns(offset=[1]).to_arrow()",
         ),
     ],
 )
