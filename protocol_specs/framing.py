@@ -19,13 +19,12 @@ from protocol_specs.messages.headers import (
     response_header_version,
 )
 from protocol_specs.registry import request_type
-from protocol_specs.utf8 import REPLACE
 
 if TYPE_CHECKING:
     from protocol_specs.message import Buffer, Message
 
 _SIZE: Final = struct.Struct(">i")
-_REQUEST_HEADER: Final = struct.Struct(">hhih")
+_KEY_AND_VERSION: Final = struct.Struct(">hh")
 _SIZE_AND_HEADER: Final = struct.Struct(">ihhi")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
@@ -122,38 +121,15 @@ def encode_response(message: Message, version: int, *, correlation_id: int) -> b
 
 
 def decode_request_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """The header of a request frame and the position of its body. Raises UnknownApi or MessageDecodeError."""
-    try:
-        api_key, version, correlation_id, length = _REQUEST_HEADER.unpack_from(frame)
-        header_version = request_header_version(request_type(api_key), version)
-        position = 10
-        client_id = None
-        if header_version == 0 or length > len(frame) - position:
-            return _decode_unusual_header(frame)
-        if length >= 0:
-            position += length
-            client_id = str(frame[10:position], "utf-8", REPLACE)
-        if header_version == 2:
-            if frame[position]:
-                return _decode_unusual_header(frame)
-            position += 1
-    except (struct.error, IndexError):
-        return _decode_unusual_header(frame)
-    header = RequestHeader(
-        request_api_key=api_key,
-        request_api_version=version,
-        correlation_id=correlation_id,
-        client_id=client_id,
-    )
-    return header, position
-
-
-def _decode_unusual_header(frame: Buffer) -> tuple[RequestHeader, int]:
-    """Short frames, tags in the header, headers without a client id: by generated code, which names the fault."""
-    if len(frame) < 4:
+    """The header of a request frame and the position of its body. Raises UnknownApi and MessageDecodeError."""
+    if len(frame) < _KEY_AND_VERSION.size:
         return RequestHeader.decode_from(0, frame, 0)
-    api_key, version = struct.unpack_from(">hh", frame)
-    return RequestHeader.decode_from(request_header_version(request_type(api_key), version), frame, 0)
+    return RequestHeader.decode_from(_header_version(*_KEY_AND_VERSION.unpack_from(frame)), frame, 0)
+
+
+@lru_cache(maxsize=1024)
+def _header_version(api_key: int, version: int) -> int:
+    return request_header_version(request_type(api_key), version)
 
 
 def decode_response(response: type[M], version: int, frame: Buffer) -> tuple[int, M]:

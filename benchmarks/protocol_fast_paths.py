@@ -1,0 +1,135 @@
+"""The fast paths of the protocol, each against the path below it: the gains in docs/design/fast-paths.md.
+
+Both paths do the same work in turns, a slice of CPU time each; a figure is the median over the rounds of how many times
+faster the fast path is. Loads that a fast path does not help are measured too: there the figure is what it costs.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, Final
+from unittest.mock import patch
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.codec import produce_request
+from protocol_specs.codec import decode_writer
+from protocol_specs.codec.code_generator import decoder_for
+from protocol_specs.messages.produce import ProduceRequest
+from protocol_specs.records import batch_walk
+from protocol_specs.records.batch_peek import RECORD_BATCH_OVERHEAD, peek_header
+from protocol_specs.records.columnar.reader import _SectionReader, read_columns
+from protocol_specs.records.record_batch import RecordBatchBuilder
+
+ROUNDS: Final = 61
+SLICE_SECONDS: Final = 0.005
+START_MS: Final = 1_700_000_000_000
+
+Call = Callable[[], Any]
+Slow = Callable[[], AbstractContextManager[Any]]
+
+
+def batch(count: int, low: int, high: int, *, keys: bool = False) -> bytes:
+    """A batch of values of `low` to `high` bytes, ten records per millisecond."""
+    chance = random.Random(1)
+    builder = RecordBatchBuilder()
+    for index in range(count):
+        key = chance.randbytes(chance.randint(5, 20)) if keys else None
+        builder.append(START_MS + index // 10, key, bytes(chance.randint(low, high)))
+    return builder.build()
+
+
+def walked(data: bytes) -> Call:
+    """The walk over the records of an appended batch."""
+    count = peek_header(data).records_count
+    return lambda: batch_walk.walk_records(data, count, start=RECORD_BATCH_OVERHEAD)
+
+
+def without(name: str) -> Slow:
+    """The walk without one of its speeds."""
+    return lambda: patch.object(batch_walk, name, lambda *_: None)
+
+
+def comparisons() -> list[tuple[str, str, Call, Call, Slow]]:
+    """Fast path, load, fast call, slow call, and the context of the slow call."""
+    body = produce_request().encode(9)
+    with patch.object(decode_writer, "alike_fields", lambda _: None):
+        one_by_one = decoder_for(ProduceRequest, 9)
+    decode = decoder_for(ProduceRequest, 9)
+    equal = batch(1000, 100, 100)
+    rows: list[tuple[str, str, Call, Call, Slow]] = [
+        (
+            "alike elements",
+            "15 partitions, 1 KiB each",
+            lambda: decode(body, 0),
+            lambda: one_by_one(body, 0),
+            nullcontext,
+        ),
+        (
+            "columns by run",
+            "1000 records of 100 B",
+            lambda: read_columns(equal),
+            lambda: read_columns(equal),
+            lambda: patch.object(_SectionReader, "_read_runs", lambda _: None),
+        ),
+    ]
+    walks = (
+        ("lone record", "_walk_lone", (("1 record of 100 B", batch(1, 100, 100)),)),
+        (
+            "runs of one layout",
+            "measure_run",
+            (
+                ("16 records of 100 B", batch(16, 100, 100)),
+                ("100 records of 100 B", batch(100, 100, 100)),
+                ("1000 records of 16 B", batch(1000, 16, 16)),
+                ("100 records of 30 to 150 B", batch(100, 30, 150, keys=True)),
+            ),
+        ),
+        (
+            "records of one shape",
+            "follow_shape",
+            (
+                ("32 records of 100 to 200 B", batch(32, 100, 200)),
+                ("500 records of 100 to 200 B", batch(500, 100, 200)),
+                ("100 keyed records of 100 to 1000 B", batch(100, 100, 1000, keys=True)),
+                ("100 keyed records of 30 to 150 B", batch(100, 30, 150, keys=True)),
+            ),
+        ),
+    )
+    for name, function, loads in walks:
+        rows += [(name, load, walked(data), walked(data), without(function)) for load, data in loads]
+    return rows
+
+
+def run(rounds: int) -> None:
+    """Print one line per fast path and load."""
+    print(f"{'fast path':<22}{'load':<37}{'fast':>10}{'slow':>10}  slow/fast")
+    for name, load, fast, slow, context in comparisons():
+        fast()
+        count = max(1, int(SLICE_SECONDS / _seconds(fast, 3)))
+        times: list[tuple[float, float]] = []
+        for _ in range(rounds):
+            fast_s = _seconds(fast, count)
+            with context():
+                times.append((fast_s, _seconds(slow, count)))
+        ratios = [slow_s / fast_s for fast_s, slow_s in times]
+        error = 1.25 * statistics.stdev(ratios) / len(ratios) ** 0.5
+        columns = [f"{statistics.median(column) * 1e6:.1f} us" for column in zip(*times, strict=True)]
+        print(f"{name:<22}{load:<37}{columns[0]:>10}{columns[1]:>10}  {statistics.median(ratios):.2f} +- {error:.2f}")
+
+
+def _seconds(call: Call, count: int) -> float:
+    started = time.process_time()
+    for _ in range(count):
+        call()
+    return (time.process_time() - started) / count
+
+
+if __name__ == "__main__":
+    run(ROUNDS)
