@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
 
     from broker_sim.apis.handler_result import NoResponse
-    from broker_sim.replication.requests import PartitionAppend
+    from broker_sim.log.append_results import PartitionAppend
 
 __all__ = ["AppendHook"]
 

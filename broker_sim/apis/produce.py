@@ -38,7 +38,7 @@ from broker_sim.apis.produce_validation import (
     producer_ids_readable,
     whole_request_error,
 )
-from broker_sim.replication.requests import PartitionAppend
+from broker_sim.log.append_results import PartitionAppend
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.produce import (
@@ -139,14 +139,14 @@ class Produce:
                     error = partition_error(records, version)
                 if injected is not None and (name, partition.index) in injected:
                     error = injected[name, partition.index]
-                    self.failed.append(PartitionAppend(topic_partition=key, error_code=error))
+                    self.failed.append(PartitionAppend(key, error_code=error))
                 elif not 0 <= partition.index < count:
                     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    self.absent.append(PartitionAppend(topic_partition=key, error_code=error))
+                    self.absent.append(PartitionAppend(key, error_code=error))
                 elif error is ErrorCode.UNKNOWN_SERVER_ERROR:
                     self.stumbles = True
                 elif error:
-                    self.invalid.append(PartitionAppend(topic_partition=key, error_code=error))
+                    self.invalid.append(PartitionAppend(key, error_code=error))
                 else:
                     self.entries[key] = records
 
@@ -173,9 +173,7 @@ class Produce:
                 if is_transactional(records):
                     del self.entries[key]
                     error = ErrorCode.NOT_ENOUGH_REPLICAS
-                    self.failed.append(
-                        PartitionAppend(topic_partition=key, error_code=error, error_message=COORDINATOR_UNAVAILABLE)
-                    )
+                    self.failed.append(PartitionAppend(key, error_code=error, error_message=COORDINATOR_UNAVAILABLE))
         return None
 
     def append(
@@ -187,17 +185,13 @@ class Produce:
             return []
         if self.request.acks not in VALID_ACKS:
             error = ErrorCode.INVALID_REQUIRED_ACKS
-            return [PartitionAppend(topic_partition=key, error_code=error) for key in entries]
+            return [PartitionAppend(key, error_code=error) for key in entries]
         if self.unusual:
             self._refuse_internal_topics()
             if not entries:
                 return []
         return self.context.broker.replica_manager.append_records(
-            request_id=self.context.request_id,
-            timeout_ms=self.request.timeout_ms,
-            required_acks=self.request.acks,
-            entries=list(entries.items()),
-            on_local_append=on_local_append,
+            self.context.request_id, self.request.timeout_ms, self.request.acks, list(entries.items()), on_local_append
         )
 
     def _refuse_internal_topics(self) -> None:
@@ -208,7 +202,7 @@ class Produce:
             if key.topic in INTERNAL_TOPICS:
                 del self.entries[key]
                 error = ErrorCode.INVALID_TOPIC_EXCEPTION
-                self.failed.append(PartitionAppend(topic_partition=key, error_code=error))
+                self.failed.append(PartitionAppend(key, error_code=error))
 
     def answer(self, results: list[PartitionAppend] | NoResponse) -> Response | NoResponse:
         """Shape the response, or for acks=0 decide whether the connection goes on."""
@@ -311,7 +305,7 @@ class Produce:
     def _unknown_ids(self) -> list[Answer]:
         error = ErrorCode.UNKNOWN_TOPIC_ID
         return [
-            (topic_id, PartitionAppend(topic_partition=TopicPartition("", index), error_code=error))
+            (topic_id, PartitionAppend(TopicPartition("", index), error_code=error))
             for topic_id, indexes in self.unknown_ids.items()
             for index in indexes
         ]
@@ -341,24 +335,18 @@ def _hash_with_id(answer: Answer) -> int:
 
 
 def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
-    """Append to the partitions that this broker leads and answer when acks are reached."""
+    """Append to the partitions that this broker leads and respond when acks are reached."""
     hook = context.append_hook
-    entry = None if context.injected_errors else only_entry(request, context)
-    if entry is not None:
-        appended = context.broker.replica_manager.append_records(
-            request_id=context.request_id,
-            timeout_ms=request.timeout_ms,
-            required_acks=request.acks,
-            entries=(entry,),
-            on_local_append=None if hook is None else hook.appended,
-        )
-        # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
-        if hook is None and isinstance(appended, list):
-            return _answer_one(appended, request, context)
-        followed = appended if hook is None else hook.finished(appended)
-        assert isinstance(followed, Deferred)
-        later: Deferred[Response | NoResponse] = followed.addCallback(_answer_one, request, context)
-        return later
+    if hook is None:
+        entry = only_entry(request, context)
+        if entry is not None:
+            appended = context.broker.replica_manager.append_records(
+                context.request_id, request.timeout_ms, request.acks, (entry,)
+            )
+            if isinstance(appended, list):
+                return _answer_one(appended, request, context)
+            one: Deferred[Response | NoResponse] = appended.addCallback(_answer_one, request, context)
+            return one
     produce = Produce(request, context)
     produce.sort()
     if produce.unusual:
@@ -375,10 +363,8 @@ def handle(request: ProduceRequest, context: RequestContext) -> HandlerResult:
 
 
 def _answer_one(
-    results: list[PartitionAppend] | NoResponse, request: ProduceRequest, context: RequestContext
+    results: list[PartitionAppend], request: ProduceRequest, context: RequestContext
 ) -> Response | NoResponse:
-    if isinstance(results, NoResponse):
-        return results
     [result] = results
     version = context.api_version
     if not result.error_code and request.acks and version >= LOWEST_VERSION and context.transport.takes_frames:

@@ -49,7 +49,6 @@ class RequestContext:
     replica_id = NO_REPLICA
     """The node that sent the request over a link, -1 for a client."""
     close_reason: str | None = None
-    handler_held = False
     slot_taken = False
     response_lost = False
     """A fault rule loses the response, whatever it is."""
@@ -57,8 +56,6 @@ class RequestContext:
     """A fault rule sends only the first bytes of the response and closes the connection; -1 when none does."""
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
     """Partitions for which a fault rule wants an error in place of what the handler would do."""
-    append_hook: AppendHook | None = None
-    """What fault rules do with the partitions of a Produce after their append; None while no rule could."""
     header_tags: Sequence[tuple[int, bytes]] = ()
 
     def __init__(
@@ -92,6 +89,10 @@ class RequestContext:
         self.body_start = body_start
         self.origin = origin
         self.dequeued_us = received_us
+        # Read for each request: a default of the class is read more slowly.
+        self.handler_held = False
+        self.append_hook: AppendHook | None = None
+        """What fault rules do with the partitions of a Produce; None while no rule could do anything."""
 
     @property
     def size_bytes(self) -> int:

@@ -1,20 +1,23 @@
-"""What an append to a leader's log says: LogAppendInfo, or why the records were refused. Mirrors LogAppendInfo and
-the exceptions that ReplicaManager.appendToLocalLog sorts by what their answer reveals.
+"""The result of an append to a leader's log, or why the records were refused. Mirrors LogAppendInfo, and the exceptions
+that ReplicaManager.appendToLocalLog sorts by what their response reveals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from broker_sim.errors import BrokerSimError
+from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from broker_sim.log.stored_batch import StoredBatch
-    from protocol_specs.error_codes import ErrorCode
+    from broker_sim.topic_partition import TopicPartition
+
+UNKNOWN_OFFSET: Final = -1
 
 
 class AppendOrigin(Enum):
@@ -27,19 +30,26 @@ class AppendOrigin(Enum):
 
 # Positional, because one is made for every batch that passes.
 @dataclass(slots=True)
-class LogAppendInfo:
-    """Where the records went. For a duplicate: where they went the first time, with their own timestamp."""
+class PartitionAppend:
+    """The result of an append to one partition: of the log's part, and then of the wait for replicas.
 
-    first_offset: int
-    last_offset: int
-    log_append_time_ms: int
+    Mirrors LogAppendInfo and ProduceResponse.PartitionResponse. For a duplicate the offsets are those of the first
+    append, and the time is its timestamp. With REQUEST_TIMED_OUT the base offset is the real one.
+    """
+
+    topic_partition: TopicPartition
+    error_code: ErrorCode = ErrorCode.NONE
+    base_offset: int = UNKNOWN_OFFSET
+    last_offset: int = UNKNOWN_OFFSET
+    log_append_time_ms: int = -1
     """The broker's time on a LogAppendTime topic, the batch's max timestamp for a duplicate, else -1."""
-    log_start_offset: int
-    records_count: int
-    duplicate: bool
-    max_timestamp: int
-    batches: Sequence[StoredBatch]
+    log_start_offset: int = UNKNOWN_OFFSET
+    records_count: int = 0
+    batches: Sequence[StoredBatch] = ()
     """What was appended; empty for a duplicate."""
+    duplicate: bool = False
+    record_errors: Sequence[RecordError] = ()
+    error_message: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

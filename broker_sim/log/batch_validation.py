@@ -1,8 +1,8 @@
-"""The short way of a produced batch into the log: one of magic 2, with nothing wrong, whose bytes the topic keeps.
+"""Fast path that validates a produced batch: one valid batch of magic 2 whose bytes the topic stores unchanged.
 
-Mirrors UnifiedLog.analyzeAndValidateRecords and LogValidator where they change nothing but offset, leader epoch and
-max timestamp. Whatever is not so, or may have to be refused, goes the long way: `record_assignment` asks everything
-again, in Kafka's order, and has the words for it.
+Mirrors UnifiedLog.analyzeAndValidateRecords and LogValidator where they change only offset, leader epoch and max
+timestamp. Every other record set takes the slow path, `record_assignment`, which repeats the checks in Kafka's order
+and has the error messages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from protocol_specs.records.batch_peek import (
     TRANSACTIONAL_FLAG_MASK,
     peek_header,
 )
-from protocol_specs.records.batch_walk import RecordReading, walk_records
+from protocol_specs.records.batch_walk import RecordReading, walk_lone, walk_records
 from protocol_specs.records.checksums import crc32c
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import records_section, with_offset_and_epoch
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from protocol_specs.records.batch_walk import RecordsWalk
 
 _FIELDS: Final = struct.Struct(">qi4xxIhiqqqhii")
-"""The header of a batch but for leader epoch and magic."""
+"""The header of a batch without leader epoch and magic."""
 
-# What is asked of each batch: an enum's members are looked up slowly.
+# Constants, because looking up a member of an enum is slow.
 _CLIENT: Final = AppendOrigin.CLIENT
-_LAST_CODEC: Final = CompressionCodec.ZSTD
+_LAST_CODEC: Final = int(CompressionCodec.ZSTD)
 
 _INT64_MAX: Final = (1 << 63) - 1
 _EARLIEST_SANE_TIMESTAMP: Final = -(1 << 62)
@@ -50,24 +50,15 @@ _EARLIEST_SANE_TIMESTAMP: Final = -(1 << 62)
 def stored_as_it_is(
     records: bytes | memoryview, config: TopicConfig, offset: int, leader_epoch: int, now_ms: int, origin: AppendOrigin
 ) -> StoredBatch | None:
-    """The only batch of a record set as the log stores it, its first record at `offset`; None for the long way."""
+    """Return the only batch of a record set as the log stores it, from `offset` on; None selects the slow path."""
     length = len(records)
     if length < RECORD_BATCH_OVERHEAD or records[MAGIC_OFFSET] != MAGIC_V2:
         return None
-    # In locals: a BatchHeader for each batch would cost more than all that is asked of it.
+    # Locals, because a BatchHeader per batch would cost more than all checks.
     (
-        base_offset,
-        batch_length,
-        crc,
-        attributes,
-        last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        records_count,
-    ) = _FIELDS.unpack_from(records)
+        base_offset, batch_length, crc, attributes, last_offset_delta, base_timestamp, max_timestamp,
+        producer_id, producer_epoch, base_sequence, records_count,
+    ) = _FIELDS.unpack_from(records)  # fmt: skip
     codec = attributes & COMPRESSION_CODEC_MASK
     if (
         LOG_OVERHEAD + batch_length != length
@@ -84,17 +75,27 @@ def stored_as_it_is(
         or (producer_id >= 0 and base_sequence < 0)
     ):
         return None
-    data = b"".join((LOG_FIELDS.pack(offset, batch_length, leader_epoch), records[MAGIC_OFFSET:]))
-    try:
-        walk = _walk_compressed(data) if codec else walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
-    except RecordBatchError:
-        return None
-    if walk is None or attributes & TIMESTAMP_TYPE_MASK or (config.compact and walk.first_null_key_index >= 0):
-        return None
-    newest = _newest_timestamp(walk, base_timestamp, config, now_ms)
-    if newest is None:
+    data = LOG_FIELDS.pack(offset, batch_length, leader_epoch) + records[MAGIC_OFFSET:]
+    walk = walk_lone(data, RECORD_BATCH_OVERHEAD) if records_count == 1 and not codec else None
+    if walk is None:
+        walk = _walk(data, records_count, codec)
+        if walk is None:
+            return None
+    newest = base_timestamp + walk.max_timestamp_delta
+    oldest = base_timestamp + walk.min_timestamp_delta
+    if attributes & TIMESTAMP_TYPE_MASK or newest > _INT64_MAX or (config.compact and walk.first_null_key_index >= 0):
         return None
     timestamp_type = config.timestamp_type
+    if timestamp_type:
+        newest = now_ms
+    elif (
+        newest > now_ms + config.message_timestamp_after_max_ms
+        or oldest < now_ms - config.message_timestamp_before_max_ms
+        or oldest < _EARLIEST_SANE_TIMESTAMP
+    ):
+        return None
+    elif newest < NO_TIMESTAMP:
+        newest = NO_TIMESTAMP
     if newest != max_timestamp or timestamp_type:
         data = with_offset_and_epoch(records, offset, leader_epoch, max_timestamp=newest, timestamp_type=timestamp_type)
     return StoredBatch(
@@ -113,26 +114,13 @@ def stored_as_it_is(
     )
 
 
-def _walk_compressed(data: bytes) -> RecordsWalk | None:
-    """What the records are like; None where their offsets have to be put right."""
-    header = peek_header(data)
-    section = records_section(data, header, limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
-    walk = walk_records(section, header.records_count, reading=RecordReading.PARTIAL)
+def _walk(data: bytes, records_count: int, codec: int) -> RecordsWalk | None:
+    """Walk over the records; None if one is malformed or their offsets must be corrected."""
+    try:
+        if not codec:
+            return walk_records(data, records_count, start=RECORD_BATCH_OVERHEAD)
+        section = records_section(data, peek_header(data), limit_bytes=DECOMPRESSED_BATCH_LIMIT_BYTES)
+        walk = walk_records(section, records_count, reading=RecordReading.PARTIAL)
+    except RecordBatchError:
+        return None
     return walk if walk.first_wrong_offset_index < 0 else None
-
-
-def _newest_timestamp(walk: RecordsWalk, base_timestamp: int, config: TopicConfig, now_ms: int) -> int | None:
-    """The batch's max timestamp as the broker writes it, if no record's has to be refused."""
-    newest = base_timestamp + walk.max_timestamp_delta
-    if newest > _INT64_MAX:
-        return None
-    if config.timestamp_type:
-        return now_ms
-    oldest = base_timestamp + walk.min_timestamp_delta
-    if (
-        newest > now_ms + config.message_timestamp_after_max_ms
-        or oldest < now_ms - config.message_timestamp_before_max_ms
-        or oldest < _EARLIEST_SANE_TIMESTAMP
-    ):
-        return None
-    return newest if newest > NO_TIMESTAMP else NO_TIMESTAMP  # noqa: FURB136 - a call would cost more

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.log.append_results import (
     AppendOrigin,
-    LogAppendInfo,
     OffsetOutOfRange,
+    PartitionAppend,
     RecordError,
     RecordsRefused,
     UnexpectedAppendOffset,
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AppendOrigin",
-    "LogAppendInfo",
     "OffsetOutOfRange",
     "RecordError",
     "RecordsRefused",
@@ -57,6 +56,7 @@ __all__ = [
 
 UNBOUNDED: Final = 2**63 - 1
 _CLIENT: Final = AppendOrigin.CLIENT
+_NONE: Final = ErrorCode.NONE
 
 
 @dataclass(slots=True, kw_only=True)
@@ -160,15 +160,17 @@ class ReplicaLog:
     def append_as_leader(
         self,
         records: bytes | memoryview,
-        *,
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = _CLIENT,
-    ) -> LogAppendInfo:
-        """Validate a record set, give it its offset and leader epoch, append it; RecordsRefused otherwise.
+    ) -> PartitionAppend:
+        """Validate a record set, give it its offset and leader epoch, append it.
 
-        One without a whole batch, which only old versions of Produce may carry, is nowhere: offset -1. A retry of one
-        of the producer's five newest batches is not stored again and answers where it is.
+        A record set without a whole batch, which only old versions of Produce may carry, has offset -1. A retry of one
+        of the producer's five newest batches is not stored again: its result says where it is.
+
+        Raises:
+            RecordsRefused: The log does not take the records.
         """
         offset = self.log_end_offset
         config = self.config
@@ -184,7 +186,7 @@ class ReplicaLog:
             origin=origin,
         )
         if batch is None:
-            return LogAppendInfo(-1, -1, -1, self.log_start_offset, 0, False, -1, ())
+            return PartitionAppend(self.topic_partition, log_start_offset=self.log_start_offset)
         # Kafka notes the epoch before it looks at the producer: a refused batch leaves this trace too.
         self.epochs.assign(leader_epoch, offset)
         if batch.size > config.segment_bytes:
@@ -200,19 +202,20 @@ class ReplicaLog:
         segment.append(batch)
         if batch.max_timestamp < segment.age_timestamp_min:
             segment.modified_ms = now_ms
-        self.log_end_offset = batch.last_offset + 1
-        return LogAppendInfo(
+        last_offset = batch.last_offset
+        self.log_end_offset = last_offset + 1
+        return PartitionAppend(
+            self.topic_partition,
+            _NONE,
             offset,
-            batch.last_offset,
+            last_offset,
             now_ms if config.timestamp_type else -1,
             self.log_start_offset,
             batch.records_count,
-            False,
-            batch.max_timestamp,
             (batch,),
         )
 
-    def _append_messages(self, records: bytes | memoryview, *, now_ms: int, origin: AppendOrigin) -> LogAppendInfo:
+    def _append_messages(self, records: bytes | memoryview, *, now_ms: int, origin: AppendOrigin) -> PartitionAppend:
         """Append to a log of magic 0 or 1: the messages of one record set never part, and know no leader epoch."""
         from broker_sim.log.message_set_assignment import assign_message_set
 
@@ -227,7 +230,7 @@ class ReplicaLog:
             origin=origin,
         )
         if appended is None:
-            return LogAppendInfo(-1, -1, -1, self.log_start_offset, 0, False, -1, ())
+            return PartitionAppend(self.topic_partition, log_start_offset=self.log_start_offset)
         whole, messages = appended
         self._expect_room_for(whole)
         segment = self._segment_for(whole, now_ms)
@@ -236,15 +239,14 @@ class ReplicaLog:
         if whole.max_timestamp < segment.age_timestamp_min:
             segment.modified_ms = now_ms
         self.log_end_offset = whole.next_offset
-        return LogAppendInfo(
-            whole.base_offset,
-            whole.last_offset,
-            now_ms if config.timestamp_type else -1,
-            self.log_start_offset,
-            whole.records_count,
-            False,
-            whole.max_timestamp,
-            messages,
+        return PartitionAppend(
+            self.topic_partition,
+            base_offset=whole.base_offset,
+            last_offset=whole.last_offset,
+            log_append_time_ms=now_ms if config.timestamp_type else -1,
+            log_start_offset=self.log_start_offset,
+            records_count=whole.records_count,
+            batches=messages,
         )
 
     def _expect_room_for(self, batch: StoredBatch) -> None:
@@ -255,7 +257,7 @@ class ReplicaLog:
             )
             raise RecordsRefused(ErrorCode.RECORD_LIST_TOO_LARGE, reason, log_start_offset_known=False)
 
-    def _check_producer(self, batch: StoredBatch, origin: AppendOrigin, now_ms: int) -> LogAppendInfo | None:
+    def _check_producer(self, batch: StoredBatch, origin: AppendOrigin, now_ms: int) -> PartitionAppend | None:
         producers = self.producers
         producers.remove_expired(now_ms)
         if origin is not _CLIENT:
@@ -266,15 +268,14 @@ class ReplicaLog:
         if known is None:
             producers.check(batch.producer_id, batch.producer_epoch, batch.base_sequence, batch.base_offset)
             return None
-        return LogAppendInfo(
-            first_offset=known.first_offset,
+        return PartitionAppend(
+            self.topic_partition,
+            base_offset=known.first_offset,
             last_offset=known.last_offset,
             log_append_time_ms=known.timestamp,
             log_start_offset=self.log_start_offset,
             records_count=batch.records_count,
             duplicate=True,
-            max_timestamp=known.timestamp,
-            batches=(),
         )
 
     def append_as_follower(self, batches: Sequence[StoredBatch], *, now_ms: int) -> None:

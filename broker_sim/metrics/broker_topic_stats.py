@@ -6,13 +6,15 @@ from typing import Final
 
 from broker_sim.metrics.metric import Meter, Metric
 
-__all__ = ["BrokerTopicStats"]
+__all__ = ["BrokerTopicStats", "TopicStats"]
 
 TOPICS_MAX: Final = 10_000
 """So many topics are counted apart; others count into the sum alone."""
 
 
-class _TopicStats:
+class TopicStats:
+    """The traffic of one topic with clients."""
+
     __slots__ = ("bytes_in", "bytes_out", "failed_produce", "messages_in", "produce_requests")
 
     def __init__(self) -> None:
@@ -21,6 +23,11 @@ class _TopicStats:
         self.bytes_out = 0
         self.produce_requests = 0
         self.failed_produce = 0
+
+    def refused(self) -> None:
+        """Count records that a leader has refused."""
+        self.produce_requests += 1
+        self.failed_produce += 1
 
 
 _NAMES: Final = {
@@ -38,25 +45,12 @@ class BrokerTopicStats:
     __slots__ = ("_others", "_topics")
 
     def __init__(self) -> None:
-        self._topics: dict[str, _TopicStats] = {}
-        self._others = _TopicStats()
-
-    def appended(self, topic: str, size: int, records: int) -> None:
-        """A leader has taken a client's records."""
-        stats = self._topics.get(topic) or self._of(topic)
-        stats.produce_requests += 1
-        stats.messages_in += records
-        stats.bytes_in += size
-
-    def refused(self, topic: str) -> None:
-        """A leader has refused a client's records."""
-        stats = self._of(topic)
-        stats.produce_requests += 1
-        stats.failed_produce += 1
+        self._topics: dict[str, TopicStats] = {}
+        self._others = TopicStats()
 
     def sent(self, topic: str, size: int) -> None:
-        """A consumer gets records."""
-        self._of(topic).bytes_out += size
+        """Count records that a consumer gets."""
+        self.of(topic).bytes_out += size
 
     def metrics(self, broker: int, elapsed_s: float) -> list[Metric]:
         """The sums over all topics, then each topic's own."""
@@ -69,12 +63,13 @@ class BrokerTopicStats:
                 made.append(_metric(broker, name, (("topic", topic),), getattr(stats, attribute), elapsed_s))
         return made
 
-    def _of(self, topic: str) -> _TopicStats:
+    def of(self, topic: str) -> TopicStats:
+        """Return the statistics of a topic."""
         stats = self._topics.get(topic)
         if stats is None:
             if len(self._topics) >= TOPICS_MAX:
                 return self._others
-            stats = self._topics[topic] = _TopicStats()
+            stats = self._topics[topic] = TopicStats()
         return stats
 
 

@@ -7,7 +7,7 @@ Times are those of the reactor.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from broker_sim.metrics.metric import Histogram, Meter, Metric, histogram_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-__all__ = ["TIMED_ALL", "TIMED_ONE_OF", "RequestMetrics"]
+__all__ = ["FOLLOWER_BIT", "TIMED_ALL", "TIMED_ONE_OF", "RequestMetrics", "is_follower"]
 
 KEPT: Final = 4096
 """So many of the newest requests, of all APIs together, make the histograms."""
@@ -63,25 +63,17 @@ class RequestMetrics:
 
     def __init__(self, now_us: Callable[[], int]) -> None:
         self._now_us = now_us
-        self.counts: dict[int, int] = {}
-        """By API key (upper bits) and version."""
+        self.counts: defaultdict[int, int] = defaultdict(int)
+        """By API key (upper bits) and version; with FOLLOWER_BIT the Fetches of followers."""
         self._recent: deque[tuple[int, int, int, int, int, int, int, int, int, int]] = deque(maxlen=KEPT)
         self.busy_us = 0
         """How long handlers were busy with all of them."""
-
-    def received(self, context: MeasuredRequest) -> None:
-        """Count a request."""
-        api_key = context.api_key
-        key = api_key << 16 | context.api_version
-        if api_key is ApiKey.FETCH and _is_follower(context.request):
-            key |= FOLLOWER_BIT
-        self.counts[key] = self.counts.get(key, 0) + 1
 
     def sent(self, context: MeasuredRequest, size: int, send_us: int) -> None:
         """Time a request whose response of `size` bytes took `send_us` to leave. Not every request is timed."""
         weight = 1 if context.request_id <= TIMED_ALL else TIMED_ONE_OF
         key = context.api_key << 16 | context.api_version
-        if context.api_key is ApiKey.FETCH and _is_follower(context.request):
+        if context.api_key is ApiKey.FETCH and is_follower(context.request):
             key |= FOLLOWER_BIT
         now_us = self._now_us()
         dequeued_us = context.dequeued_us
@@ -168,5 +160,6 @@ def _names(key: int) -> tuple[str, ...]:
     return (name,)
 
 
-def _is_follower(request: Any) -> bool:
+def is_follower(request: Any) -> bool:
+    """Whether a Fetch is a follower's."""
     return request is not None and (request.replica_id >= 0 or request.replica_state.replica_id >= 0)

@@ -37,6 +37,9 @@ WRITE_BATCH_LIMIT_BYTES: Final = 64 * 1024
 """Responses to pipelined requests of one read are sent together up to this size."""
 
 _TLS_HANDSHAKE: Final = b"\x16\x03"
+# What is asked for each request: an enum's members are looked up slowly.
+_OPEN: Final = ChannelState.OPEN
+_GATHERING: Final = WriteState.GATHERING
 _NOT_MUTED: Final = MuteState.NOT_MUTED
 # A request mutes the channel and is pending in one step; a sent response unmutes it: the usual two, looked up once.
 _AFTER_REQUEST: Final = TABLE.next(TABLE.next(_NOT_MUTED, MuteEvent.MUTE), MuteEvent.REQUEST_RECEIVED)
@@ -93,7 +96,7 @@ class KafkaChannel(Protocol):
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Split into frames and have them served, unless a request of this channel is in the broker."""
-        if self.closed:
+        if self.state is not _OPEN and self.closed:
             return
         reader = self._reader
         try:
@@ -151,9 +154,8 @@ class KafkaChannel(Protocol):
                 processor.waiting[self] = None
             if not self._reading and self._waiting_bytes < MUTED_BUFFER_LIMIT_BYTES // 2:
                 self._resume_reading()
-        elif self.mute_state is _NOT_MUTED and not self.closed:
+        elif self.mute_state is _NOT_MUTED and (self.state is _OPEN or not self.closed):
             self._read_on()
-            self.forget_when_served()
 
     def mute_for_request(self) -> None:
         """A request of this channel enters the broker."""
@@ -165,7 +167,7 @@ class KafkaChannel(Protocol):
             self.mute_state = _AFTER_RESPONSE
         else:
             self.mute(MuteEvent.RESPONSE_SENT)
-        if self._write_state is not WriteState.GATHERING and self.mute_state is _NOT_MUTED:
+        if self._write_state is not _GATHERING and self.mute_state is _NOT_MUTED:
             self.wake()
 
     def mute(self, event: MuteEvent) -> None:
@@ -198,16 +200,16 @@ class KafkaChannel(Protocol):
             self.processor.server.wake(self)
         else:
             self._read_on()
-            self.forget_when_served()
 
     def send(self, frame: bytes) -> bool:
         """Send a response; False when `Processor.complete_send` will say that it is gone."""
-        if self.state is not ChannelState.OPEN:
+        if self.state is not _OPEN:
             return True
         self._outgoing.append(frame)
         self._outgoing_bytes += len(frame)
-        gathers = self._write_state is WriteState.GATHERING and self._outgoing_bytes < WRITE_BATCH_LIMIT_BYTES
-        if gathers or self._flush():
+        if self._write_state is _GATHERING and self._outgoing_bytes < WRITE_BATCH_LIMIT_BYTES:
+            return True
+        if self._flush():
             return True
         self._write_state = WriteState.BLOCKED
         return False
@@ -295,6 +297,8 @@ class KafkaChannel(Protocol):
         fault = self._reader.fault
         if fault is not None:
             self.processor.refuse(self, str(fault))
+        if self.state is not _OPEN:
+            self.forget_when_served()
 
 
 def _told(data: bytes, error: FrameError) -> str:

@@ -7,10 +7,11 @@ in a purgatory occupies none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from twisted.logger import Logger
 
+from broker_sim.network.channel_states import ChannelState
 from broker_sim.network.request_channel import CallbackRequest
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["HandlerPool", "ServiceTime"]
+
+_OPEN: Final = ChannelState.OPEN
 
 _log = Logger()
 
@@ -63,12 +66,10 @@ class HandlerPool:
     def run(self, context: RequestContext) -> None:
         """Occupy a slot with a request; the caller has seen that one is free."""
         self.busy += 1
-        if self.service_time is not None:
-            delay_ms = self.service_time(context)
-            if delay_ms > 0:
-                self._reactor.callLater(delay_ms / 1000, self._handle, context)
-                return
-        self._handle(context)
+        if self.service_time is not None and (delay_ms := self.service_time(context)) > 0:
+            self._reactor.callLater(delay_ms / 1000, self._handle, context)
+        else:
+            self._handle(context)
 
     def resize(self, size: int) -> None:
         """Have more handlers, or fewer: those that are busy end with their requests."""
@@ -103,7 +104,7 @@ class HandlerPool:
 
     def _handle(self, context: RequestContext) -> None:
         channel: KafkaChannel = context.origin
-        if channel.closed:
+        if channel.state is not _OPEN and channel.closed:
             self.busy -= 1
             self._serve_queue()
             return

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.network.acceptor import Acceptor
     from broker_sim.network.channel import KafkaChannel
-    from broker_sim.network.routes import Route
     from broker_sim.network.socket_server import SocketServer
 
 __all__ = ["MemoryPool", "memory_pool", "pooled"]
@@ -75,6 +74,8 @@ class PooledProcessor(Processor):
         self._memory = server.memory_pool
         self._waits_for_room = False
         self._waits_for_memory = False
+        self.on_request = self._hold
+        self.handled = self._handled
 
     @property
     def accepts_connections(self) -> bool:
@@ -116,11 +117,6 @@ class PooledProcessor(Processor):
         """How long it has been blocked; waiting for memory is waiting in `poll`, which counts as idle."""
         return super().blocked_us() if self._waits_for_room else self._blocked_us
 
-    def handled(self, context: RequestContext, result: HandlerResult) -> None:
-        """A handler has served the request: its bytes are free."""
-        self._release(context)
-        super().handled(context, result)
-
     def send(self, context: RequestContext, response: Response) -> None:
         """A request that a fault rule has ended, which no handler has served, is free too."""
         self._release(context)
@@ -137,27 +133,18 @@ class PooledProcessor(Processor):
             self._release(context)
         super().forget(channel)
 
-    def _serve(
-        self,
-        channel: KafkaChannel,
-        frame: bytes,
-        position: int,
-        route: Route,
-        correlation_id: int,
-        client_id: str | None,
-        *,
-        send: bool = True,
-    ) -> RequestContext:
-        context = super()._serve(channel, frame, position, route, correlation_id, client_id, send=False)
-        if route.api_key.facts.keeps_bytes:
+    def _hold(self, context: RequestContext) -> None:
+        if context.api_key.facts.keeps_bytes:
             self._memory.hold(context)
             if self._memory.is_empty:
                 for processor in self.server.processors:
                     if isinstance(processor, PooledProcessor):
                         processor.starve()
-        if send:
-            self._rpc.receive(context)
-        return context
+
+    def _handled(self, context: RequestContext, result: HandlerResult) -> None:
+        """A handler has served the request: its bytes are free."""
+        self._release(context)
+        self._rpc.respond(context, result)
 
     def _release(self, context: RequestContext) -> None:
         if self._memory.release(context):

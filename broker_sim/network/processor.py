@@ -19,19 +19,20 @@ from twisted.logger import Logger
 from broker_sim.apis.handler_result import NoResponse, PreparedResponse
 from broker_sim.apis.request_context import RequestContext
 from broker_sim.control.events import ConnectionClosed, ConnectionOpened
-from broker_sim.metrics.request_metrics import TIMED_ALL, TIMED_ONE_OF
+from broker_sim.metrics.request_metrics import FOLLOWER_BIT, TIMED_ALL, TIMED_ONE_OF, is_follower
 from broker_sim.network.idle_connections import IdleConnections, last_active_us
 from broker_sim.network.old_requests import read_old_header
 from broker_sim.network.partial_response import send_in_parts
 from broker_sim.network.request_channel import CallbackRequest
 from broker_sim.network.routes import Route, VersionGate
+from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.errors import FieldNotInVersion, MessageEncodeError, ProtocolError
 from protocol_specs.framing import decode_request_header, encode_response
 from protocol_specs.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from broker_sim.apis.handler_result import HandlerResult, Response
     from broker_sim.network.acceptor import Acceptor
@@ -48,6 +49,8 @@ _HEADER: Final = struct.Struct(">Ii")
 """API key and version in one, correlation id; what follows is the client id, its length first."""
 _LENGTH: Final = struct.Struct(">h")
 _SHORTEST_HEADER_BYTES: Final = _HEADER.size + _LENGTH.size
+
+_FETCH: Final = ApiKey.FETCH
 
 _log = Logger()
 
@@ -71,6 +74,10 @@ class Processor:
         node = server.node
         self._node = node
         self._rpc = node.rpc
+        self.handled: Callable[[RequestContext, HandlerResult], None] = node.rpc.respond
+        """What a handler calls with a request's result."""
+        self.on_request: Callable[[RequestContext], None] | None = None
+        """Called for each request whose header is read."""
         self._journal = node.journal
         behaviour = node.config.behaviour
         self._read_header: Callable[[bytes], tuple[RequestHeader, int]] = decode_request_header
@@ -84,6 +91,7 @@ class Processor:
         self._handler_pool = acceptor.plane.handler_pool
         self._request_channel = acceptor.plane.request_channel
         self._metrics = node.request_metrics
+        self._request_counts = node.request_metrics.counts
         self._blocked_us = 0
         self._blocked_since_us = 0
         self.idle_connections = IdleConnections(
@@ -177,6 +185,10 @@ class Processor:
 
     def receive(self, channel: KafkaChannel, frame: bytes) -> None:
         """Take one frame: read its header, mute the channel, and give the request to the spine."""
+        route: Route | None = None
+        position = correlation_id = 0
+        client_id = channel.client_id
+        tags: Sequence[tuple[int, bytes]] = ()
         if len(frame) >= _SHORTEST_HEADER_BYTES:
             api_key_and_version, correlation_id = _HEADER.unpack_from(frame)
             route = self._routes.get(api_key_and_version)
@@ -185,47 +197,22 @@ class Processor:
                 frame.startswith(channel.client_id_field, _HEADER.size) or _note_client_id(channel, frame)
             ):
                 position = _HEADER.size + len(channel.client_id_field)
-                if not route.tagged:
-                    self._serve(channel, frame, position, route, correlation_id, channel.client_id)
-                    return
-                if position < len(frame) and not frame[position]:
-                    self._serve(channel, frame, position + 1, route, correlation_id, channel.client_id)
-                    return
-        self._receive_unusual(channel, frame)
-
-    def _receive_unusual(self, channel: KafkaChannel, frame: bytes) -> None:
-        """Any frame: one that is refused, the first of its API and version, a header with tags."""
-        try:
-            header, position = self._read_header(frame)
-        except ProtocolError as error:
-            self.refuse_request(channel, str(error))
-            return
-        route = self._gate.route_of(header)
+                client_id = channel.client_id
+                if route.tagged:
+                    if position < len(frame) and not frame[position]:
+                        position += 1
+                    else:
+                        route = None
+            else:
+                route = None
         if route is None:
-            # The part of 0.9 that looks for newer APIs takes no header without a client id.
-            refuse = self.refuse if header.client_id is None else self.refuse_request
-            key, version = header.request_api_key, header.request_api_version
-            refuse(channel, f"request api key {key} with version {version} which is not enabled")
-            return
-        context = self._serve(channel, frame, position, route, header.correlation_id, header.client_id, send=False)
-        if header.unknown_tags:
-            context.header_tags = header.unknown_tags
-        self._rpc.receive(context)
-
-    def _serve(
-        self,
-        channel: KafkaChannel,
-        frame: bytes,
-        position: int,
-        route: Route,
-        correlation_id: int,
-        client_id: str | None,
-        *,
-        send: bool = True,
-    ) -> RequestContext:
+            parsed = self._parse_header(channel, frame)
+            if parsed is None:
+                return
+            route, position, correlation_id, client_id, tags = parsed
         server = self.server
         server.last_request_id += 1
-        channel.last_active_us = server.turn_us
+        received_us = channel.last_active_us = server.turn_us
         context = RequestContext(
             self._node,
             self,
@@ -236,43 +223,73 @@ class Processor:
             client_id,
             None,
             server.last_request_id,
-            server.turn_us,
+            received_us,
             frame,
             position,
             channel,
         )
+        if tags:
+            context.header_tags = tags
         channel.mute_for_request()
-        if send:
+        if self.on_request is not None:
+            self.on_request(context)
+        if self._rpc.on_arrival:
             self._rpc.receive(context)
-        return context
+        else:
+            self._accept(context, route)
+
+    def _parse_header(
+        self, channel: KafkaChannel, frame: bytes
+    ) -> tuple[Route, int, int, str | None, Sequence[tuple[int, bytes]]] | None:
+        """Read any header: route, end of the header, correlation id, client id, tags; None for one that is refused."""
+        try:
+            header, position = self._read_header(frame)
+        except ProtocolError as error:
+            self.refuse_request(channel, str(error))
+            return None
+        route = self._gate.route_of(header)
+        if route is None:
+            # The part of 0.9 that looks for newer APIs takes no header without a client id.
+            refuse = self.refuse if header.client_id is None else self.refuse_request
+            key, version = header.request_api_key, header.request_api_version
+            refuse(channel, f"request api key {key} with version {version} which is not enabled")
+            return None
+        return route, position, header.correlation_id, header.client_id, header.unknown_tags
 
     def accept(self, context: RequestContext) -> None:
         """Decode the body and put the request into the RequestChannel."""
-        if self.decode(context):
-            self._metrics.received(context)
-            self._request_channel.send_request(context, self)
+        self._accept(context, self._gate.decoder_of(context))
+
+    def _accept(self, context: RequestContext, route: Route) -> None:
+        if context.request is None:
+            try:
+                context.request = route.decode(context.frame, context.body_start)[0]
+            except ProtocolError as error:
+                self._refuse_body(context, error)
+                return
+        key = route.key
+        if route.api_key is _FETCH and is_follower(context.request):
+            key |= FOLLOWER_BIT
+        self._request_counts[key] += 1
+        self._request_channel.send_request(context, self)
 
     def decode(self, context: RequestContext) -> bool:
         """Decode the body; one that cannot be read closes the connection."""
         if context.request is None:
-            route = self._gate.decoder_of(context)
-            if route is None:
-                return True  # an ApiVersions that is too new
             try:
-                context.request = route.decode(context.frame, context.body_start)[0]
+                context.request = self._gate.decoder_of(context).decode(context.frame, context.body_start)[0]
             except ProtocolError as error:
-                channel: KafkaChannel = context.origin
-                self.refuse_request(channel, str(error))
-                if not channel.closed:
-                    channel.response_sent()
+                self._refuse_body(context, error)
                 return False
         return True
 
-    # Handlers.
+    def _refuse_body(self, context: RequestContext, error: ProtocolError) -> None:
+        channel: KafkaChannel = context.origin
+        self.refuse_request(channel, str(error))
+        if not channel.closed:
+            channel.response_sent()
 
-    def handled(self, context: RequestContext, result: HandlerResult) -> None:
-        """A handler has returned a request's result."""
-        self._rpc.respond(context, result)
+    # Handlers.
 
     def release_handler(self, context: RequestContext) -> None:
         """Free the handler that a request has held."""
@@ -286,19 +303,23 @@ class Processor:
 
     def send(self, context: RequestContext, response: Response) -> None:
         """Write the response; the channel reads on when it is gone."""
-        frame = self.encode(context, response)
+        frame = response if isinstance(response, PreparedResponse) else self.encode(context, response)
         if frame is None:
             return
-        on_frame = self._rpc.on_frame
+        rpc = self._rpc
+        on_frame = rpc.on_frame
         if on_frame is not None and send_in_parts(context, frame, on_frame(context, frame)):
             return
         channel: KafkaChannel = context.origin
+        size = len(frame)
         if channel.send(frame):
             channel.response_sent()
-            self._measure(context, len(frame), 0)
+            if context.request_id <= TIMED_ALL or not context.request_id % TIMED_ONE_OF:
+                self._metrics.sent(context, size, 0)
         else:
-            channel.unsent = context, len(frame), self._journal.now_us()
-        self._rpc.sent(context, len(frame))
+            channel.unsent = context, size, self._journal.now_us()
+        if rpc.on_sent:
+            rpc.sent(context, size)
 
     def finish(self, context: RequestContext, outcome: NoResponse) -> None:
         """End a request without a response."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.network.produce_decoder import produce_decoder
 from protocol_specs.api_key import ApiKey
 from protocol_specs.codec.code_generator import decoder_for
 from protocol_specs.messages.headers import request_header_version
@@ -30,8 +31,12 @@ _API_KEYS: Final = {int(key): key for key in ApiKey}
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One API at one version. `tagged` is 1 when the header ends with a tag section, whose first byte is a count."""
+    """One API at one version. `tagged` is 1 when the header ends with a tag section, whose first byte is a count.
 
+    `key` is the API key (upper 16 bits) and the version.
+    """
+
+    key: int
     api_key: ApiKey
     version: int
     tagged: int
@@ -41,12 +46,18 @@ class Route:
 @lru_cache(maxsize=1024)
 def _route_of(api_key: ApiKey, version: int) -> Route:
     request = request_type(api_key)
-    decode = decoder_for(request, version) if version in request.VERSIONS else _decode_nothing
-    return Route(api_key, version, int(request_header_version(request, version) == TAGGED_HEADER), decode)
+    decode: DecodeFunction = _decode_nothing
+    if version in request.VERSIONS:
+        decode = produce_decoder(version) if api_key is ApiKey.PRODUCE else decoder_for(request, version)
+    tagged = int(request_header_version(request, version) == TAGGED_HEADER)
+    return Route(api_key << 16 | version, api_key, version, tagged, decode)
 
 
 def _decode_nothing(data: Buffer, position: int) -> tuple[Any, int]:  # noqa: ARG001
     return None, position
+
+
+_UNREAD_API_VERSIONS: Final = Route(ApiKey.API_VERSIONS << 16, ApiKey.API_VERSIONS, 0, 0, _decode_nothing)
 
 
 class VersionGate:
@@ -73,16 +84,17 @@ class VersionGate:
             self.routes[api_key << 16 | version] = route
         return route
 
-    def decoder_of(self, context: RequestContext) -> Route | None:
+    def decoder_of(self, context: RequestContext) -> Route:
         """Return what reads the body of a request that has passed.
 
-        None for an ApiVersions that is not served, whose version becomes 0: every client reads the oldest response.
+        The version of an ApiVersions that is not served becomes 0, and its body is not read: every client reads the
+        oldest response.
         """
         api_key, version = context.api_key, context.api_version
         route = self.routes.get(api_key << 16 | version)
         if route is None:
             if version not in self._enabled[api_key]:
                 context.api_version = 0
-                return None
+                return _UNREAD_API_VERSIONS
             route = _route_of(api_key, version)
         return route

@@ -19,7 +19,7 @@ from protocol_specs.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.replication.requests import PartitionAppend
+    from broker_sim.log.append_results import PartitionAppend
 
 
 class DelayedProduce:

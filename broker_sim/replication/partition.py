@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
     from broker_sim.control.journal import Journal
     from broker_sim.controller.controller_messages import AlteredPartition
-    from broker_sim.log.replica_log import LogAppendInfo, ReplicaLog, StoredBatch, TruncationInfo
+    from broker_sim.log.append_results import PartitionAppend
+    from broker_sim.log.replica_log import ReplicaLog, StoredBatch, TruncationInfo
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration
+    from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
     from broker_sim.replication.alter_partition_manager import IsrManager
     from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
     from broker_sim.replication.delayed_fetch import DelayedFetch
@@ -58,6 +60,7 @@ class PartitionHost(Protocol):
     replica_lag_time_max_ms: int
     high_watermark_waits_for_min_isr: bool
     min_isr_within_replicas: bool
+    topic_stats: BrokerTopicStats
 
     def now_ms(self) -> int:
         """The broker's clock."""
@@ -90,6 +93,7 @@ class Partition:
         "sessions",
         "topic_id",
         "topic_partition",
+        "topic_stats",
     )
 
     def __init__(self, topic_partition: TopicPartition, topic_id: bytes, log: ReplicaLog, host: PartitionHost) -> None:
@@ -97,6 +101,7 @@ class Partition:
         self._journal = host.journal
         self.topic_partition = topic_partition
         self.topic_id = topic_id
+        self.topic_stats = host.topic_stats.of(topic_partition.topic)
         self.log = log
         self.replicas: tuple[int, ...] = ()
         self.leader_id = NO_LEADER
@@ -205,20 +210,25 @@ class Partition:
 
     # Appending ---------------------------------------------------------------------------------------------
 
-    def append_records_to_leader(self, records: bytes | memoryview, required_acks: int) -> LogAppendInfo:
-        """Append one batch; RecordsRefused when this broker may not, or the log does not want it."""
-        if self.leader_id != self._host.broker_id:
-            reason = f"broker {self._host.broker_id} does not lead {self.topic_partition}"
+    def append_records_to_leader(self, records: bytes | memoryview, required_acks: int) -> PartitionAppend:
+        """Append one record set.
+
+        Raises:
+            RecordsRefused: This broker may not append, or the log does not take the records.
+        """
+        host = self._host
+        if self.leader_id != host.broker_id:
+            reason = f"broker {host.broker_id} does not lead {self.topic_partition}"
             raise RecordsRefused(ErrorCode.NOT_LEADER_OR_FOLLOWER, reason, log_start_offset_known=False)
         log = self.log
         # What is configured is more than enough most often: the rest is not asked for every batch.
-        few = len(self.isr_state.isr) < log.config.min_insync_replicas
-        if few and required_acks == -1 and self.under_min_isr:
+        few = required_acks == -1 and len(self.isr_state.isr) < log.config.min_insync_replicas
+        if few and self.under_min_isr:
             reason = f"the ISR {self.isr_state.isr} of {self.topic_partition} is below {self.effective_min_isr}"
             raise RecordsRefused(ErrorCode.NOT_ENOUGH_REPLICAS, reason)
-        now_ms = self._host.now_ms()
+        now_ms = host.now_ms()
         old_end = log.log_end_offset
-        info = log.append_as_leader(records, leader_epoch=self.leader_epoch, now_ms=now_ms)
+        result = log.append_as_leader(records, self.leader_epoch, now_ms)
         if log.log_end_offset != old_end:
             for session in self.sessions.values():
                 follower = self.followers.get(session.follower_id)
@@ -228,7 +238,7 @@ class Partition:
                 session.appended(self.topic_partition)
             if not self.maybe_increment_high_watermark(now_ms) and self.delayed_fetches:
                 self.check_fetches()
-        return info
+        return result
 
     def await_high_watermark(self, required_offset: int, operation: DelayedProduce, index: int) -> None:
         """Tell `operation` when the high watermark has reached `required_offset`."""

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.links.node_links import LinkFailure
+from broker_sim.log.append_results import UNKNOWN_OFFSET
 from broker_sim.replication.follower_truncation import offset_truncation_state, truncation_offset
 from broker_sim.replication.replica_fetch_session import StoredRecords
-from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH, UNKNOWN_OFFSET
+from broker_sim.replication.requests import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, NO_EPOCH
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, ReplicaState

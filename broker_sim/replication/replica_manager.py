@@ -8,10 +8,10 @@ many appends brought, and no handler runs inside another one.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
-from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
+from broker_sim.log.append_results import UNKNOWN_OFFSET, OffsetOutOfRange, PartitionAppend, RecordsRefused
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.quotas.replication_quotas import ReplicationQuotas
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords, delete_on_leader
@@ -24,12 +24,10 @@ from broker_sim.replication.replica_roles import ReplicaRoles
 from broker_sim.replication.replica_selector import NO_REPLICA, replica_selector
 from broker_sim.replication.requests import (
     NO_EPOCH,
-    UNKNOWN_OFFSET,
     EpochEndOffsetResult,
     FetchIsolation,
     FetchParams,
     OffsetResult,
-    PartitionAppend,
     PartitionFetch,
     PartitionFetchResult,
 )
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.control.journal import Journal
     from broker_sim.links.node_links import NodeLinks
-    from broker_sim.log.replica_log import LogAppendInfo
     from broker_sim.log.replica_storage import ReplicaStorage
     from broker_sim.metadata.metadata_cache import MetadataCache
     from broker_sim.metadata.metadata_image import MetadataImage
@@ -56,9 +53,6 @@ if TYPE_CHECKING:
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.interfaces import IReactor
-
-VALID_ACKS: Final = (-1, 0, 1)
-_NONE: Final = ErrorCode.NONE
 
 
 class ReplicaManager:
@@ -157,81 +151,68 @@ class ReplicaManager:
 
     def append_records(
         self,
-        *,
         request_id: int,
         timeout_ms: int,
         required_acks: int,
         entries: Sequence[tuple[TopicPartition, bytes | memoryview | None]],
         on_local_append: Callable[[list[PartitionAppend]], None] | None = None,
     ) -> list[PartitionAppend] | Deferred[list[PartitionAppend]]:
-        """Append as leader; answer in the order of `entries`.
+        """Append as leader; the results are in the order of `entries`. `required_acks` is -1, 0 or 1.
 
         A plain list when nothing has to be waited for (acks 0 or 1, or every partition failed, or the high watermark
         is there already); else a Deferred that fires when it is, or with REQUEST_TIMED_OUT after `timeout_ms`.
         `on_local_append` is called once, after the local appends and before any wait. A broker that dies never fires
         the Deferred.
         """
-        if required_acks not in VALID_ACKS:
-            return [
-                PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.INVALID_REQUIRED_ACKS)
-                for topic_partition, _ in entries
-            ]
         results: list[PartitionAppend] = []
+        recorded = self.journal.full
         self._appending = True
         try:
             for topic_partition, records in entries:
-                results.append(self._append(topic_partition, records, required_acks, request_id))
+                partition = self.partitions.get(topic_partition)
+                if partition is None or records is None:
+                    results.append(self._not_appended(topic_partition, partition))
+                    continue
+                try:
+                    result = partition.append_records_to_leader(records, required_acks)
+                except RecordsRefused as refused:
+                    result = self._refused(partition, refused)
+                else:
+                    stats = partition.topic_stats
+                    stats.produce_requests += 1
+                    stats.messages_in += result.records_count
+                    stats.bytes_in += len(records)
+                    if recorded:
+                        self._note_append(result, len(records), request_id)
+                results.append(result)
         finally:
             self._appending = False
         if on_local_append is not None:
             on_local_append(results)
-        if required_acks == -1 and timeout_ms > 0:
+        if self._woken_sessions and required_acks == -1 and timeout_ms > 0:
             self._complete_sessions()
         if self._woken_sessions or self._woken_fetches:
             self._plan_flush()
-        if required_acks != -1:
-            if self.journal.full:
-                for result in results:
-                    self._note_answer(result, required_acks, request_id)
-            return results
-        return self._await_replicas(results, timeout_ms, request_id)
+        if required_acks == -1:
+            return self._await_replicas(results, timeout_ms, request_id)
+        if recorded:
+            for result in results:
+                self._note_answer(result, required_acks, request_id)
+        return results
 
-    def _append(
-        self,
-        topic_partition: TopicPartition,
-        records: bytes | memoryview | None,
-        required_acks: int,
-        request_id: int,
-    ) -> PartitionAppend:
-        partition = self.partitions.get(topic_partition)
-        if partition is None:
-            return PartitionAppend(topic_partition=topic_partition, error_code=self._lack_of(topic_partition))
-        if records is None:
-            return PartitionAppend(topic_partition=topic_partition, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-        try:
-            info = partition.append_records_to_leader(records, required_acks)
-        except RecordsRefused as refused:
-            self.topic_stats.refused(topic_partition.topic)
-            return PartitionAppend(
-                topic_partition=topic_partition,
-                error_code=refused.error_code,
-                log_start_offset=partition.log.log_start_offset if refused.log_start_offset_known else UNKNOWN_OFFSET,
-                record_errors=refused.record_errors,
-                error_message=refused.message,
-            )
-        self.topic_stats.appended(topic_partition.topic, len(records), info.records_count)
-        if self.journal.full:
-            self._note_append(partition, info, records, request_id)
+    def _not_appended(self, topic_partition: TopicPartition, partition: Partition | None) -> PartitionAppend:
+        """Return the result of a partition that is not here, or of null records, which the log does not take."""
+        missing = self._lack_of(topic_partition) if partition is None else ErrorCode.UNKNOWN_SERVER_ERROR
+        return PartitionAppend(topic_partition, missing)
+
+    def _refused(self, partition: Partition, refused: RecordsRefused) -> PartitionAppend:
+        partition.topic_stats.refused()
         return PartitionAppend(
-            topic_partition,
-            _NONE,
-            info.first_offset,
-            info.last_offset,
-            info.log_append_time_ms,
-            info.log_start_offset,
-            (),
-            None,
-            info.duplicate,
+            partition.topic_partition,
+            refused.error_code,
+            log_start_offset=partition.log.log_start_offset if refused.log_start_offset_known else UNKNOWN_OFFSET,
+            record_errors=refused.record_errors,
+            error_message=refused.message,
         )
 
     def _await_replicas(
@@ -515,26 +496,24 @@ class ReplicaManager:
 
     # Journal -------------------------------------------------------------------------------------------------
 
-    def _note_append(
-        self, partition: Partition, info: LogAppendInfo, records: bytes | memoryview, request_id: int
-    ) -> None:
-        topic, index = partition.topic_partition
+    def _note_append(self, result: PartitionAppend, size: int, request_id: int) -> None:
+        topic, index = result.topic_partition
         journal = self.journal
-        if info.duplicate:
+        if result.duplicate:
             journal.append(
                 BatchDeduplicated(
                     time_us=journal.now_us(),
                     broker_id=self.broker_id,
                     topic=topic,
                     partition=index,
-                    base_offset=info.first_offset,
-                    last_offset=info.last_offset,
-                    size=len(records),
+                    base_offset=result.base_offset,
+                    last_offset=result.last_offset,
+                    size=size,
                     request_id=request_id,
                 )
             )
             return
-        for batch in info.batches:
+        for batch in result.batches:
             journal.append(
                 BatchAppended(
                     time_us=journal.now_us(),

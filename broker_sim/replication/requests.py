@@ -1,6 +1,6 @@
 """What the APIs ask of a ReplicaManager, and what it answers, partition by partition.
 
-Mirrors FetchParams, FetchPartitionData, LogReadResult, ProduceResponse.PartitionResponse and EpochEndOffset.
+Mirrors FetchParams, FetchPartitionData, LogReadResult and EpochEndOffset.
 """
 
 from __future__ import annotations
@@ -9,16 +9,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_sim.log.append_results import UNKNOWN_OFFSET
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from broker_sim.log.append_results import RecordError
     from broker_sim.log.stored_batch import StoredBatch
     from broker_sim.topic_partition import TopicPartition
 
-UNKNOWN_OFFSET: Final = -1
 NO_EPOCH: Final = -1
 CONSUMER_REPLICA_ID: Final = -1
 DEBUGGING_REPLICA_ID: Final = -2
@@ -32,22 +29,6 @@ class FetchIsolation(IntEnum):
     LOG_END = 0
     HIGH_WATERMARK = 1
     TXN_COMMITTED = 2
-
-
-# Positional, because one is made for every batch that passes.
-@dataclass(slots=True)
-class PartitionAppend:
-    """What became of one partition of a Produce. With REQUEST_TIMED_OUT the base offset is the real one."""
-
-    topic_partition: TopicPartition
-    error_code: ErrorCode = ErrorCode.NONE
-    base_offset: int = UNKNOWN_OFFSET
-    last_offset: int = UNKNOWN_OFFSET
-    log_append_time_ms: int = -1
-    log_start_offset: int = UNKNOWN_OFFSET
-    record_errors: Sequence[RecordError] = ()
-    error_message: str | None = None
-    duplicate: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

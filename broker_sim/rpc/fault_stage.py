@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
-from broker_sim.replication.requests import PartitionAppend
+from broker_sim.log.append_results import PartitionAppend
 from broker_sim.rpc.stage import Stage
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode

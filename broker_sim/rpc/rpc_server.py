@@ -19,7 +19,7 @@ from broker_sim.rpc.journal_stage import JournalStage
 from broker_sim.rpc.quota_stage import QuotaStage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from twisted.python.failure import Failure
 
@@ -56,11 +56,12 @@ class RpcServer:
         self.on_arrival: tuple[RequestHook, ...] = ()
         self._before_handler: tuple[RequestHook, ...] = ()
         self._on_response: tuple[ResponseHook, ...] = ()
-        self._on_sent: tuple[SentHook, ...] = ()
+        self.on_sent: tuple[SentHook, ...] = ()
         self.on_frame: FrameHook | None = None
         """What fault rules do with a response's bytes, for transports that have some."""
         self._now_us = journal.now_us
-        self._serve = apis.serve
+        self.handle: Callable[[RequestContext], HandlerResult] = apis.serve
+        """Serve a request on a handler. A failure becomes the API's error response, as in KafkaApis.handle."""
         self._stop_watching = [faults.watch(self.refresh), quotas.watch(self.refresh)]
         self.refresh()
 
@@ -70,8 +71,9 @@ class RpcServer:
         self.on_arrival = _active(stage.on_arrival for stage in stages)
         self._before_handler = _active(stage.before_handler for stage in stages)
         self._on_response = _active(stage.on_response for stage in reversed(stages))
-        self._on_sent = _active(stage.on_sent for stage in stages)
+        self.on_sent = _active(stage.on_sent for stage in stages)
         self.on_frame = self._faults.on_frame
+        self.handle = self._handle_by_stages if self._before_handler else self.apis.serve
 
     def stop(self) -> None:
         """The node's run is over: watch nothing any more."""
@@ -87,11 +89,8 @@ class RpcServer:
         else:
             context.transport.accept(context)
 
-    def handle(self, context: RequestContext) -> HandlerResult:
-        """Serve a request on a handler. A failure becomes the API's error response, as in KafkaApis.handle."""
-        if self._before_handler:
-            return self._enter(None, context, 0)
-        return self._serve(context)
+    def _handle_by_stages(self, context: RequestContext) -> HandlerResult:
+        return self._enter(None, context, 0)
 
     def respond(self, context: RequestContext, result: HandlerResult) -> None:
         """Send what a handler has returned: now or, for a Deferred, when it fires."""
@@ -109,7 +108,7 @@ class RpcServer:
 
     def sent(self, context: RequestContext, size_bytes: int) -> None:
         """Note that a response was given to the transport."""
-        for hook in self._on_sent:
+        for hook in self.on_sent:
             hook(context, size_bytes)
 
     def error_response(self, context: RequestContext, error_code: ErrorCode) -> Message | NoResponse:
@@ -137,7 +136,7 @@ class RpcServer:
             verdict = hooks[position](context)
             position += 1
         if verdict is None:
-            return self._serve(context)
+            return self.apis.serve(context)
         if isinstance(verdict, Deferred):
             context.hold_handler()
             return cast("HandlerResult", verdict.addCallback(self._entered_late, context, position))

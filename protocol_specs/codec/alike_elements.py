@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     AlikeReader: TypeAlias = Callable[[bytes, int, int, int], tuple[int, Iterator[Any]]]
 
 SMALL_BYTES_MAX: Final = 2048
-"""Bytes that are longer are not copied."""
+"""Records up to this size are copied, longer ones are views: a small copy costs less than a view and is read faster."""
 
 ELEMENTS_MAX: Final = 64
 """An array with more elements is read one by one."""

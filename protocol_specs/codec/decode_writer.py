@@ -10,7 +10,7 @@ import struct as struct_module
 from itertools import repeat, starmap
 from typing import TYPE_CHECKING
 
-from protocol_specs.codec.alike_elements import alike_fields, alike_reader
+from protocol_specs.codec.alike_elements import SMALL_BYTES_MAX, alike_fields, alike_reader
 from protocol_specs.codec.runtime import (
     FAULTS,
     INT32_MAX,
@@ -69,13 +69,10 @@ class DecodeWriter(SourceWriter):
         self.line("start, end = pos, len(data)")
         self.line("try:")
         self.depth += 1
-        first = len(self.lines)
         target = self.fresh("o")
         self.line(f"{target} = new({self.class_name(self.cls)})")
         self.struct(self.cls, target)
         self.line(f"return {target}, pos")
-        if any("= view[" in line for line in self.lines):
-            self.lines.insert(first, "        view = memoryview(data)")
         self.depth -= 1
         if self.strict:
             self.line("except UnicodeDecodeError: return decode_any_buffer(data, start)")
@@ -209,9 +206,11 @@ class DecodeWriter(SourceWriter):
         self.depth -= 1
 
     def slice_of(self, field_type: SizedType, start: str, stop: str) -> str:
-        """The source of a stretch of the data: a view of records, a copy of bytes."""
+        """The source of a stretch of the data: a copy of bytes and of short records, a view of longer ones."""
         if field_type.name == "records":
-            return f"view[{start}:{stop}]"
+            view = f"memoryview(data)[{start}:{stop}]"
+            short = f"data[{start}:{stop}] if {stop} - {start} <= {SMALL_BYTES_MAX} else "
+            return short + view if self.strict else view
         return f"data[{start}:{stop}]" if self.strict else f"bytes(data[{start}:{stop}])"
 
     def array(self, f: Field, field_type: Array, target: str, *, flexible: bool) -> None:

@@ -72,6 +72,8 @@ class RecordsWalk:
         return self.min_timestamp(base_timestamp) < _INT64_MIN or self.max_timestamp(base_timestamp) > _INT64_MAX
 
 
+_NULL: Final = encode_varint(-1)
+_NO_HEADERS: Final = encode_varint(0)
 _LONE_WITH_KEY: Final = RecordsWalk(1, 0, 0, NOT_FOUND, NOT_FOUND)
 _LONE_WITHOUT_KEY: Final = RecordsWalk(1, 0, 0, NOT_FOUND, 0)
 
@@ -95,7 +97,7 @@ def walk_records(
         return RecordsWalk(0, 0, 0, NOT_FOUND, NOT_FOUND)
     data = bytes(section)
     if count == 1:
-        lone = _walk_lone(data, start)
+        lone = walk_lone(data, start)
         if lone is not None:
             return lone
     if reading is not _PARTIAL:
@@ -107,9 +109,13 @@ def walk_records(
         return _walk_partially(data, count, start)
 
 
-def _walk_lone(data: bytes, start: int) -> RecordsWalk | None:
+def walk_lone(data: bytes, start: int) -> RecordsWalk | None:
     """Walk a batch's only record: no attributes, deltas of 0, short lengths, no headers. None for any other."""
-    before_key = _lone_before_key(len(data) - start)
+    size = len(data) - start
+    # The last byte is the count of headers.
+    if data.startswith(_head_with_null_key(size), start) and not data[-1]:
+        return _LONE_WITHOUT_KEY
+    before_key = _head_before_key(size)
     if not data.startswith(before_key, start) or data[-1]:
         return None
     position = start + len(before_key)
@@ -127,20 +133,38 @@ def _walk_lone(data: bytes, start: int) -> RecordsWalk | None:
             position += value >> 1
     except IndexError:
         return None
-    # The last byte is the count of headers.
     if key > 127 or value >= _TWO_BYTES_END or position + 1 != len(data):
         return None
     return _LONE_WITHOUT_KEY if key & 1 else _LONE_WITH_KEY
 
 
 @lru_cache(maxsize=4096)
-def _lone_before_key(size: int) -> bytes:
+def _head_before_key(size: int) -> bytes:
     """How the only record of a section of `size` bytes begins: length, attributes, deltas."""
-    for width in range(1, MAX_VARINT_BYTES):
+    length = _sized(size)
+    return _longer_than(size) if length is None else length + bytes(3)
+
+
+@lru_cache(maxsize=4096)
+def _head_with_null_key(size: int) -> bytes:
+    """How it begins when its key is null and its value is not: up to the length of the value."""
+    before_value = _head_before_key(size) + _NULL
+    value = _sized(size - len(before_value) - len(_NO_HEADERS))
+    return _longer_than(size) if value is None else before_value + value
+
+
+def _longer_than(size: int) -> bytes:
+    """Bytes that no section of this size begins with. Few sizes need them: most are those of some record."""
+    return bytes(size + 1)
+
+
+def _sized(size: int) -> bytes | None:
+    """The varint that begins a field of `size` bytes and says how many follow; None when no varint does."""
+    for width in range(1, min(size, MAX_VARINT_BYTES) + 1):
         length = encode_varint(size - width)
         if len(length) == width:
-            return length + bytes(3)
-    return b"no record has this size"
+            return length
+    return None
 
 
 def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> RecordsWalk:  # noqa: PLR0915

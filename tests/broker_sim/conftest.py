@@ -17,8 +17,8 @@ from sim_runtime.world import World
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from broker_sim.log.append_results import PartitionAppend
     from broker_sim.replication.partition import Partition
-    from broker_sim.replication.requests import PartitionAppend
     from sim_runtime.disk import Disk
 
 TIMESTAMP_MS = 1_767_225_600_000

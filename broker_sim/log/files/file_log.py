@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Final, cast
 
-from broker_sim.log.append_results import AppendOrigin, LogAppendInfo, RecordsRefused
+from broker_sim.log.append_results import AppendOrigin, PartitionAppend, RecordsRefused
 from broker_sim.log.files.checkpoint_files import LEADER_EPOCH_FILE, epochs_to_bytes
 from broker_sim.log.files.file_segment import (
     CLEANED_SUFFIX,
@@ -204,22 +204,21 @@ class FileReplicaLog(ReplicaLog):
     def append_as_leader(
         self,
         records: bytes | memoryview,
-        *,
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
-    ) -> LogAppendInfo:
+    ) -> PartitionAppend:
         """As in memory; KAFKA_STORAGE_ERROR when the directory is offline, or fails now."""
         if not self.directory.offline:
             try:
-                info = super().append_as_leader(records, leader_epoch=leader_epoch, now_ms=now_ms, origin=origin)
+                result = super().append_as_leader(records, leader_epoch, now_ms, origin)
                 if self.directory.pace is not None:
                     self.directory.pace.wrote(len(records))
                 self._flush_if_due(now_ms)
             except OSError as error:
                 self.directory.failed(error)
             else:
-                return info
+                return result
         raise RecordsRefused(
             ErrorCode.KAFKA_STORAGE_ERROR,
             f"Error while appending records to {self.topic_partition} in dir {self.directory.path}",

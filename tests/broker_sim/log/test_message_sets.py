@@ -132,7 +132,7 @@ def test_a_set_that_is_larger_than_a_segment_is_refused() -> None:
 
 
 def test_a_message_set_without_a_whole_message_is_nowhere() -> None:
-    assert old_log("0.9").append_as_leader(b"\0" * 10, leader_epoch=0, now_ms=NOW_MS).first_offset == -1
+    assert old_log("0.9").append_as_leader(b"\0" * 10, leader_epoch=0, now_ms=NOW_MS).base_offset == -1
 
 
 def test_log_append_time_stamps_messages_of_magic_1() -> None:

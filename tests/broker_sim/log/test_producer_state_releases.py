@@ -6,7 +6,7 @@ import pytest
 
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.topic_config import TopicConfig
-from broker_sim.log.append_results import LogAppendInfo, RecordsRefused
+from broker_sim.log.append_results import PartitionAppend, RecordsRefused
 from broker_sim.log.replica_log import ReplicaLog
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.records.record_batch import RecordBatchBuilder
@@ -20,7 +20,7 @@ def log_of(release: str) -> ReplicaLog:
     return ReplicaLog(topic="t", partition=0, config=config, broker_config=broker, now_ms=NOW_MS)
 
 
-def append(log: ReplicaLog, sequence: int) -> LogAppendInfo:
+def append(log: ReplicaLog, sequence: int) -> PartitionAppend:
     builder = RecordBatchBuilder(producer_id=7, producer_epoch=0, base_sequence=sequence)
     builder.append(NOW_MS, b"k", b"v")
     return log.append_as_leader(builder.build(), leader_epoch=0, now_ms=NOW_MS)
@@ -52,4 +52,4 @@ def test_before_2_5_an_unknown_producer_begins_at_0(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["2.5", "4.3"])
 def test_since_2_5_an_unknown_producer_begins_anywhere(release: str) -> None:
-    assert append(log_of(release), 3).first_offset == 0
+    assert append(log_of(release), 3).base_offset == 0

@@ -35,7 +35,7 @@ class ReplicaLogMachine(RuleBasedStateMachine):
         for value in values:
             builder.append(NOW_MS, None, value)
         info = self.log.append_as_leader(builder.build(), leader_epoch=self.epoch, now_ms=NOW_MS)
-        assert (info.first_offset, info.last_offset) == (self.end, self.end + len(values) - 1)
+        assert (info.base_offset, info.last_offset) == (self.end, self.end + len(values) - 1)
         self.model.append((self.end, values, self.epoch))
         self.end += len(values)
 

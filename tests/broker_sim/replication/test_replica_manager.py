@@ -63,10 +63,6 @@ def test_every_acks_gets_the_offset_of_its_append(replicas: Make, acks: int, det
     assert (answer.error_code, answer.base_offset, answer.last_offset, answer.log_start_offset) == (0, 2, 2, 0)
 
 
-def test_acks_other_than_three_values_are_refused_for_every_partition(replicas: Make) -> None:
-    assert replicas().produce(1, acks=2).error_code is ErrorCode.INVALID_REQUIRED_ACKS
-
-
 def test_acks_all_waits_for_the_slowest_of_the_isr(replicas: Make) -> None:
     cluster = replicas()
     cluster.cluster.links.link(1, 3).set_delay(40)

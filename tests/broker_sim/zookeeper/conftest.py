@@ -17,7 +17,7 @@ from protocol_specs.records.message_set_builder import MessageSetBuilder
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from broker_sim.replication.requests import PartitionAppend
+    from broker_sim.log.append_results import PartitionAppend
 
 TIMESTAMP_MS = 1_767_225_600_000
 RELEASES = ("0.8.2", "0.10.2", "1.1", "2.3", "2.8", "3.7.2")

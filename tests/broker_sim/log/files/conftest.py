@@ -19,7 +19,7 @@ from sim_runtime.virtual_reactor import VirtualReactor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_sim.log.append_results import LogAppendInfo
+    from broker_sim.log.append_results import PartitionAppend
     from sim_runtime.disk import Disk
 
 NOW_MS = 1_767_225_600_000
@@ -96,7 +96,7 @@ class Machine:
 
     def append(
         self, *values: int, leader_epoch: int = 0, producer: tuple[int, int, int] = (-1, -1, -1)
-    ) -> LogAppendInfo:
+    ) -> PartitionAppend:
         return self.log().append_as_leader(
             batch(*values, producer=producer), leader_epoch=leader_epoch, now_ms=self.now_ms()
         )

@@ -107,4 +107,4 @@ def test_a_failing_target_leaves_the_log_where_it_was(machine: Machine) -> None:
     machine.reactor.run_for(ms=1)
     assert machine.offline == [target]
     assert machine.log().directory.path == source
-    assert machine.append(30).first_offset == 30
+    assert machine.append(30).base_offset == 30
