@@ -80,6 +80,8 @@ class Strike:
     """A Deferred that fires when the rule is released."""
     record_victim: Callable[[int], None]
     """Remember the broker that was killed or stopped, for `killed by RULE`."""
+    report_problem: Callable[[str], None]
+    """Reports why the rule could not do its work, for an action that finds out after it has fired."""
 
     def needs_disk(self, act: str) -> None:
         """Raise RuleError for an act that means nothing to logs in memory."""

@@ -198,6 +198,7 @@ class FaultEngine:
             resolve=lambda broker: self._resolve(broker, point),
             hold=lambda: self._hold(state),
             record_victim=lambda broker_id: setattr(state, "victim", broker_id),
+            report_problem=lambda problem: setattr(state, "error", problem),
         )
         try:
             interception = rule.act.strike(strike)

@@ -26,6 +26,7 @@ from broker_sim.faults.actions import (
     Kill,
     LosePower,
     MendLogDir,
+    Mutate,
     Restart,
     SlowLogDir,
     Stop,
@@ -34,6 +35,7 @@ from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import Act, ActiveController, BrokerRef, Gate, KilledBy, LeaderOf, Range, Rule, Select, Self
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.fuzzing import Mutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,6 +44,8 @@ _RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times",
 _SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "replica", "nth", "share")
 _GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
 _PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
+_CHANGES: Final = ("value", "lengthen", "shorten", "duplicate", "delete")
+"""What `mutate` does to a field."""
 _LEADER_OF: Final = re.compile(r"leader of (?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
 _KILLED_BY: Final = re.compile(r"killed by (?P<rule>.+)")
 _BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'active controller', 'killed by RULE' or 'self'"
@@ -69,7 +73,7 @@ def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
     select = _select(given["select"]) if "select" in given else Select()
     phase = _phase(given["phase"]) if "phase" in given else None
     if phase is None and ("select" in given or not act.on_cluster):
-        phase = Phase.BEFORE_APPEND if select.topic or select.partitions else Phase.BEFORE_PARSE
+        phase = _default_phase(act, select)
     _check_together(act, phase, select)
     return Rule(
         name=name,
@@ -115,6 +119,12 @@ def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
         yield ("select", "broker"), rule.select.broker.rule
 
 
+def _default_phase(act: Act, select: Select) -> Phase:
+    if isinstance(act, Mutate):
+        return Phase.BEFORE_RESPONSE
+    return Phase.BEFORE_APPEND if select.topic or select.partitions else Phase.BEFORE_PARSE
+
+
 def _check_together(act: Act, phase: Phase | None, select: Select) -> None:
     if (select.topic or select.partitions) and phase not in _PHASES_WITH_PARTITION:
         known = ", ".join(p.value for p in _PHASES_WITH_PARTITION)
@@ -122,6 +132,11 @@ def _check_together(act: Act, phase: Phase | None, select: Select) -> None:
         raise RuleError(("select",), f"topic and partition are known in the phases {known} alone, not in {where}")
     if isinstance(act, CutResponse) and phase not in {Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE}:
         raise RuleError(("phase",), "cut_bytes cuts a response: expected mid_response")
+    if isinstance(act, Mutate) and phase is not Phase.BEFORE_RESPONSE:
+        raise RuleError(("phase",), "mutate changes a whole response: expected before_response")
+    if isinstance(act, Mutate) and select.replica is not None:
+        problem = "mutate changes the bytes that clients receive: brokers exchange messages by reference"
+        raise RuleError(("select", "replica"), problem)
     if phase is Phase.MID_RESPONSE and not isinstance(act, CutResponse):
         raise RuleError(("phase",), "mid_response is the phase of cut_bytes alone")
     if phase is None and isinstance(getattr(act, "broker", None), Self):
@@ -196,6 +211,7 @@ _ACT_PARSERS: Final[Mapping[str, Callable[[Any, tuple[str, ...]], Act]]] = {
     Disconnect.name: _bare(Disconnect),
     AnswerError.name: lambda value, path: AnswerError(_error_code(value, path)),
     CutResponse.name: lambda value, path: CutResponse(_whole(value, path, at_least=0)),
+    Mutate.name: lambda value, path: Mutate(_mutation(value, path)),
     Kill.name: lambda value, path: Kill(_broker(value, path)),
     Stop.name: lambda value, path: Stop(_broker(value, path)),
     Restart.name: lambda value, path: Restart(_broker(value, path)),
@@ -219,6 +235,31 @@ def _log_dir(
         raise RuleError((*path, "broker"), f"missing; expected {_BROKER_FORMS}")
     parsers = {"broker": _broker, "log_dir": _text, **others}
     return {name: parsers[name](each, (*path, name)) for name, each in given.items()}
+
+
+def _mutation(value: object, path: tuple[str, ...]) -> Mutation:
+    """The field's path and one change; `reframe: false` keeps the lengths and checksums around the field."""
+    given = _mapping(value, path, ("path", *_CHANGES, "reframe"))
+    changes = [name for name in _CHANGES if name in given]
+    if "path" not in given:
+        raise RuleError((*path, "path"), "missing; expected a field's path, such as topics[0].name")
+    if len(changes) != 1:
+        raise RuleError(path, f"expected one of {', '.join(_CHANGES)}, not {' and '.join(changes) or 'none'}")
+    field = _text(given["path"], (*path, "path"))
+    reframe = _truth(given.get("reframe", True), (*path, "reframe"))
+    (change,) = changes
+    if change == "value":
+        return Mutation.set(field, given[change], reframe=reframe)
+    if change == "delete":
+        if given[change] is not True:
+            raise RuleError((*path, change), f"expected true, not {_shown(given[change])}")
+        return Mutation.delete(field, reframe=reframe)
+    amount = _whole(given[change], (*path, change), at_least=1)
+    if change == "lengthen":
+        return Mutation.lengthen(field, by=amount, reframe=reframe)
+    if change == "shorten":
+        return Mutation.shorten(field, by=amount, reframe=reframe)
+    return Mutation.duplicate(field, times=amount, reframe=reframe)
 
 
 def _slow(value: object, path: tuple[str, ...]) -> dict[str, Any]:

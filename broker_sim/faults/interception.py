@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     from twisted.internet.defer import Deferred
 
     from protocol_specs.api_key import ApiKey
+    from protocol_specs.fuzzing import Mutation
 
 __all__ = ["NO_FAULTS", "FaultPoint", "Faults", "Interception", "NoFaults", "Outcome", "Phase"]
 
@@ -52,6 +53,8 @@ class Outcome(Enum):
     """Answer `error_code` (for one partition where the point names one, else for the whole request)."""
     CUT = "cut"
     """Send only the first `cut_bytes` bytes of the response frame, then close."""
+    MUTATE = "mutate"
+    """Send the response with `mutations` applied to its bytes."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,6 +80,9 @@ class Interception:
     outcome: Outcome = Outcome.PROCEED
     error_code: ErrorCode = ErrorCode.NONE
     cut_bytes: int = 0
+    mutations: Sequence[Mutation] = ()
+    report_problem: Callable[[str], None] | None = None
+    """Reports why the outcome was impossible, as the problem of the rule."""
 
 
 class Faults(Protocol):

@@ -51,6 +51,23 @@ _ACT_VALUES: Final[dict[str, dict[str, Any]]] = {
     "delay_ms": {"type": "number", "minimum": 0},
     "error": {"oneOf": [{"type": "integer"}, {"enum": [code.name for code in ErrorCode]}]},
     "cut_bytes": {"type": "integer", "minimum": 0},
+    "mutate": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["path"],
+        "properties": {
+            "path": {
+                "type": "string",
+                "description": "a field, such as responses[0].partition_responses[0].base_offset",
+            },
+            "value": {"description": "the value of the field"},
+            "lengthen": _WHOLE | {"description": "how many zero bytes to add to the content of the field"},
+            "shorten": _WHOLE | {"description": "how many bytes to remove from the content of the field"},
+            "duplicate": _WHOLE | {"description": "how often to repeat the field or element"},
+            "delete": {"const": True, "description": "remove the field or element"},
+            "reframe": {"type": "boolean", "description": "whether lengths and checksums around it are computed anew"},
+        },
+    },
     "kill": _BROKER,
     "stop": _BROKER,
     "restart": _BROKER,

@@ -14,9 +14,11 @@ from twisted.internet.defer import Deferred
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
 from broker_sim.log.append_results import PartitionAppend
+from broker_sim.rpc.mutated_response import mutated_response
 from broker_sim.rpc.stage import Stage
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.errors import ProtocolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,6 +177,12 @@ class FaultStage(Stage):
         if outcome is Outcome.CUT:
             context.cut_bytes = interception.cut_bytes
             self._mark()
+        elif outcome is Outcome.MUTATE:
+            try:
+                return mutated_response(context, response, interception.mutations)
+            except ProtocolError as error:
+                if interception.report_problem is not None:
+                    interception.report_problem(str(error))
         return response
 
     def _mid_response(self, context: RequestContext, frame: bytes) -> Interception | None:  # noqa: ARG002 - as every hook

@@ -13,6 +13,7 @@ from broker_sim.faults.actions.hold import Hold
 from broker_sim.faults.actions.kill import Kill
 from broker_sim.faults.actions.log_dirs import FailLogDir, FillLogDir, MendLogDir, SlowLogDir
 from broker_sim.faults.actions.lose_power import LosePower
+from broker_sim.faults.actions.mutate import Mutate
 from broker_sim.faults.actions.restart import Restart
 from broker_sim.faults.actions.stop import Stop
 
@@ -35,6 +36,7 @@ __all__ = [
     "Kill",
     "LosePower",
     "MendLogDir",
+    "Mutate",
     "Restart",
     "SlowLogDir",
     "Stop",
@@ -49,6 +51,7 @@ ACTS: Final[Mapping[str, type[Act]]] = {
         Disconnect,
         AnswerError,
         CutResponse,
+        Mutate,
         Kill,
         Stop,
         Restart,

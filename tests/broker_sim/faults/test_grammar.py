@@ -13,6 +13,7 @@ from broker_sim.faults.actions import (
     Kill,
     LosePower,
     MendLogDir,
+    Mutate,
     Restart,
     SlowLogDir,
 )
@@ -20,6 +21,7 @@ from broker_sim.faults.grammar import RuleError, parse_rule, parse_rules
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.rule import KilledBy, LeaderOf, Self
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.fuzzing import Mutation
 
 
 def test_a_rule_without_a_phase_strikes_the_cluster() -> None:
@@ -44,6 +46,7 @@ def test_every_act_has_a_written_form() -> None:
         "disconnect": (None, None),
         "error": ("NOT_LEADER_OR_FOLLOWER", AnswerError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
         "cut_bytes": (7, CutResponse(7)),
+        "mutate": ({"path": "error_code", "value": 3}, Mutate(Mutation.set("error_code", 3, reframe=True))),
         "kill": (2, Kill(2)),
         "stop": (2, None),
         "restart": (2, Restart(2)),

@@ -7,6 +7,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.faults.interception import Interception, Outcome, Phase
 from protocol_specs.error_codes import ErrorCode
+from protocol_specs.fuzzing import Mutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +89,27 @@ def test_a_cut_sends_so_many_bytes_and_closes(bench: Any, client: Any, phase: Ph
     client.ask(1)
     bench.run()
     assert (len(client.received), client.closed) == (11, True)
+
+
+def test_a_client_receives_the_mutated_frame(bench: Any, client: Any) -> None:
+    mutations = (Mutation.set("error_code", 42), Mutation.set("header.correlation_id", 9))
+    strike(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.MUTATE, mutations=mutations))
+    client.ask(1, 2)
+    bench.run()
+    assert client.correlation_ids == [9, 2]
+    assert client.frames[0][4:] == (42).to_bytes(2, "big") + client.frames[1][6:]
+
+
+def test_an_impossible_mutation_is_reported_and_changes_nothing(bench: Any, client: Any) -> None:
+    problems: list[str] = []
+    interception = Interception(
+        outcome=Outcome.MUTATE, mutations=(Mutation.set("error", 42),), report_problem=problems.append
+    )
+    strike(bench, Phase.BEFORE_RESPONSE, interception)
+    client.ask(1, 2)
+    bench.run()
+    assert client.frames[0][4:] == client.frames[1][4:]
+    assert problems == ["error: ApiVersionsResponse v0 has no field 'error': did you mean error_code?"]
 
 
 def test_a_pause_in_the_middle_of_a_response_sends_the_rest_later(bench: Any, client: Any) -> None:
