@@ -83,7 +83,7 @@ def synchronous(rounds: int) -> Result:
         ours=milliseconds(_median([one.figure for one in mine])),
         other=milliseconds(_median([one.figure for one in other])),
         figure=_median([one.figure / two.figure for one, two in zip(mine, other, strict=True)]),
-        bar=1.5,
+        bar=4,
         at_least=False,
         unit="x",
     )

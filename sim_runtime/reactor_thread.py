@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.errors import SimRuntimeError
 from sim_runtime.interruptible_waits import wait_in_slices
-from sim_runtime.real_reactor import lending_side, new_reactor, release_reactor
+from sim_runtime.real_reactor import new_reactor, release_reactor
 
 if TYPE_CHECKING:
     from sim_runtime.real_reactor import RealReactor
@@ -33,15 +33,11 @@ class ReactorThreadError(SimRuntimeError):
 
 
 class ReactorThread:
-    """Start a new reactor in a daemon thread, without signal handlers. `stop()` it, or use it in a `with`.
+    """Start a new reactor in a daemon thread, without signal handlers. `stop()` it, or use it in a `with`."""
 
-    With `lends` other threads may act for it now and then, where the reactor can lend: see `lending_side`.
-    """
-
-    def __init__(self, name: str, *, lends: bool = False) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
-        self.reactor: RealReactor = new_reactor(lends=lends)
-        self._lending = lending_side(self.reactor)
+        self.reactor: RealReactor = new_reactor()
         self._pid = os.getpid()
         self._lock = threading.Lock()
         self._pending: dict[Future[Any], None] = {}
@@ -56,8 +52,8 @@ class ReactorThread:
 
     @property
     def is_here(self) -> bool:
-        """Whether the calling thread is the reactor's, or acts for it: it cannot wait for the reactor."""
-        return get_ident() == self._thread.ident or (self._lending is not None and self._lending.is_borrowed_here())
+        """True if the calling thread is the reactor's own: it cannot wait for the reactor."""
+        return get_ident() == self._thread.ident
 
     @overload
     def call(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float = ...) -> T: ...

@@ -13,41 +13,29 @@ if TYPE_CHECKING:
 
     from sim_runtime.held_ports import HeldPorts
     from sim_runtime.interfaces import IReactor
-    from sim_runtime.lending_reactor import LendingEPollReactor
 
     class RealReactor(ReactorBase, IReactor):
         """A whole Twisted reactor, with TCP, threads and `run()`; a name for annotations alone."""
 
 
-__all__ = ["lending_side", "new_reactor", "release_reactor"]
+__all__ = ["new_reactor", "release_reactor"]
 
 
-def new_reactor(*, spins: bool = False, lends: bool = False) -> RealReactor:
+def new_reactor(*, spins: bool = False) -> RealReactor:
     """A reactor that has not run yet: epoll where there is one, else select.
 
     With `spins` it looks a while for more before it sleeps, where it can: for a process that does nothing but serve.
-    With `lends` other threads may act for it, where that can be: see `lending_side`.
     """
     reactor: ReactorBase
     if sys.platform == "linux":
         from sim_runtime.direct_epoll_reactor import DirectEPollReactor
-        from sim_runtime.lending_reactor import LendingEPollReactor
 
-        reactor = LendingEPollReactor() if lends else DirectEPollReactor(spins=spins)
+        reactor = DirectEPollReactor(spins=spins)
     else:
         from twisted.internet.selectreactor import SelectReactor
 
         reactor = SelectReactor()
     return cast("RealReactor", reactor)
-
-
-def lending_side(reactor: object) -> LendingEPollReactor | None:
-    """What other threads may borrow of a reactor that lends; None for any other."""
-    if sys.platform != "linux":
-        return None
-    from sim_runtime.lending_reactor import LendingEPollReactor
-
-    return reactor if isinstance(reactor, LendingEPollReactor) else None
 
 
 def release_reactor(reactor: RealReactor) -> None:

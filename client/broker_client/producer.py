@@ -36,7 +36,6 @@ from broker_client.record_values import checked_headers, serialized
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.interruptible_waits import wait_in_slices
 from sim_runtime.reactor_thread import ReactorThread
-from sim_runtime.real_reactor import lending_side
 
 if TYPE_CHECKING:
     import random
@@ -73,9 +72,7 @@ class Producer:
         self._forks = forks.count
         self._pid = os.getpid()
         self._closed = False
-        # Without these two a batch leaves as soon as it is made, and whoever waits for it may see to that.
-        lends = self.config.number("linger.ms") == 0 and self.config["transactional.id"] is None
-        self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}", lends=lends)
+        self._thread = ReactorThread(f"kafka-producer-network-thread | {self.config.client_id}")
         reactor = self._thread.reactor
         self._core: ProducerCore = self._thread.call(
             lambda: ProducerCore(
@@ -86,11 +83,6 @@ class Producer:
                 trace=trace,
             )
         )
-        lending = lending_side(reactor)
-        if lending is not None:
-            from broker_client.caller_turns import CallerTurns  # it needs what Linux alone has
-
-            CallerTurns(self._core, lending)
         self._try_append = self._core.try_append
         self._runs = self._core.runs.by_topic if self._value_serializer is None else {}
         self._at_exit = warn_at_exit(self._core)
@@ -193,13 +185,12 @@ class Producer:
         self._check("flush")
         core = self._core
         began_s = core.reactor.seconds()
-        waited_s = core.accumulator.await_only_batch(timeout)
         if not core.has_unended:
             core.metrics.calls.flush.since(began_s)
             return
         limit_s = longest_wait_ms(self.config) / 1000 if timeout is None else timeout
         try:
-            self._thread.call(core.flush, timeout_s=limit_s - waited_s)
+            self._thread.call(core.flush, timeout_s=limit_s)
         except DeadlineExceeded:
             raise WaitExpired(f"flush is not done after {limit_s:g} s", "flush(timeout)") from None
 

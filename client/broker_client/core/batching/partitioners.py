@@ -137,12 +137,6 @@ class BuiltInPartitioner:
         """
         self._load_stats = None if queue_sizes is None else _LoadStats(queue_sizes, partitions, all_partitions)
 
-    def nothing_is_queued(self) -> None:
-        """As if every size had been told as 0."""
-        stats = self._load_stats
-        if stats is not None and any(stats.queue_sizes):
-            self.update_load_stats([0] * len(stats.queue_sizes), stats.partitions, stats.all_partitions)
-
     def _next_partition(self, cluster: Cluster) -> int:
         drawn = self._random.getrandbits(31)
         stats = self._load_stats

@@ -233,11 +233,6 @@ class ProducerBatch:
         """Call when the record of that future has ended."""
         self._callbacks.append((future, on_delivery))
 
-    @property
-    def has_listeners(self) -> bool:
-        """Whether somebody is to be called when a record of it ends."""
-        return bool(self._callbacks) or self.result.is_listened_to
-
     def close_for_record_appends(self) -> None:
         """A next record goes to the next batch."""
         self._closed_for_appends = self.is_full = True

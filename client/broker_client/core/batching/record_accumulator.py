@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from broker_client.core.batching.open_run import OpenRuns
     from broker_client.core.network.cluster import Cluster
     from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-    from broker_client.core.producer.produce_request_result import AwaitHere
     from broker_client.core.transactions.transaction_manager import TransactionManager
     from protocol_specs.records.columnar.builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
@@ -95,8 +94,6 @@ class RecordAccumulator:
         self._transactions = transactions
         self._random = random
         self.wakeup = wakeup
-        self.await_here: AwaitHere | None = None
-        """Given to every batch: see ProduceRequestResult."""
         self._estimator = CompressionRatioEstimator()
         self._topics: dict[str, TopicInfo] = {}
         self._queues: list[PartitionQueue] = []  # of all topics; it only grows, so that it can be gone through anytime
@@ -244,11 +241,6 @@ class RecordAccumulator:
         """Take what each node gets with its next request: at most one batch a partition, `max_size` bytes in all."""
         return {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
 
-    def nothing_is_queued(self) -> None:
-        """Have the adaptive partitioners choose as `ready` would, now that the only batch has been drained."""
-        for info in list(self._topics.values()):
-            info.partitioner.nothing_is_queued()
-
     def first_created_ms(self) -> int:
         """When the oldest of the queued batches was made; NEVER_MS when nothing is queued."""
         oldest = [queue.batches[0].created_ms for queue in self._queues if queue.batches]
@@ -348,13 +340,6 @@ class RecordAccumulator:
         return list(self._incomplete)
 
     # Flush, abort, close
-
-    def await_only_batch(self, timeout_s: float | None) -> float:
-        """Let the caller's thread wait itself for the only batch, if it can; answers how long that was in vain."""
-        batches = self.incomplete_batches()
-        if len(batches) != 1 or self.await_here is None:
-            return 0.0
-        return self.await_here(batches[0].result, timeout_s)
 
     def begin_flush(self) -> list[ProducerBatch]:
         """Send everything without lingering; answers what was incomplete, which the flush waits for."""
@@ -456,7 +441,6 @@ class RecordAccumulator:
             granted_bytes=size,
             now_ms=now_ms,
         )
-        batch.result.await_here = self.await_here
         self._incomplete[batch] = None
         return batch
 

@@ -20,7 +20,6 @@ from protocol_specs.errors import FrameError, FrameTooLarge
 from sim_runtime.direct_send import is_plain_socket, send_at_once
 
 if TYPE_CHECKING:
-    from twisted.internet import tcp
     from twisted.internet.interfaces import IAddress, IConnector, ITCPTransport
     from twisted.python.failure import Failure
 
@@ -101,11 +100,6 @@ class KafkaChannel(TwistedProtocol):
                 self.resumeProducing()
                 return
         self._transport.write(frame)
-
-    @property
-    def plain_socket(self) -> tcp.Connection | None:
-        """The connection, if it is there, is a socket with nothing in between, and has taken all that was sent."""
-        return self._transport if self._sends_at_once and not self.send_pending else None  # type: ignore[return-value]  # it was looked at
 
     def mute(self) -> None:
         """Read no more until `unmute`."""

@@ -236,12 +236,12 @@ class NetworkClient:
         if self.telemetry is not None:
             self.telemetry.maybe_update(now_ms)
         try:
-            return self.take_events(now_ms)
+            return self._handle_events(now_ms)
         finally:
             self.next_poll_ms = self._next_poll_ms(metadata_wait_ms, now_ms)
 
-    def take_events(self, now_ms: int) -> bool:
-        """The part of `poll` that the network's events need, and what is overdue: no request of its own is sent."""
+    def _handle_events(self, now_ms: int) -> bool:
+        """Handle the events of the connections and the requests that are overdue."""
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []

@@ -24,8 +24,6 @@ from protocol_specs.framing import FrameReader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from twisted.internet import tcp
-
     from broker_client.core.metrics.selector_metrics import SelectorMetrics
     from broker_client.core.network.channel_builder import ChannelBuilder
     from broker_client.core.network.kafka_channel import KafkaChannel
@@ -98,8 +96,6 @@ class Selector:
         self._write_awaited: dict[int, None] = {}
         self._newly_connected: list[int] = []
         self._newly_disconnected: list[Disconnection] = []
-        self.before_reading: Callable[[], None] | None = None
-        """Called when all sockets are to be read: see `has_read_since`."""
         self._read_ms = -NEVER_MS
         self._is_reading = False
 
@@ -167,8 +163,6 @@ class Selector:
             return True
         if not self._is_reading:
             self._is_reading = True
-            if self.before_reading is not None:
-                self.before_reading()
             # What another thread has asked for is called just before the calls that are due, and a call that it makes
             # among those: only the second comes after a look at the sockets.
             call_later = self._reactor.callLater
@@ -184,11 +178,6 @@ class Selector:
         """Whether the node's connection is there."""
         channel = self._channels.get(node_id)
         return channel is not None and channel.state is ChannelState.READY
-
-    def plain_socket(self, node_id: int) -> tcp.Connection | None:
-        """The node's connection if it is a socket with nothing in between, is read from and has nothing to write."""
-        channel = self._channels.get(node_id)
-        return None if channel is None or channel.muted else channel.plain_socket
 
     def mute(self, node_id: int) -> None:
         """Read no more from a node."""

@@ -63,15 +63,8 @@ class FutureRecordMetadata(_SentRecord):
 
     def exception(self, timeout: float | None = None) -> ProducerError | None:
         """Wait as `result` does; answers the record's error or None."""
-        result = self[0]
-        if result.is_written:
+        if self[0].is_written:
             return None
-        if result.await_here is not None and not result.completed:
-            waited_s = result.await_here(result, timeout)
-            if self.batch_result.is_written:
-                return None
-            if timeout is not None:
-                timeout -= waited_s
         if not self.done():
             # A bare lock: an Event's wait takes three, which one send at a time would feel.
             undone = Lock()

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from broker_client.records import TopicPartition
 
     DoneCallback: TypeAlias = Callable[[FutureRecordMetadata], object]
-    AwaitHere: TypeAlias = Callable[["ProduceRequestResult", float | None], float]
 
 __all__ = ["ProduceRequestResult"]
 
@@ -37,7 +36,6 @@ class ProduceRequestResult:
         "_moved_to",
         "_waiting",
         "_waiting_futures",
-        "await_here",
         "base_offset",
         "completed",
         "completing_thread",
@@ -56,8 +54,6 @@ class ProduceRequestResult:
         self.is_written = False
         """Whether all its records were written, where they are: what is asked most often of a record that has ended."""
         self.completing_thread = 0
-        self.await_here: AwaitHere | None = None
-        """What a thread that waits so long for the result may do itself; answers how many seconds that took in vain."""
         self._lock = Lock()
         self._waiting: list[Callable[[], object]] = []
         self._waiting_futures: list[tuple[FutureRecordMetadata, DoneCallback]] = []
@@ -86,11 +82,6 @@ class ProduceRequestResult:
             notify()
         for future, callback in futures:
             _call(callback, future)
-
-    @property
-    def is_listened_to(self) -> bool:
-        """Whether anything is to be called on completion."""
-        return bool(self._waiting or self._waiting_futures)
 
     def on_completion(self, notify: Callable[[], object]) -> None:
         """Call once when completed; at once when it is."""

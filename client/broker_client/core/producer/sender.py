@@ -145,32 +145,6 @@ class Sender:
         self._no_expiry_before_ms = now_ms + min(until_expiry_ms, self.config.delivery_timeout_ms)
         return 0 if again else min(wait_ms, until_expiry_ms, self.client.next_poll_ms)
 
-    def send_alone(self, node: Node, now_ms: int) -> int:
-        """The part of a turn that a new batch for `node` needs where it is all that there is; answers as `run_once`.
-
-        Everything else is due as the last turn has said; what is answered here tells only of the batch.
-        """
-        if (
-            self.config.acks == 0  # the request ends when it is written: the turn's business
-            or self.accumulator.node_latencies.availability_timeout_ms > 0
-            or self._prepare_producer_id(now_ms) is not None
-            or not self.client.ready(node, now_ms)
-            or not self._send_to((node.id,), self.metadata.cluster, now_ms)
-        ):
-            return 0
-        self.accumulator.nothing_is_queued()
-        return min(self.client.time_out_ms, self._no_expiry_before_ms) - now_ms
-
-    def take_answers(self, now_ms: int) -> bool:
-        """The part of a turn that answers need; answers whether a whole turn should follow at once.
-
-        When it need not, nothing is due earlier than the last turn has said.
-        """
-        if now_ms >= self.client.time_out_ms:
-            return True  # it begins with the other sockets
-        again = self.client.take_events(now_ms)
-        return again or self.client.answered == 0 or self._has_more_to_do(now_ms)
-
     @property
     def has_work(self) -> bool:
         """Whether something is unsent or unanswered."""

@@ -41,10 +41,8 @@ class SenderLoop:
 
     __slots__ = (
         "_call_from_thread",
-        "_due_ms",
         "_in_turn",
         "_next_turn",
-        "_now_ms",
         "_reactor",
         "_stopped",
         "_taker",
@@ -66,8 +64,6 @@ class SenderLoop:
         self._reactor = reactor
         self._call_from_thread = call_from_thread
         self._next_turn: IDelayedCall | None = None
-        self._now_ms = 0
-        self._due_ms = 0
         self._woken = False
         self._in_turn = False
         self._stopped = False
@@ -85,52 +81,6 @@ class SenderLoop:
             self._reactor.callLater(0, self._turn)
         elif self._in_turn:
             self._woken = True
-
-    def send_here(self, send: Callable[[int], int]) -> None:
-        """Have a new batch sent, in a thread that acts for the reactor, by a turn if there is more to do.
-
-        `send` answers as a turn does; 0 asks for a whole one.
-        """
-        now_ms = now_ms_of(self._reactor)
-        is_due = self._stopped or self._in_turn or self._woken or now_ms >= self._due_ms
-        if is_due or self.after_turn is not None:
-            self.turn_here()
-            return
-        self._in_turn = True
-        try:
-            delay_ms = self._run(send, now_ms)
-        finally:
-            self._in_turn = False
-        if self._woken or delay_ms <= 0:
-            self.turn_here()
-        elif now_ms + delay_ms < self._due_ms:
-            self._plan_next_turn(delay_ms)
-
-    def turn_here(self) -> None:
-        """One turn now, in a thread that acts for the reactor."""
-        if self._stopped or self._in_turn:
-            return
-        self._in_turn = True
-        try:
-            self._woken = False
-            delay_ms = self._take_turn()
-        finally:
-            self._in_turn = False
-        self._plan_next_turn(delay_ms)
-
-    def answers_here(self, receive: Callable[[], object], take_answers: Callable[[int], bool]) -> None:
-        """Have what `receive` brings taken, in a thread that acts for the reactor; a turn follows if one should."""
-        if self._stopped or self._in_turn:
-            return
-        self._in_turn = True
-        try:
-            receive()
-            self._woken = False
-            again = self._run(take_answers, now_ms_of(self._reactor))
-        finally:
-            self._in_turn = False
-        if again or self._woken or self.after_turn is not None:
-            self.turn_here()
 
     def stop(self) -> None:
         """Take no more turns."""
@@ -150,7 +100,6 @@ class SenderLoop:
     def _plan_next_turn(self, delay_ms: int) -> None:
         if self._stopped:
             return
-        self._due_ms = self._now_ms + delay_ms
         if self._woken or delay_ms <= 0:
             self._woken = True
             self._cancel_next_turn()
@@ -172,19 +121,15 @@ class SenderLoop:
         return delay_ms
 
     def _take_turn(self) -> int:
-        delay_ms = self._run(self._taker.run_once, now_ms_of(self._reactor))
-        if self.after_turn is not None:
-            self.after_turn()
-        return delay_ms
-
-    def _run(self, turn: Callable[[int], int], now_ms: int) -> int:
-        self._now_ms = now_ms
         try:
-            return turn(now_ms)
+            delay_ms = self._taker.run_once(now_ms_of(self._reactor))
         except Exception:  # noqa: BLE001 - as Kafka's loop: logged, and the next turn goes on
             self.errors += 1
             _log.failure("uncaught error in a turn of the producer's network loop")
-            return 1
+            delay_ms = 1
+        if self.after_turn is not None:
+            self.after_turn()
+        return delay_ms
 
     def _due(self) -> None:
         self._next_turn = None

@@ -88,19 +88,6 @@ def test_long_queues_get_less() -> None:
     assert abs(counts[2] - 3_000) < 300
 
 
-def test_queues_that_were_drained_are_equal() -> None:
-    partitioner = BuiltInPartitioner("t", 1, random.Random(1))
-    partitioner.update_load_stats([0, 3, 1], [0, 1, 2], 3)
-    partitioner.nothing_is_queued()
-    counts = Counter(choose(partitioner, cluster_of([1, 1, 1]), 3_000, 1))
-    assert all(abs(counts[partition] - 1_000) < 150 for partition in range(3))
-    partitioner.update_load_stats([5, 0], [0, 2], 3)
-    partitioner.nothing_is_queued()
-    counts = Counter(choose(partitioner, cluster_of([1, 1, 1]), 3_000, 1))
-    assert counts[1] <= 1, "it has no leader, or a slow one; at most the first was chosen before"
-    assert abs(counts[0] - 1_500) < 150
-
-
 def test_equal_queues_are_uniform_and_an_excluded_partition_gets_nothing() -> None:
     partitioner = BuiltInPartitioner("t", 1, random.Random(1))
     partitioner.update_load_stats([2, 2, 2], [0, 1, 2], 3)

@@ -6,14 +6,12 @@ import asyncio
 import random
 import select
 import socket
-import sys
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from twisted.internet.defer import Deferred, execute
 
-from broker_client.caller_turns import CallerTurns
 from broker_client.core.network.selector import Selector
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.core.producer.trace import BatchEvent, BatchEventKind
@@ -23,7 +21,6 @@ from broker_sim.threaded_cluster import ThreadedCluster
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest
 from sim_runtime.asyncio_reactor import AsyncioReactor
 from sim_runtime.reactor_thread import ReactorThread
-from sim_runtime.real_reactor import lending_side
 from tests.client.scripted_broker import API_VERSIONS, METADATA, ScriptedCluster
 
 if TYPE_CHECKING:
@@ -145,19 +142,6 @@ def test_a_batch_whose_answer_is_there_does_not_expire(
     assert isinstance(sent.exception(0), BatchExpired) is not arrives
 
 
-def test_who_takes_answers_alone_gives_nothing_up(
-    world: World, cluster: ScriptedCluster, producer_on: ProducerOn
-) -> None:
-    producer = producer_on(cluster, linger_ms=0)
-    world.run_until(producer.send("orders", b"first").as_deferred())
-    world.network.link("broker-1", "client").hold()
-    sent = producer.send("orders", b"second")
-    world.run_for(ms=1)
-    assert producer.sender.take_answers(producer.client.time_out_ms)
-    assert not sent.done()
-    assert producer.client.in_flight_count() == 1
-
-
 # Real sockets
 
 
@@ -194,7 +178,7 @@ class Standing:
         self.cluster.remove_rule("held")
 
     def _stand_still(self, seconds: int) -> None:
-        leader: Any = self.producer.client.selector.plain_socket(1)
+        leader: Any = self.producer.client.selector._channels[1].transport
         self._stands_still.set()
         assert select.select([leader], [], [], SECONDS_MAX)[0]
         clock = self.reactor.seconds
@@ -202,9 +186,8 @@ class Standing:
 
 
 @pytest.fixture
-def standing(request: pytest.FixtureRequest) -> Iterator[Standing]:
-    lends = getattr(request, "param", False)
-    with ThreadedCluster(brokers=1, topics=["orders:1:1"]) as cluster, ReactorThread("late", lends=lends) as thread:
+def standing() -> Iterator[Standing]:
+    with ThreadedCluster(brokers=1, topics=["orders:1:1"]) as cluster, ReactorThread("late") as thread:
         made = Standing(cluster, thread)
         yield made
         thread.call(made.producer.close)
@@ -216,23 +199,6 @@ def test_an_answer_counts_that_came_while_the_process_stood_still(standing: Stan
     sent = standing.send()
     standing.stand_still(seconds)
     assert sent.result(SECONDS_MAX).offset == 0
-    assert standing.told.count(BatchEventKind.SENT) == 1
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only an epoll reactor lends")
-@pytest.mark.parametrize("standing", [True], indirect=True)
-def test_an_answer_counts_for_which_a_caller_stood_still(standing: Standing) -> None:
-    lending = lending_side(standing.reactor)
-    assert lending is not None
-    turns = standing.thread.call(CallerTurns, standing.producer, lending)
-    sent = standing.send()
-    lending.borrow(waits=True)
-    connection = turns._set_aside_borrowed(turns._leader_of_only_batch())
-    lending.give_back()
-    assert connection is not None
-    standing.stand_still(40)
-    assert sent.result(SECONDS_MAX).offset == 0
-    turns._put_back(connection)
     assert standing.told.count(BatchEventKind.SENT) == 1
 
 
