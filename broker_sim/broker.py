@@ -16,10 +16,10 @@ from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.control.events import BrokerKilled, BrokerStarted, BrokerStopped, PowerLost
-from broker_sim.controller.controller_versions import controller_version
 from broker_sim.controller.envelope import ForwardedRequest, ForwardedResponse
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
+from broker_sim.links.controller_versions import controller_version
 from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.log.log_manager import LogManager
 from broker_sim.log.replica_storage import ReplicaStorage

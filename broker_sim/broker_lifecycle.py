@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from twisted.internet.defer import Deferred
 
 from broker_sim.controller.broker_registration import RegisteredBroker, registration_request
-from broker_sim.controller.controller_versions import controller_version
+from broker_sim.links.controller_versions import controller_version
 from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from protocol_specs.api_key import ApiKey
 from protocol_specs.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse

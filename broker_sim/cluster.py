@@ -333,7 +333,7 @@ class Cluster:
 
     def metrics(self) -> MetricsSnapshot:
         """What every broker that runs, and the controller, have counted and measured, under Kafka's names."""
-        from broker_sim.metrics.cluster_metrics import cluster_metrics
+        from broker_sim.cluster_metrics import cluster_metrics
 
         return cluster_metrics(self)
 

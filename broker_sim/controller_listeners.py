@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, maybeDeferred
 from twisted.internet.protocol import Protocol, ServerFactory
 
+from broker_sim.config.broker_listeners import CONTROLLER_LISTENER
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.metadata_image import ControllerRegistration, Endpoint, FeatureRange
 
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
     from broker_sim.controller_server import ControllerServer
     from sim_runtime.interfaces import IReactor
 
-__all__ = ["CONTROLLER_LISTENER", "ControllerListener", "ControllerListeners"]
+__all__ = ["ControllerListener", "ControllerListeners"]
 
-CONTROLLER_LISTENER: Final = "CONTROLLER"
 BACKLOG: Final = 50
 """socket.listen.backlog.size, until a SocketServer knows better."""
 UUID_BYTES: Final = 16

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final, cast
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.controller.controller_apis import ControllerApis
-from broker_sim.config.broker_listeners import BrokerListeners, Listener
+from broker_sim.config.broker_listeners import CONTROLLER_LISTENER, BrokerListeners, Listener
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
-from broker_sim.controller_listeners import CONTROLLER_LISTENER
 from broker_sim.metrics.request_metrics import RequestMetrics
 from broker_sim.quotas.quota_managers import QuotaManagers
 from broker_sim.rpc.link_transport import LinkTransport

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.config_changes import resource_key, settle_changes
 from broker_sim.apis.handler_result import NoResponse
-from broker_sim.config.config_admin import ApiError
+from broker_sim.config.api_error import ApiError
 from protocol_specs.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,

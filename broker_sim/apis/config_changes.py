@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from broker_sim.config.config_admin import ApiError, preprocess
+from broker_sim.apis.config_admin import preprocess
+from broker_sim.config.api_error import ApiError
 from broker_sim.config.config_resource import ResourceType
 from broker_sim.links.node_links import LinkFailure
 from protocol_specs.error_codes import ErrorCode

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.config_changes import settle_changes
-from broker_sim.config.config_admin import ApiError
+from broker_sim.config.api_error import ApiError
 from protocol_specs.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.apis.handler_result import NoResponse
+from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectionInfo", "RequestContext"]
 
-DEFAULT_LISTENER: Final = "PLAINTEXT"
 NO_REPLICA: Final = -1
 
 

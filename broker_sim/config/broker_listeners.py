@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.apis.request_context import DEFAULT_LISTENER
 from broker_sim.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
 
-__all__ = ["BrokerListeners", "Listener"]
+__all__ = ["CONTROLLER_LISTENER", "DEFAULT_LISTENER", "BrokerListeners", "Listener"]
 
+CONTROLLER_LISTENER: Final = "CONTROLLER"
+DEFAULT_LISTENER: Final = "PLAINTEXT"
 PORT_MAX: Final = 65_535
 
 

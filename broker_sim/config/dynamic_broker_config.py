@@ -4,7 +4,7 @@ DynamicBrokerConfig and DynamicConfigPublisher.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.logger import Logger
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from broker_sim.config.broker_config import BrokerConfig
-    from broker_sim.metadata.metadata_image import MetadataImage
 
     Reconfigure = Callable[[BrokerConfig, BrokerConfig], None]
 
@@ -25,6 +24,13 @@ READ_AT_THE_START_ALONE: Final = ("advertised.listeners", "listener.security.pro
 """What Kafka can change while a broker runs and this simulator cannot: no listener comes or goes."""
 
 _log = Logger()
+
+
+class ConfigurationsImage(Protocol):
+    """The part of a metadata image that holds the dynamic configurations. Mirrors ConfigurationsImage."""
+
+    def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
+        """Return the configurations of one resource, by name."""
 
 
 class DynamicBrokerConfig:
@@ -45,7 +51,7 @@ class DynamicBrokerConfig:
         """Call with the old and the new configuration after each change. Mirrors BrokerReconfigurable."""
         self._listeners.append(reconfigure)
 
-    def apply(self, image: MetadataImage) -> None:
+    def apply(self, image: ConfigurationsImage) -> None:
         """Follow the metadata. A value that cannot be is ignored; when all cannot be together, nothing changes."""
         defaults = image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
         own = {} if self._name is None else image.config_of(ResourceType.BROKER, self._name)

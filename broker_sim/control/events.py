@@ -8,14 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.log.stored_batch import StoredBatch
-
 NO_BROKER = -1
+
+
+class RemovedBatch(Protocol):
+    """A record batch that a log has lost: its bytes and where it was."""
+
+    data: bytes
+    base_offset: int
+    last_offset: int
+    leader_epoch: int
 
 
 class Detail(IntEnum):
@@ -231,7 +238,7 @@ class LogTruncated(Event):
     records: int
     high_watermark: int
     reason: str
-    batches: Sequence[StoredBatch] = field(default=(), repr=False)
+    batches: Sequence[RemovedBatch] = field(default=(), repr=False)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -265,7 +272,7 @@ class TailLost(Event):
     partition: int
     from_offset: int
     to_offset: int
-    batches: Sequence[StoredBatch] = field(default=(), repr=False)
+    batches: Sequence[RemovedBatch] = field(default=(), repr=False)
 
 
 @dataclass(slots=True, kw_only=True)

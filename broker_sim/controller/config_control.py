@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.config.config_admin import ApiError, Refused
+from broker_sim.config.api_error import ApiError, Refused
 from broker_sim.config.config_resource import (
     CLUSTER_DEFAULT,
     ConfigOperation,
@@ -41,14 +41,6 @@ if TYPE_CHECKING:
 
 _MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 _OPERATIONS: Final = tuple(int(each) for each in ConfigOperation)
-
-
-def initial_configs(config: BrokerConfig) -> list[ConfigRecord]:
-    """What a new cluster is formatted with: `min.insync.replicas` for all brokers where there are ELRs (KIP-966)."""
-    if not config.behaviour.min_insync_replicas_is_dynamic_default:
-        return []
-    resource = ConfigResource(ResourceType.BROKER, CLUSTER_DEFAULT)
-    return [ConfigRecord(resource=resource, name=_MIN_INSYNC_REPLICAS, value=str(config.min_insync_replicas))]
 
 
 class ConfigControl:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from broker_sim.cluster import Cluster
     from broker_sim.controller.controller import Controller
     from broker_sim.controller.group.controller_node import ControllerNode
 
@@ -80,10 +79,20 @@ class QuorumNode:
         return self.node.quorum.node_ids
 
 
+class CombinedCluster(Protocol):
+    """A cluster whose brokers are controllers too."""
+
+    controller: Controller
+
+    @property
+    def brokers(self) -> Mapping[int, object]:
+        """All brokers by id."""
+
+
 class CombinedNode:
     """A broker that is a controller too."""
 
-    def __init__(self, cluster: Cluster, node_id: int) -> None:
+    def __init__(self, cluster: CombinedCluster, node_id: int) -> None:
         self.id = node_id
         self._cluster = cluster
 

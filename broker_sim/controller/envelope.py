@@ -8,7 +8,7 @@ first, made when somebody asks for them.
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from broker_sim.controller.not_controller import is_not_controller
 from broker_sim.links.node_links import LinkFailure
@@ -25,7 +25,6 @@ from protocol_specs.schemas.default_principal_data import DefaultPrincipalData
 from protocol_specs.schemas.record_serde import encode_versioned
 
 if TYPE_CHECKING:
-    from broker_sim.apis.request_context import RequestContext
     from protocol_specs.message import Message
 
 __all__ = ["ForwardedRequest", "ForwardedResponse", "anonymous_principal"]
@@ -38,6 +37,17 @@ def anonymous_principal() -> bytes:
     return encode_versioned(DefaultPrincipalData(type="User", name="ANONYMOUS", token_authenticated=False), 0)
 
 
+class ClientRequest(Protocol):
+    """The facts about a client's request that its Envelope repeats."""
+
+    client_id: str | None
+    correlation_id: int
+
+    @property
+    def client_host(self) -> str:
+        """The client's address."""
+
+
 class ForwardedRequest:
     """A request by reference, with who asks and in which version. `envelope` is what stands for it on a wire."""
 
@@ -45,7 +55,7 @@ class ForwardedRequest:
     NAME: ClassVar[str] = "Envelope"
     API_KEY: Final = ApiKey.ENVELOPE
 
-    def __init__(self, request: Message, *, api_version: int, context: RequestContext | None) -> None:
+    def __init__(self, request: Message, *, api_version: int, context: ClientRequest | None) -> None:
         self.request = request
         self.api_version = api_version
         self.client_id = None if context is None else context.client_id

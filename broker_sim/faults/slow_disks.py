@@ -9,7 +9,7 @@ comes from the page cache, as fast as ever.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.faults.interception import Interception, Phase
 from broker_sim.topic_partition import TopicPartition
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IReactorTime
 
-    from broker_sim.broker import Broker
-    from broker_sim.cluster import Cluster
+    from broker_sim.faults.engine import FaultEngine
     from broker_sim.faults.interception import FaultPoint
 
 __all__ = ["DiskPace", "DiskSpeed", "SlowDisks", "slow_log_dirs"]
@@ -79,6 +78,47 @@ class DiskPace:
         return self._done_s
 
 
+class Directories(Protocol):
+    """Mirrors LogDirsImage: the directory of each replica."""
+
+    def of(self, topic_partition: TopicPartition, /) -> str | None:
+        """Return the directory of a replica, None if the broker has no such replica."""
+
+
+class DiskStorage(Protocol):
+    """The log directories of one broker."""
+
+    @property
+    def directories(self) -> Directories:
+        """The directory of each replica."""
+
+    def slow_directory(self, name: str, pace: DiskPace | None, /) -> None:
+        """Slow a directory down; None restores its speed."""
+
+
+class BrokerWithDisks(Protocol):
+    """The part of a broker whose disks can be slow."""
+
+    id: int
+
+    @property
+    def storage(self) -> DiskStorage:
+        """Its log directories."""
+
+
+class ClusterWithDisks(Protocol):
+    """The part of a cluster whose disks can be slow."""
+
+    faults: FaultEngine
+
+    @property
+    def reactor(self) -> IReactorTime:
+        """The cluster's clock."""
+
+    def broker(self, broker_id: int, /) -> BrokerWithDisks:
+        """Return one broker."""
+
+
 class SlowDisks:
     """The slow directories of a cluster, by broker; `directory_of` knows where a broker's replica lies."""
 
@@ -94,7 +134,7 @@ class SlowDisks:
         """A directory is slow from now on."""
         self._paces.setdefault(broker_id, {})[directory] = pace
 
-    def mend_broker(self, broker: Broker, directory: str | None) -> None:
+    def mend_broker(self, broker: BrokerWithDisks, directory: str | None) -> None:
         """A directory, or (None) every one, is as fast as ever again, if it was not."""
         paces = self._paces.get(broker.id, {})
         for name in [directory] if directory is not None else [*paces]:
@@ -133,7 +173,7 @@ class SlowDisks:
         return pace.owed_ms() if phase is Phase.AFTER_APPEND else 0
 
 
-def slow_log_dirs(cluster: Cluster, broker_id: int, names: Iterable[str], speed: DiskSpeed) -> None:
+def slow_log_dirs(cluster: ClusterWithDisks, broker_id: int, names: Iterable[str], speed: DiskSpeed) -> None:
     """Make directories slow from now on; BrokerSimError for a cluster without a disk."""
     faults = cluster.faults
     if faults.slow_disks is None:

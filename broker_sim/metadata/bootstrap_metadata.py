@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.controller.config_control import initial_configs
+from broker_sim.config.config_resource import CLUSTER_DEFAULT, ConfigRecord, ConfigResource, ResourceType
 from broker_sim.metadata.metadata_log import RECORDS_BETWEEN_SNAPSHOTS_MAX, MetadataLogLimits
 from broker_sim.metadata.metadata_record_versions import IBP_3_4_IV0, record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION, MetadataRecord, records_of_change
@@ -31,7 +31,7 @@ def bootstrap_records(empty: MetadataImage, config: BrokerConfig) -> tuple[list[
     """The first batch after the leader's own, and the image after it."""
     levels = releases.get(config.release).finalized_features
     image = empty.with_finalized_features({name: level.highest for name, level in levels.items()})
-    image = image.with_configs(initial_configs(config))
+    image = image.with_configs(_initial_configs(config))
     metadata_version = image.finalized_features.get(METADATA_VERSION, 0)
     # Nobody has an ELR yet: min.insync.replicas is written without ClearElrRecord.
     records = [each for each in records_of_change(empty, image) if type(each.message).__name__ != "ClearElrRecord"]
@@ -42,6 +42,14 @@ def bootstrap_records(empty: MetadataImage, config: BrokerConfig) -> tuple[list[
         records.insert(0, MetadataRecord(BeginTransactionRecord(name="Bootstrap records"), 0))
         records.append(MetadataRecord(EndTransactionRecord(), 0))
     return records, image
+
+
+def _initial_configs(config: BrokerConfig) -> list[ConfigRecord]:
+    """Return `min.insync.replicas` as the default of all brokers, for a release with ELRs (KIP-966)."""
+    if not config.behaviour.min_insync_replicas_is_dynamic_default:
+        return []
+    resource = ConfigResource(ResourceType.BROKER, CLUSTER_DEFAULT)
+    return [ConfigRecord(resource=resource, name="min.insync.replicas", value=str(config.min_insync_replicas))]
 
 
 def metadata_log_limits(config: BrokerConfig) -> MetadataLogLimits:

@@ -7,7 +7,7 @@ once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.logger import Logger
 
@@ -17,15 +17,20 @@ from protocol_specs.errors import ProtocolError, RecordBatchError
 from protocol_specs.records.batch_peek import check_batch
 
 if TYPE_CHECKING:
-    from broker_sim.controller.controller import Controller
     from broker_sim.metadata.metadata_image import MetadataImage
-    from broker_sim.metadata.metadata_log import MetadataBatch
+    from broker_sim.metadata.metadata_log import MetadataBatch, MetadataLog
     from sim_runtime.disk import Disk, DiskFile
 
 _log = Logger()
 
 METADATA_FOLDER: Final = "__cluster_metadata-0"
 SEGMENT: Final = f"{0:020d}.log"
+
+
+class LogOwner(Protocol):
+    """The controller that writes the metadata log."""
+
+    log: MetadataLog
 
 
 class MetadataFiles:
@@ -54,8 +59,8 @@ class MetadataFiles:
             raise BrokerSimError(f"{self._path} cannot be read: {error}") from error
         return image
 
-    def follow(self, controller: Controller) -> None:
-        """Put a new log, with what the controller has committed so far, in place of the old one; then go on with it."""
+    def follow(self, controller: LogOwner) -> None:
+        """Replace the old file with the committed batches of the log, then append each batch that it commits."""
         log = controller.log
         self._disk.make_directory(self._folder)
         batches = [batch for batch in log.batches if batch.last_offset < log.high_watermark]

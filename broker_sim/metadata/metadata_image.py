@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 from broker_sim.config.config_resource import ConfigResource, ResourceType
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 from protocol_specs.uuids import ZERO_UUID
@@ -25,7 +26,6 @@ NO_LEADER: Final = -1
 RECOVERED: Final = 0
 RECOVERING: Final = 1
 NO_CONTROLLER: Final = -1
-DEFAULT_LISTENER: Final = "PLAINTEXT"
 ELIGIBLE_LEADER_REPLICAS: Final = "eligible.leader.replicas.version"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from broker_sim.controller.controller_versions import controller_version
+from broker_sim.links.controller_versions import controller_version
 from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
 from broker_sim.metadata.metadata_fetches import MetadataRecords, fetch_request, fetch_snapshot_request
 from protocol_specs.api_key import ApiKey

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 from broker_sim.config.config_resource import ConfigRecord as ConfigChange
 from broker_sim.config.config_resource import ConfigResource, ResourceType
 from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.metadata_image import (
-    DEFAULT_LISTENER,
     BrokerRegistration,
     ControllerRegistration,
     Endpoint,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from broker_sim.controller.controller_messages import AlteredPartition
 from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
+from broker_sim.replication.isr_proposals import AlteredPartition
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_partition import AlterPartitionRequest, BrokerState, PartitionData, TopicData
 

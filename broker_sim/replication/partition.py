@@ -6,7 +6,6 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.control.events import HighWatermarkAdvanced, LogTruncated
-from broker_sim.controller.controller_messages import IsrProposal
 from broker_sim.log.replica_log import OffsetOutOfRange, RecordsRefused
 from broker_sim.metadata.metadata_image import NO_LEADER
 from broker_sim.replication.isr import (
@@ -17,6 +16,7 @@ from broker_sim.replication.isr import (
     expanding,
     shrinking,
 )
+from broker_sim.replication.isr_proposals import IsrProposal
 from broker_sim.replication.requests import NO_EPOCH, EpochEndOffset, FetchIsolation
 from protocol_specs.error_codes import ErrorCode
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from broker_sim.control.journal import Journal
-    from broker_sim.controller.controller_messages import AlteredPartition
     from broker_sim.log.append_results import PartitionAppend
     from broker_sim.log.replica_log import ReplicaLog, StoredBatch, TruncationInfo
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
     from broker_sim.replication.delayed_fetch import DelayedFetch
     from broker_sim.replication.delayed_produce import DelayedProduce
+    from broker_sim.replication.isr_proposals import AlteredPartition
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.topic_partition import TopicPartition
 

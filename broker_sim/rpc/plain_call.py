@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.apis.broker_view import BrokerView
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.apis.request_context import ConnectionInfo, RequestContext
 
@@ -13,11 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_sim.apis.handler_result import Response
-    from broker_sim.network.network_node import NetworkNode
+    from broker_sim.rpc.rpc_server import RpcServer
 
 __all__ = ["PlainCalls"]
 
 CONNECTION_ID: Final = "call"
+
+
+class CallNode(BrokerView, Protocol):
+    """A broker or controller that serves calls."""
+
+    rpc: RpcServer
 
 
 class PlainCalls:
@@ -25,7 +32,7 @@ class PlainCalls:
 
     takes_frames: Final = False
 
-    def __init__(self, node: NetworkNode) -> None:
+    def __init__(self, node: CallNode) -> None:
         self._node = node
         self._rpc = node.rpc
         self._next_id = 0

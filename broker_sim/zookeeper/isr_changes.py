@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.controller.controller_messages import AlteredPartition
 from broker_sim.replication.alter_partition_manager import AlterPartitionManager
+from broker_sim.replication.isr_proposals import AlteredPartition
 from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
 from broker_sim.zookeeper.messages import ZooKeeperError
 from protocol_specs.error_codes import ErrorCode

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.metadata.metadata_image import DEFAULT_LISTENER
+from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 from broker_sim.zookeeper.leader_and_isr import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from twisted.internet.defer import maybeDeferred
 
+from broker_sim.apis.config_admin import preprocess
 from broker_sim.apis.controller.active_controller import controller_view, decide
 from broker_sim.apis.handler_result import NoResponse
-from broker_sim.config.config_admin import ApiError, preprocess
+from broker_sim.config.api_error import ApiError
 from broker_sim.config.config_resource import ResourceType
 from broker_sim.controller.errors import NotActive
 from broker_sim.controller.not_controller import wrong_controller

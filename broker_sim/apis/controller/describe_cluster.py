@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.controller.active_controller import controller_view
 from broker_sim.apis.metadata import cluster_operations
-from broker_sim.controller_listeners import CONTROLLER_LISTENER
+from broker_sim.config.broker_listeners import CONTROLLER_LISTENER
 from broker_sim.metadata.metadata_record_versions import record_versions
 from broker_sim.metadata.metadata_records import METADATA_VERSION
 from protocol_specs.error_codes import ErrorCode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.controller.controls import ControllerControls
 from broker_sim.controller.group.controller_group import CONTROLLERS_MAX, ControllerGroup
@@ -12,18 +12,32 @@ from broker_sim.errors import BrokerSimError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from broker_sim.cluster import Cluster
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.control.journal import Journal
     from broker_sim.controller.controller import Controller
     from broker_sim.controller.group.controller_node import ControllerNode
     from broker_sim.controller.group.quorum_controller import QuorumController
     from broker_sim.links.node_links import LinkNode
     from broker_sim.quorum.raft_log import RaftStorage
+    from sim_runtime.interfaces import IReactor
+    from sim_runtime.random_streams import RandomStreams
 
 __all__ = ["set_up_controller_group"]
 
 
+class QuorumCluster(Protocol):
+    """The parts of a cluster that its controllers share."""
+
+    config: BrokerConfig
+    journal: Journal
+    reactor: IReactor
+    streams: RandomStreams
+    cluster_id: str
+    controller: Controller
+
+
 def set_up_controller_group(
-    cluster: Cluster,
+    cluster: QuorumCluster,
     *,
     controllers: int,
     link_delay_ms: float,

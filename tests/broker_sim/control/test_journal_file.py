@@ -24,7 +24,7 @@ SAMPLES: dict[str, Any] = {
     "int | None": 3,
     "tuple[int, ...]": (1, 2),
     "tuple[str, ...]": ("a-0",),
-    "Sequence[StoredBatch]": (),
+    "Sequence[RemovedBatch]": (),
 }
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from broker_sim.control.events import HighWatermarkAdvanced
-from broker_sim.controller.controller_messages import AlteredPartition
 from broker_sim.links.node_links import CONTROLLER_ID
 from broker_sim.replication.isr import IsrChange, committed, expanding
+from broker_sim.replication.isr_proposals import AlteredPartition
 from protocol_specs.error_codes import ErrorCode
 
 Make = Any

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from broker_sim.control.events import IsrChanged, LeaderElected
 from broker_sim.metrics.metric import Meter, Metric, MetricsSnapshot
-from broker_sim.metrics.purgatory_metrics import purgatory_metrics
+from broker_sim.replication.purgatory_metrics import purgatory_metrics
 
 if TYPE_CHECKING:
     from broker_sim.broker import Broker

@@ -7,7 +7,7 @@ that stays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.metrics.metric import Metric
 from broker_sim.replication.delayed_delete_records import DelayedDeleteRecords
@@ -16,7 +16,11 @@ from broker_sim.replication.delayed_produce import DelayedProduce
 from protocol_specs.api_key import ApiKey
 
 if TYPE_CHECKING:
-    from broker_sim.broker import Broker
+    from collections.abc import Sequence
+
+    from broker_sim.config.broker_config import BrokerConfig
+    from broker_sim.replication.replica_manager import ReplicaManager
+    from protocol_specs.releases import Release
 
 __all__ = ["purgatory_metrics"]
 
@@ -27,7 +31,20 @@ TOPIC: Final = "topic"
 """Of topics that are made, grown or deleted, by a broker that is the controller."""
 
 
-def purgatory_metrics(broker: Broker) -> list[Metric]:
+class PurgatoryHost(Protocol):
+    """The parts of a broker that hold delayed operations."""
+
+    id: int
+    config: BrokerConfig
+    release: Release
+    replica_manager: ReplicaManager
+
+    @property
+    def delayed_admin_operations(self) -> Sequence[tuple[str, int]]:
+        """The purgatory of each delayed change of topics, and how many keys the change watches."""
+
+
+def purgatory_metrics(broker: PurgatoryHost) -> list[Metric]:
     """Two gauges for each purgatory that the release has; none for 0.8, which had them under other names."""
     made = []
     for name, watched in _purgatories(broker).items():
@@ -45,7 +62,7 @@ def purgatory_metrics(broker: Broker) -> list[Metric]:
     return made
 
 
-def _purgatories(broker: Broker) -> dict[str, list[int]]:
+def _purgatories(broker: PurgatoryHost) -> dict[str, list[int]]:
     """By purgatory, how much each operation watches."""
     behaviour = broker.config.behaviour
     purgatories: dict[str, list[int]] = {name: [] for name in behaviour.purgatories}

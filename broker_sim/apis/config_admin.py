@@ -7,8 +7,9 @@ with what it, or every broker, shall be given.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from broker_sim.config.api_error import ApiError, Refused
 from broker_sim.config.broker_config_validation import usable, validate_dynamic_configs
 from broker_sim.config.broker_loggers import LoggerRefused
 from broker_sim.config.config_resource import ConfigOperation, ResourceType
@@ -29,21 +30,6 @@ Resource: TypeAlias = alter_configs.AlterConfigsResource | incremental_alter_con
 
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _INT32: Final = range(-(2**31), 2**31)
-
-
-class ApiError(NamedTuple):
-    """An error code and its words. Mirrors org.apache.kafka.common.requests.ApiError."""
-
-    code: ErrorCode
-    message: str | None = None
-
-
-class Refused(Exception):
-    """Why one resource is not changed."""
-
-    def __init__(self, code: ErrorCode, message: str | None = None) -> None:
-        super().__init__(message)
-        self.error = ApiError(code, message)
 
 
 def preprocess(resources: Sequence[Resource], broker: BrokerView, *, validate_only: bool) -> list[ApiError | None]:
