@@ -15,7 +15,7 @@ from broker_scenarios.cli import main
 from tests.interop.served_cluster import command, environment
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
 
@@ -49,7 +49,10 @@ PRINTED_HERE = re.compile(
     r"broker-sim (?:protocol (?:list|show|diff|releases|docs|coverage|hostile)|decode|encode|trace)\b.*"
 )
 # What a document may tell a reader to type without a test: it builds the environment that tests run in.
-SET_UP = re.compile(r"make (?:test|lint|docs|interop|bench)(?: .*)?|(?:\S+/)?pip install .*|cd \S+|curl .*")
+SET_UP = re.compile(
+    r"make (?:test|lint|docs|interop|bench)(?: .*)?|(?:\S+/)?pip install .*|cd \S+|curl .*|git clone \S+|"
+    r"python3 -m venv \S+|\. \S+/activate|\.venv/bin/pytest .*"
+)
 
 
 def blocks(document: Path, *languages: str) -> list[str]:
@@ -190,5 +193,6 @@ def test_every_newsfragment_has_an_issue_and_a_known_kind() -> None:
         kind["directory"] for kind in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]["type"]
     ]
     named = re.compile(rf"\d+\.(?:{'|'.join(kinds)})(?:\.\d+)?\.md")
-    strays = [path.name for path in (ROOT / "newsfragments").iterdir() if not named.fullmatch(path.name)]
+    fragments = [path.name for path in (ROOT / "newsfragments").iterdir() if path.name != ".gitkeep"]
+    strays = [name for name in fragments if not named.fullmatch(name)]
     assert strays == []
