@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.apis.kafka_apis import KafkaApis
-from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
+from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle
+from broker_sim.broker_state import BrokerState
 from broker_sim.clock import BrokerClock
 from broker_sim.config.broker_loggers import BrokerLoggers
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig

@@ -1,19 +1,14 @@
-"""A broker's standing with the controller: registration, heartbeats, shutdown. Mirrors BrokerLifecycleManager.
-
-- STARTING: registered or trying to be; heartbeats say that it wants to stay fenced, until its metadata has caught up.
-- RECOVERY: caught up, its logs are there; it asks to be unfenced.
-- RUNNING: unfenced once. What the controller thinks of it later (fenced for its silence, say) changes nothing here.
-- PENDING_CONTROLLED_SHUTDOWN: heartbeats ask to go; the controller moves leaderships away and then agrees.
-- SHUTTING_DOWN: it may go.
+"""A broker's registration with the controller, its heartbeats and its controlled shutdown. Mirrors
+BrokerLifecycleManager; the states are in `broker_state`.
 """
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from twisted.internet.defer import Deferred
 
+from broker_sim.broker_state import TABLE, BrokerEvent, BrokerState
 from broker_sim.controller.broker_registration import RegisteredBroker, registration_request
 from broker_sim.links.controller_versions import controller_version
 from broker_sim.links.node_links import CONTROLLER_ID, LinkFailure
@@ -37,24 +32,13 @@ NO_EPOCH: Final = -1
 CAUGHT_UP_CHECK_MS: Final = 10
 SHUTDOWN_CHECK_MS: Final = 50
 FIRST_WITH_CORDONED_DIRECTORIES: Final = 2
-"""The version of BrokerHeartbeat that names them."""
+"""The first version of BrokerHeartbeat with the field."""
 CONTROLLED_SHUTDOWN_TIMEOUT_MS: Final = 300_000
-"""As in Kafka: after five minutes without the controller's consent the broker goes all the same."""
-
-
-class BrokerState(Enum):
-    """Mirrors org.apache.kafka.metadata.BrokerState."""
-
-    NOT_RUNNING = auto()
-    STARTING = auto()
-    RECOVERY = auto()
-    RUNNING = auto()
-    PENDING_CONTROLLED_SHUTDOWN = auto()
-    SHUTTING_DOWN = auto()
+"""As in Kafka: after five minutes the broker stops without the controller's approval."""
 
 
 class LifecycleHost(RegisteredBroker, Protocol):
-    """What the lifecycle needs of its broker beside what is registered, and tells it."""
+    """The part of a broker that its lifecycle uses: facts for heartbeats, and notifications of progress."""
 
     release: Release
     config: BrokerConfig
@@ -66,24 +50,27 @@ class LifecycleHost(RegisteredBroker, Protocol):
         """The version of the image that is applied."""
 
     def registered(self, broker_epoch: int) -> None:
-        """The controller has given an epoch."""
+        """Take the epoch that the controller has assigned."""
 
     def caught_up(self) -> None:
-        """The metadata holds the own registration: the broker may open its doors."""
+        """Open the listeners: the metadata holds the broker's own registration."""
 
     def unfenced(self) -> None:
-        """The controller lets the broker serve, for the first time in this run."""
+        """Serve clients: the controller has unfenced this incarnation for the first time."""
 
     @property
     def cordoned_log_dirs(self) -> tuple[bytes, ...]:
         """The ids of the log directories that take no new replicas."""
 
     def kill(self) -> None:
-        """The process ends at once."""
+        """End the process at once."""
 
 
 class BrokerLifecycle:
-    """One run of one broker's process. `incarnation` tells runs apart, `previous_epoch` is known after a clean stop."""
+    """One incarnation of one broker.
+
+    `incarnation` is its unique id. `previous_epoch` is the epoch of the previous one after a clean stop, else -1.
+    """
 
     def __init__(self, *, host: LifecycleHost, incarnation: bytes, previous_epoch: int, random: random.Random) -> None:
         self._host = host
@@ -98,26 +85,27 @@ class BrokerLifecycle:
         self._due_at_once = False
         self._shutdown: Deferred[None] | None = None
         self._shutdown_deadline: IDelayedCall | None = None
-        self._shutdown_answered = False
+        self._shutdown_is_delayed = False
+        """The controller has responded to the shutdown request, but not approved it yet."""
         self._offline_log_dirs: tuple[bytes, ...] = ()
         self._log_dir_deadline: IDelayedCall | None = None
 
     def start(self) -> None:
-        """Register, and go on from there."""
-        self.state = BrokerState.STARTING
+        """Register, then send heartbeats."""
+        self._change(BrokerEvent.STARTED)
         self._communicate()
 
     def adopt(self, epoch: int) -> None:
-        """Be what a cluster that was started as a whole has made of this broker: registered and unfenced."""
+        """Run at once, registered and unfenced with `epoch`, as part of a cluster that starts as a whole."""
         self.epoch = epoch
-        self.state = BrokerState.RUNNING
+        self._change(BrokerEvent.JOINED)
         self._schedule(self._host.config.broker_heartbeat_interval_ms)
 
     def begin_controlled_shutdown(self) -> Deferred[None]:
-        """Ask the controller to be let go; fires when it agrees, or when the time for that is up."""
+        """Request a controlled shutdown; fires when the controller approves it, or when the time for it is up."""
         if self._shutdown is None:
             self._shutdown = Deferred()
-            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            self._change(BrokerEvent.SHUTDOWN_REQUESTED)
             self._shutdown_deadline = self._host.reactor.callLater(
                 CONTROLLED_SHUTDOWN_TIMEOUT_MS / 1000, self._shut_down
             )
@@ -125,25 +113,29 @@ class BrokerLifecycle:
         return self._shutdown
 
     def stop(self) -> None:
-        """The process ends."""
-        self.state = BrokerState.NOT_RUNNING
+        """Cancel all timers: the process has ended."""
+        self._change(BrokerEvent.STOPPED)
         for timer in (self._timer, self._shutdown_deadline, self._log_dir_deadline):
             if timer is not None and timer.active():
                 timer.cancel()
         self._timer = self._shutdown_deadline = self._log_dir_deadline = None
         shutdown, self._shutdown = self._shutdown, None
         if shutdown is not None:
-            shutdown.callback(None)  # whoever awaits the shutdown sees that the process is gone
+            shutdown.callback(None)  # its waiter checks whether the process still runs
 
     def propagate_directory_failure(self, directory_id: bytes, timeout_ms: int | None) -> None:
-        """Tell the controller that a log directory is offline; a broker that cannot within `timeout_ms` shuts down."""
+        """Report an offline log directory to the controller.
+
+        The broker shuts down if the controller has not received the report within `timeout_ms`; None for no limit.
+        """
         self._offline_log_dirs += (directory_id,)
         if timeout_ms is not None and self._log_dir_deadline is None:
             self._log_dir_deadline = self._host.reactor.callLater(timeout_ms / 1000, self._host.kill)
         if self.epoch != NO_EPOCH:
             self._schedule_now()
 
-    # Communication -------------------------------------------------------------------------------------------
+    def _change(self, event: BrokerEvent) -> None:
+        self.state = TABLE.next(self.state, event)
 
     def _schedule(self, delay_ms: float) -> None:
         if self._timer is not None:
@@ -179,18 +171,18 @@ class BrokerLifecycle:
             offline_log_dirs=list(self._offline_log_dirs),
             cordoned_log_dirs=self._cordoned_log_dirs(),
         )
-        answered: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, ApiKey.BROKER_HEARTBEAT)
-        answered.addCallbacks(self._heartbeat_answered, self._failed, callbackArgs=(self._offline_log_dirs,))
+        responded: Deferred[BrokerHeartbeatResponse] = self._send(heartbeat, ApiKey.BROKER_HEARTBEAT)
+        responded.addCallbacks(self._heartbeat_succeeded, self._failed, callbackArgs=(self._offline_log_dirs,))
 
     def _cordoned_log_dirs(self) -> list[bytes] | None:
-        """What a broker says in every heartbeat since there are cordoned directories (KIP-1066)."""
-        knows = controller_version(self._host.release, ApiKey.BROKER_HEARTBEAT) >= FIRST_WITH_CORDONED_DIRECTORIES
-        return list(self._host.cordoned_log_dirs) if knows else None
+        """Return the field of every heartbeat of a release with cordoned directories (KIP-1066), else None."""
+        has_field = controller_version(self._host.release, ApiKey.BROKER_HEARTBEAT) >= FIRST_WITH_CORDONED_DIRECTORIES
+        return list(self._host.cordoned_log_dirs) if has_field else None
 
     def _send(self, request: BrokerRegistrationRequest | BrokerHeartbeatRequest, api_key: ApiKey) -> Deferred[Any]:
         host = self._host
         version = controller_version(host.release, api_key)
-        # A heartbeat that takes longer than a session is worth nothing.
+        # The session has expired when a later response arrives.
         timeout_ms = host.config.broker_session_timeout_ms
         return host.links.send(host.id, CONTROLLER_ID, request, version=version, timeout_ms=timeout_ms)
 
@@ -198,9 +190,9 @@ class BrokerLifecycle:
         failure.trap(LinkFailure)
         self._in_flight = False
         if self.state is not BrokerState.NOT_RUNNING:
-            self._again_after_failure()
+            self._retry()
 
-    def _again_after_failure(self) -> None:
+    def _retry(self) -> None:
         delay_ms = self._backoff.backoff_ms(self._failures)
         self._failures += 1
         self._due_at_once = False
@@ -211,51 +203,61 @@ class BrokerLifecycle:
         if self.state is BrokerState.NOT_RUNNING:
             return
         if response.error_code:
-            self._again_after_failure()
+            self._retry()
             return
         self._failures = 0
         self.epoch = response.broker_epoch
         self._host.registered(self.epoch)
         self._schedule(0)
 
-    def _heartbeat_answered(self, response: BrokerHeartbeatResponse, told_offline: tuple[bytes, ...]) -> None:
+    def _heartbeat_succeeded(self, response: BrokerHeartbeatResponse, reported_offline: tuple[bytes, ...]) -> None:
         self._in_flight = False
         if self.state is BrokerState.NOT_RUNNING:
             return
         if response.error_code:
-            self._again_after_failure()
+            self._retry()
             return
         self._failures = 0
-        if self._log_dir_deadline is not None and told_offline == self._offline_log_dirs:
+        if self._log_dir_deadline is not None and reported_offline == self._offline_log_dirs:
             self._log_dir_deadline.cancel()
             self._log_dir_deadline = None
-        interval_ms = self._host.config.broker_heartbeat_interval_ms
-        if self.state is BrokerState.STARTING:
-            if response.is_caught_up:
-                self.state = BrokerState.RECOVERY
-                self._host.caught_up()
-                self._schedule(0)
-            else:
-                self._schedule(CAUGHT_UP_CHECK_MS)
-        elif self.state is BrokerState.RECOVERY:
-            if not response.is_fenced:
-                self.state = BrokerState.RUNNING
-                self._host.unfenced()
-            self._schedule(interval_ms)
-        elif self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-            self._shutdown_step(response, interval_ms)
-        else:
-            self._schedule(interval_ms)
-
-    def _shutdown_step(self, response: BrokerHeartbeatResponse, interval_ms: int) -> None:
-        if response.should_shut_down:
+        event = self._event_of(response)
+        if event is BrokerEvent.SHUTDOWN_APPROVED:
             self._shut_down()
             return
-        self._schedule(interval_ms if self._shutdown_answered else SHUTDOWN_CHECK_MS)
-        self._shutdown_answered = True
+        delay_ms = self._heartbeat_delay_ms(event)
+        if event is not None:
+            self._change(event)
+        if event is BrokerEvent.CAUGHT_UP:
+            self._host.caught_up()
+        elif event is BrokerEvent.UNFENCED:
+            self._host.unfenced()
+        self._schedule(delay_ms)
+
+    def _event_of(self, response: BrokerHeartbeatResponse) -> BrokerEvent | None:
+        """Return the change that the controller grants; None for no change."""
+        granted = {
+            BrokerState.STARTING: BrokerEvent.CAUGHT_UP if response.is_caught_up else None,
+            BrokerState.RECOVERY: None if response.is_fenced else BrokerEvent.UNFENCED,
+            BrokerState.PENDING_CONTROLLED_SHUTDOWN: (
+                BrokerEvent.SHUTDOWN_APPROVED if response.should_shut_down else None
+            ),
+        }
+        return granted.get(self.state)
+
+    def _heartbeat_delay_ms(self, event: BrokerEvent | None) -> int:
+        """Return the time until the next heartbeat; a broker that waits for the controller sends it sooner."""
+        if event is BrokerEvent.CAUGHT_UP:
+            return 0
+        if self.state is BrokerState.STARTING:
+            return CAUGHT_UP_CHECK_MS
+        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN and not self._shutdown_is_delayed:
+            self._shutdown_is_delayed = True
+            return SHUTDOWN_CHECK_MS
+        return self._host.config.broker_heartbeat_interval_ms
 
     def _shut_down(self) -> None:
-        self.state = BrokerState.SHUTTING_DOWN
+        self._change(BrokerEvent.SHUTDOWN_APPROVED)
         if self._shutdown_deadline is not None and self._shutdown_deadline.active():
             self._shutdown_deadline.cancel()
         shutdown, self._shutdown = self._shutdown, None

@@ -150,7 +150,7 @@ class ZkAdminManager:
     def not_controller(self, request: Any) -> Any:
         """The answers of a broker that is no controller, where they are not the same as for other errors; else None."""
         error = ErrorCode.NOT_CONTROLLER
-        if isinstance(request, CreateTopicsRequest) and self._broker.era.answers_topics_once:
+        if isinstance(request, CreateTopicsRequest) and self._broker.behaviour.serves_topics_once:
             names = dict.fromkeys(topic.name for topic in request.topics)
             return CreateTopicsResponse(topics=[refused_topic(name, error, None) for name in names])
         if isinstance(request, CreateTopicsRequest):
@@ -271,7 +271,7 @@ class ZkAdminManager:
             name = topic.name
             if counts[name] > 1:
                 results[name] = refused_topic(name, ErrorCode.INVALID_REQUEST, self._named_twice(counts, client_id))
-            elif name == CLUSTER_METADATA_TOPIC_NAME and self._broker.era.topic_ids:
+            elif name == CLUSTER_METADATA_TOPIC_NAME and self._broker.behaviour.topic_ids:
                 result = results[name] = refused_topic(
                     name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."
                 )
@@ -284,7 +284,7 @@ class ZkAdminManager:
                         deletions=deletions,
                         config=config,
                         random=self._random,
-                        era=self._broker.era,
+                        behaviour=self._broker.behaviour,
                     )
                 except Refused as refused:
                     results[name] = refused_topic(name, refused.error_code, refused.message)
@@ -302,11 +302,11 @@ class ZkAdminManager:
             for name in list(created) if request.timeout_ms <= 0 else left:
                 results[name] = refused_topic(name, ErrorCode.REQUEST_TIMED_OUT, None)
         asked = [topic.name for topic in request.topics]
-        answered = dict.fromkeys(asked) if self._broker.era.answers_topics_once else asked
+        answered = dict.fromkeys(asked) if self._broker.behaviour.serves_topics_once else asked
         return CreateTopicsResponse(topics=[results[name] for name in answered])
 
     def _named_twice(self, counts: Mapping[str, int], client_id: str | None) -> str:
-        if not self._broker.era.answers_topics_once:
+        if not self._broker.behaviour.serves_topics_once:
             return "Found multiple entries for this topic."
         names = ",".join(name for name, count in counts.items() if count > 1)
         asked = f"Create topics request from client `{client_id or ''}`"
@@ -319,7 +319,7 @@ class ZkAdminManager:
         results: list[DeletableTopicResult] = []
         doomed: dict[str, list[DeletableTopicResult]] = {}
         named = _named(request)
-        for given, topic_id in dict.fromkeys(named) if self._broker.era.answers_topics_once else named:
+        for given, topic_id in dict.fromkeys(named) if self._broker.behaviour.serves_topics_once else named:
             result = DeletableTopicResult(name=given, topic_id=topic_id, error_code=ErrorCode.NONE)
             results.append(result)
             known = image.topics_by_id.get(topic_id) if given is None else image.topics.get(given)

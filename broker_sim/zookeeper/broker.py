@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.broker import Broker
-from broker_sim.broker_lifecycle import BrokerState
+from broker_sim.broker_state import BrokerState
 from broker_sim.controller.producer_ids import ProducerIdManager
 from broker_sim.errors import BrokerSimError
 from broker_sim.network.connection_quotas import apply_ip_rates
@@ -20,12 +20,12 @@ from broker_sim.rpc.link_transport import LinkTransport
 from broker_sim.topic_partition import TopicPartition
 from broker_sim.zookeeper.admin import ZkAdminManager
 from broker_sim.zookeeper.control_requests import ControlRequests
-from broker_sim.zookeeper.era import ZooKeeperEra
 from broker_sim.zookeeper.isr_changes import AlterIsrManager, ZkIsrManager
 from broker_sim.zookeeper.kafka_controller import KafkaController
 from broker_sim.zookeeper.lifecycle import ZooKeeperLifecycle
 from broker_sim.zookeeper.messages import NO_CONTROLLER, ZOOKEEPER_ID, Path, WatchFired, ZooKeeperError
 from broker_sim.zookeeper.metadata_updates import updated
+from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour
 from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.alter_partition import AlterPartitionRequest
@@ -66,7 +66,7 @@ class ZooKeeperBroker(Broker):
 
     def _boot_parts(self) -> None:
         super()._boot_parts()
-        self.era = era = ZooKeeperEra.of(self.release)
+        self.behaviour = behaviour = ZooKeeperBehaviour.of(self.release)
         self._zookeeper_image: MetadataImage | None = None
         self._agreed: tuple[object, object] | None = None
         self.client = client = ZooKeeperClient(
@@ -81,14 +81,14 @@ class ZooKeeperBroker(Broker):
             reactor=self.reactor,
             links=self.links,
             broker_id=self.id,
-            era=era,
+            behaviour=behaviour,
             config=lambda: self.config,
             client=client,
         )
         self.control = ControlRequests(
             self,
-            refuses_newer_epochs=era.refuses_newer_broker_epochs,
-            marks_foreign_partitions_offline=era.marks_foreign_partitions_offline,
+            refuses_newer_epochs=behaviour.refuses_newer_broker_epochs,
+            marks_foreign_partitions_offline=behaviour.marks_foreign_partitions_offline,
         )
         self.active_controller_id = NO_CONTROLLER
         self.lifecycle = ZooKeeperLifecycle(
@@ -96,11 +96,11 @@ class ZooKeeperBroker(Broker):
             incarnation=self.lifecycle.incarnation,
             random=self.random("registration"),
             client=client,
-            controlled_shutdown_version=era.controlled_shutdown_version,
-            survives_failed_directories=era.leader_and_isr_version >= FIRST_WITH_OFFLINE_REPLICAS,
+            controlled_shutdown_version=behaviour.controlled_shutdown_version,
+            survives_failed_directories=behaviour.leader_and_isr_version >= FIRST_WITH_OFFLINE_REPLICAS,
         )
         self.storage.log_placed = _nobody_asks  # that era's controller hears of a directory when it fails
-        self.replica_manager.alter_partition = self._isr_manager(era, client)
+        self.replica_manager.alter_partition = self._isr_manager(behaviour, client)
         self.producer_ids = ProducerIdManager(
             reactor=self.reactor,
             links=self.links,
@@ -111,8 +111,8 @@ class ZooKeeperBroker(Broker):
         self.admin = ZkAdminManager(self, client)
         self.link_transport = _LinksAndWatches(self)
 
-    def _isr_manager(self, era: ZooKeeperEra, client: ZooKeeperClient) -> IsrManager:
-        if era.alter_partition_version is None:
+    def _isr_manager(self, behaviour: ZooKeeperBehaviour, client: ZooKeeperClient) -> IsrManager:
+        if behaviour.alter_partition_version is None:
             return ZkIsrManager(
                 reactor=self.reactor,
                 broker_id=self.id,
@@ -125,7 +125,7 @@ class ZooKeeperBroker(Broker):
             broker_id=self.id,
             broker_epoch=self._epoch,
             controller_id=lambda: NO_CONTROLLER if self.active_controller_id is None else self.active_controller_id,
-            version=era.alter_partition_version,
+            version=behaviour.alter_partition_version,
         )
 
     # State ---------------------------------------------------------------------------------------------------

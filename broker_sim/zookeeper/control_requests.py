@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from broker_sim.log.log_directories import LogDirectoryOffline
 from broker_sim.metadata.metadata_image import PartitionRegistration
 from broker_sim.topic_partition import TopicPartition
-from broker_sim.zookeeper.era import id_of_name
 from broker_sim.zookeeper.leader_and_isr import EPOCH_DURING_DELETE, NO_LEADER
+from broker_sim.zookeeper.zookeeper_behaviour import id_of_name
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
 
-    from broker_sim.zookeeper.era import ZooKeeperEra
     from broker_sim.zookeeper.kafka_controller import KafkaController
+    from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour
     from protocol_specs.messages.alter_partition import AlterPartitionRequest, PartitionData
     from protocol_specs.messages.controlled_shutdown import ControlledShutdownRequest
 
@@ -42,9 +42,9 @@ TOPIC_IDS_SINCE: Final = 2
 class ControllerRequests:
     """Each method fires with an answer, also when this broker is no controller, or loses that meanwhile."""
 
-    def __init__(self, controller: KafkaController, era: ZooKeeperEra) -> None:
+    def __init__(self, controller: KafkaController, behaviour: ZooKeeperBehaviour) -> None:
         self._controller = controller
-        self._era = era
+        self._behaviour = behaviour
 
     def _put(self, name: str, event: Callable[[], Awaitable[Any]], not_controller: Callable[[], Any]) -> Deferred[Any]:
         async def answer() -> Any:

@@ -19,7 +19,6 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.metadata.image_events import note_changes
 from broker_sim.metadata.metadata_image import NO_LEADER, BrokerRegistration
 from broker_sim.topic_partition import TopicPartition
-from broker_sim.zookeeper.era import ZooKeeperEra, id_of_name
 from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
 from broker_sim.zookeeper.messages import (
     NO_CONTROLLER,
@@ -33,6 +32,7 @@ from broker_sim.zookeeper.messages import (
     ZooKeeperRequest,
 )
 from broker_sim.zookeeper.sessions import Session, Sessions
+from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour, id_of_name
 from protocol_specs.messages.allocate_producer_ids import AllocateProducerIdsResponse
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ZooKeeper(Controller):
         super().__init__(reactor=reactor, journal=journal, config=config, cluster_id=cluster_id)
         super().stop()  # the periodic work of a KRaft controller is the KafkaController's here
         self.image = self.image.with_finalized_features({})
-        self._era = ZooKeeperEra.of(config.release_table)
+        self._behaviour = ZooKeeperBehaviour.of(config.release_table)
         timeout_ms = config["zookeeper.session.timeout.ms"]
         assert isinstance(timeout_ms, int)
         self.session_timeout_ms = timeout_ms
@@ -452,7 +452,7 @@ class ZooKeeper(Controller):
     # Details -------------------------------------------------------------------------------------------------
 
     def _identified(self, topic: TopicImage) -> TopicImage:
-        return topic if self._era.topic_ids else replace(topic, topic_id=id_of_name(topic.name))
+        return topic if self._behaviour.topic_ids else replace(topic, topic_id=id_of_name(topic.name))
 
     def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
         """Have this tree: there is no log of it, and nobody fetches it."""

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.links.node_links import NodeLinks
     from broker_sim.metadata.metadata_image import BrokerRegistration, MetadataImage
-    from broker_sim.zookeeper.era import ZooKeeperEra
     from broker_sim.zookeeper.leader_and_isr import LeaderAndIsr
     from broker_sim.zookeeper.messages import ControllerInfo, Snapshot
+    from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour
     from broker_sim.zookeeper.zookeeper_client import ZooKeeperClient
     from sim_runtime.interfaces import IReactor
 
@@ -52,14 +52,14 @@ class KafkaController:
         reactor: IReactor,
         links: NodeLinks,
         broker_id: int,
-        era: ZooKeeperEra,
+        behaviour: ZooKeeperBehaviour,
         config: Callable[[], BrokerConfig],
         client: ZooKeeperClient,
     ) -> None:
         self.broker_id = broker_id
         self.controller_id = NO_CONTROLLER
         self.context = context = ControllerContext()
-        self._era = era
+        self._behaviour = behaviour
         self._config = config
         self.events = ControllerEventManager(reactor=reactor, moved=self._controller_moved)
         self.store = store = ControllerStore(client, context)
@@ -69,7 +69,11 @@ class KafkaController:
             reactor=reactor, links=links, controller_id=broker_id, socket_timeout_ms=timeout_ms
         )
         self.batch = batch = ControllerBrokerRequestBatch(
-            controller_id=broker_id, era=era, context=context, channels=self.channels, answered=self._answered
+            controller_id=broker_id,
+            behaviour=behaviour,
+            context=context,
+            channels=self.channels,
+            answered=self._answered,
         )
         self.replicas = ReplicaStateMachine(context=context, batch=batch, store=store)
         self.partitions = PartitionStateMachine(context=context, batch=batch, store=store, config=config)
@@ -90,7 +94,7 @@ class KafkaController:
             deletions=self.deletions,
             tell=self.tell_of,
         )
-        self.requests = ControllerRequests(self, era)
+        self.requests = ControllerRequests(self, behaviour)
         interval_s = config()["leader.imbalance.check.interval.seconds"]
         assert isinstance(interval_s, int)
         self._rebalance = RepeatingCall(reactor, interval_s * 1000, self._rebalance_due)
@@ -205,7 +209,7 @@ class KafkaController:
     def _take_epoch(self, info: ControllerInfo) -> None:
         self.context.clear()
         self.context.epoch = info.epoch
-        self.context.epoch_version = info.epoch_version if self._era.writes_are_fenced else None
+        self.context.epoch_version = info.epoch_version if self._behaviour.writes_are_fenced else None
 
     async def _fail_over(self) -> None:
         """Read everything, tell the brokers of each other, then of what they are. Mirrors onControllerFailover."""

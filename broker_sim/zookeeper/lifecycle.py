@@ -1,7 +1,7 @@
-"""A broker's process in the ZooKeeper era: a session, a registration, and a controlled shutdown at the end.
+"""The lifecycle of a broker in ZooKeeper mode: session, registration, controlled shutdown. Mirrors KafkaServer.
 
-Mirrors KafkaServer. A broker id that is still registered by an earlier process keeps the new one out until that one's
-session has ended; Kafka exits then, and whoever supervises it starts it again.
+A broker id that a previous incarnation still holds rejects the registration until the session of that one has expired.
+Kafka's process exits then, and its supervisor starts it again; here the broker retries.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
 
-from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle, BrokerState
+from broker_sim.broker_lifecycle import NO_EPOCH, BrokerLifecycle
+from broker_sim.broker_state import TABLE, BrokerEvent, BrokerState
 from broker_sim.links.node_links import LinkFailure
 from broker_sim.metadata.metadata_image import BrokerRegistration
 from broker_sim.zookeeper.messages import Code, ControllerInfo, ZooKeeperError
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
 
 BROKER_EPOCHS_SINCE: Final = 2
 RESTART_MS: Final = 500
-"""How soon a broker that could not register is started again."""
+"""The time after which a broker retries a rejected registration."""
 
 
 class ZooKeeperLifecycle(BrokerLifecycle):
-    """`registered` is told to the host; the rest of a start is the controller's, with its first requests."""
+    """Notifies the host that the broker is registered; the controller's first requests do the rest of a start."""
 
     def __init__(
         self,
@@ -52,16 +53,16 @@ class ZooKeeperLifecycle(BrokerLifecycle):
 
     def start(self) -> None:
         """Connect and register."""
-        self.state = BrokerState.STARTING
+        self._change(BrokerEvent.STARTED)
         Deferred.fromCoroutine(self.register())
 
     def adopt(self, epoch: int) -> None:
-        """Be what a cluster that was started as a whole has made of this broker."""
+        """Run at once, registered with `epoch`, as part of a cluster that starts as a whole."""
         self.epoch = epoch
-        self.state = BrokerState.RUNNING
+        self._change(BrokerEvent.JOINED)
 
     async def register(self) -> None:
-        """Begin a session and register in it, as often as it takes."""
+        """Begin a session and register in it; retry until the registration succeeds."""
         host = self._host
         while self.state is not BrokerState.NOT_RUNNING:
             await self._client.connect()
@@ -79,16 +80,16 @@ class ZooKeeperLifecycle(BrokerLifecycle):
                 self.epoch = await self._client.request("ZooKeeperRegisterBroker", register)
             except ZooKeeperError as error:
                 if error.code is Code.SESSION_EXPIRED:
-                    return  # the client tells of it, and a new session begins there
+                    return  # the client reports it, and a new session begins there
                 await sleep(host.reactor, RESTART_MS)
                 continue
-            if self.state in (BrokerState.STARTING, BrokerState.RUNNING):
-                self.state = BrokerState.RUNNING
+            if TABLE.allows(self.state, BrokerEvent.UNFENCED):
+                self._change(BrokerEvent.UNFENCED)
                 host.registered(self.epoch)
             return
 
     def propagate_directory_failure(self, directory_id: bytes, timeout_ms: int | None) -> None:  # noqa: ARG002 - KRaft's
-        """Let the controller ask which replicas are gone; before 1.0 the broker goes with its directory."""
+        """Let the controller request which replicas are gone; before 1.0 the broker stops with its directory."""
         if self._survives_failed_directories:
             Deferred.fromCoroutine(self._notify_of_directory())
         else:
@@ -100,13 +101,13 @@ class ZooKeeperLifecycle(BrokerLifecycle):
                 "ZooKeeperNotifyLogDirEvent", lambda zookeeper, session: zookeeper.note_log_dir_failure(session)
             )
         except ZooKeeperError:
-            return  # the session has ended, and with the next one the controller tells of all replicas anew
+            return  # the session has ended, and the controller sends all replicas to the next one
 
     def begin_controlled_shutdown(self) -> Deferred[None]:
-        """Let the controller move the leaderships; fires when it has, or when it was asked often enough."""
+        """Let the controller move the leaderships; fires when it has, or after the last retry."""
         if self._shutdown is None:
             self._shutdown = Deferred()
-            self.state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+            self._change(BrokerEvent.SHUTDOWN_REQUESTED)
             Deferred.fromCoroutine(self._controlled_shutdown())
         return self._shutdown
 
@@ -119,14 +120,13 @@ class ZooKeeperLifecycle(BrokerLifecycle):
         for attempt in range(max(1, retries)):
             if attempt:
                 await sleep(self._host.reactor, backoff_ms)
-            if self.state is not BrokerState.PENDING_CONTROLLED_SHUTDOWN:
-                return  # it died on the way
-            if await self._ask_for_shutdown():
+            if self.state is not BrokerState.PENDING_CONTROLLED_SHUTDOWN or await self._request_shutdown():
                 break
-        self._shut_down()
+        if self.state is BrokerState.PENDING_CONTROLLED_SHUTDOWN:  # else the process was killed meanwhile
+            self._shut_down()
 
-    async def _ask_for_shutdown(self) -> bool:
-        """Whether the controller has nothing against it any more."""
+    async def _request_shutdown(self) -> bool:
+        """Return True if the controller approves the shutdown."""
         host = self._host
         try:
             info: ControllerInfo = await self._client.request(

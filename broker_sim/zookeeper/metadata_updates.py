@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.config.broker_listeners import DEFAULT_LISTENER
 from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
-from broker_sim.zookeeper.era import id_of_name
 from broker_sim.zookeeper.leader_and_isr import LEADER_DURING_DELETE, NO_LEADER
+from broker_sim.zookeeper.zookeeper_behaviour import id_of_name
 from protocol_specs.uuids import ZERO_UUID
 
 if TYPE_CHECKING:

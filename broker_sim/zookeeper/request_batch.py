@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from broker_sim.topic_partition import TopicPartition
     from broker_sim.zookeeper.controller_channels import ControllerChannelManager
     from broker_sim.zookeeper.controller_context import ControllerContext
-    from broker_sim.zookeeper.era import ZooKeeperEra
+    from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour
 
 PLAINTEXT: Final = 0
 """The number of the security protocol."""
@@ -69,13 +69,13 @@ class ControllerBrokerRequestBatch:
         self,
         *,
         controller_id: int,
-        era: ZooKeeperEra,
+        behaviour: ZooKeeperBehaviour,
         context: ControllerContext,
         channels: ControllerChannelManager,
         answered: Callable[[int, Any, Any], None],
     ) -> None:
         self._controller_id = controller_id
-        self._era = era
+        self._behaviour = behaviour
         self._context = context
         self._channels = channels
         self._answered = answered
@@ -130,9 +130,9 @@ class ControllerBrokerRequestBatch:
 
     def _send(self, broker_id: int, request: Any, *, heard: bool) -> None:
         versions = {
-            LeaderAndIsrRequest.API_KEY: self._era.leader_and_isr_version,
-            UpdateMetadataRequest.API_KEY: self._era.update_metadata_version,
-            StopReplicaRequest.API_KEY: self._era.stop_replica_version,
+            LeaderAndIsrRequest.API_KEY: self._behaviour.leader_and_isr_version,
+            UpdateMetadataRequest.API_KEY: self._behaviour.update_metadata_version,
+            StopReplicaRequest.API_KEY: self._behaviour.stop_replica_version,
         }
 
         def answered(response: Any) -> None:
@@ -151,7 +151,7 @@ class ControllerBrokerRequestBatch:
         self, broker_id: int, states: Mapping[TopicPartition, tuple[LeaderAndIsr, bool]]
     ) -> LeaderAndIsrRequest:
         context = self._context
-        version = self._era.leader_and_isr_version
+        version = self._behaviour.leader_and_isr_version
         leaders = dict.fromkeys(state.leader for state, _ in states.values())
         request = LeaderAndIsrRequest(
             controller_id=self._controller_id,
@@ -193,7 +193,7 @@ class ControllerBrokerRequestBatch:
         return request
 
     def _topic_id(self, name: str) -> bytes:
-        return self._context.topic_ids.get(name, ZERO_UUID) if self._era.topic_ids else ZERO_UUID
+        return self._context.topic_ids.get(name, ZERO_UUID) if self._behaviour.topic_ids else ZERO_UUID
 
     # UpdateMetadata ------------------------------------------------------------------------------------------
 
@@ -223,7 +223,7 @@ class ControllerBrokerRequestBatch:
         self, broker_id: int, topics: list[tuple[str, list[dict[str, Any]]]]
     ) -> UpdateMetadataRequest:
         context = self._context
-        version = self._era.update_metadata_version
+        version = self._behaviour.update_metadata_version
         request = UpdateMetadataRequest(
             controller_id=self._controller_id,
             controller_epoch=context.epoch,
@@ -251,7 +251,7 @@ class ControllerBrokerRequestBatch:
         self, broker_id: int, stopped: Mapping[TopicPartition, bool]
     ) -> Iterable[StopReplicaRequest]:
         context = self._context
-        version = self._era.stop_replica_version
+        version = self._behaviour.stop_replica_version
         epoch = self._broker_epoch(StopReplicaRequest.API_KEY, version, broker_id)
         if version >= STOP_REPLICA_WITH_EPOCHS:
             topics: dict[str, StopReplicaTopicState] = {}

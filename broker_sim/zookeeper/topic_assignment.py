@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.metadata.metadata_image import BrokerRegistration, MetadataImage
-    from broker_sim.zookeeper.era import ZooKeeperEra
+    from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour
     from protocol_specs.messages.create_partitions import CreatePartitionsTopic
     from protocol_specs.messages.create_topics import CreatableTopic
 
@@ -42,7 +42,7 @@ def new_topic(
     deletions: Sequence[str],
     config: BrokerConfig,
     random: Random,
-    era: ZooKeeperEra,
+    behaviour: ZooKeeperBehaviour,
 ) -> TopicImage:
     """The topic as it is written into ZooKeeper; Refused, looked for in Kafka's order."""
     name = topic.name
@@ -68,7 +68,7 @@ def new_topic(
         brokers = list(image.brokers.values())
         assignments = dict(enumerate(assign_replicas(brokers, partitions, factor, random=random)))
     configs = {entry.name: entry.value for entry in topic.configs if entry.value is not None}
-    _validate(name, assignments, configs, image, config, era)
+    _validate(name, assignments, configs, image, config, behaviour)
     return TopicImage(
         name=name,
         topic_id=random_topic_id(random),
@@ -83,7 +83,7 @@ def _validate(
     configs: Mapping[str, str],
     image: MetadataImage,
     config: BrokerConfig,
-    era: ZooKeeperEra,
+    behaviour: ZooKeeperBehaviour,
 ) -> None:
     reason = refused_name(name, illegal=config.behaviour.illegal_topic_names)
     if reason is not None:
@@ -99,7 +99,7 @@ def _validate(
         shown = ", ".join(
             f"{index} -> ArrayBuffer({', '.join(map(str, replicas))})" for index, replicas in assignments.items()
         )
-        shown_as = "Map" if era.alter_partition_version is None else "HashMap"
+        shown_as = "Map" if behaviour.alter_partition_version is None else "HashMap"
         raise Refused(wrong, f"Duplicate replica assignment found: {shown_as}({shown})")
     if sorted(assignments) != list(range(len(assignments))):
         raise Refused(wrong, "partitions should be a consecutive 0-based integer sequence")

@@ -16,7 +16,6 @@ from twisted.logger import Logger
 from broker_sim.log.files.errors import CorruptFile
 from broker_sim.quotas.client_quotas_image import NO_CLIENT_QUOTAS
 from broker_sim.topic_partition import TopicPartition
-from broker_sim.zookeeper.era import ZooKeeperEra, id_of_name
 from broker_sim.zookeeper.znodes import (
     CLUSTER_ID,
     CONFIGS,
@@ -40,6 +39,7 @@ from broker_sim.zookeeper.znodes import (
     state_znode,
     topic_znode,
 )
+from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour, id_of_name
 from protocol_specs.api_key import ApiKey
 from protocol_specs.uuids import ZERO_UUID
 
@@ -65,9 +65,9 @@ class ZnodeFiles:
     def __init__(self, disk: Disk, folder: str, *, release: Release, cluster_id: str, random: Random) -> None:
         self._disk = disk
         self._path = f"{folder}/{TRANSACTIONS_FILE}"
-        self._era = ZooKeeperEra.of(release)
+        self._behaviour = ZooKeeperBehaviour.of(release)
         self._topic_version = (
-            3 if self._era.topic_ids else 2 if ApiKey.ALTER_PARTITION_REASSIGNMENTS in release.api_versions else 1
+            3 if self._behaviour.topic_ids else 2 if ApiKey.ALTER_PARTITION_REASSIGNMENTS in release.api_versions else 1
         )
         self._random = random
         self._file: DiskFile | None = None
@@ -118,7 +118,7 @@ class ZnodeFiles:
     def _whole(self, topic: TopicImage) -> TopicImage:
         """With an id, and with states that a controller would have given at once to partitions that have none."""
         topic_id = topic.topic_id
-        if not self._era.topic_ids:
+        if not self._behaviour.topic_ids:
             topic_id = id_of_name(topic.name)
         elif topic_id == ZERO_UUID:
             topic_id = self._random.randbytes(UUID_BYTES)
@@ -132,7 +132,7 @@ class ZnodeFiles:
 
     def topic_id_of(self, name: str) -> bytes | None:
         """The id of a topic whose logs do not say it; None for one that is not known."""
-        if not self._era.topic_ids:
+        if not self._behaviour.topic_ids:
             return id_of_name(name)
         topic = self.topics.get(name)
         return None if topic is None else topic.topic_id

@@ -1,4 +1,4 @@
-"""Clusters of the ZooKeeper era: `era` makes Replicas whose brokers and ensemble are typed as such."""
+"""Clusters of the ZooKeeper era: `zookeeper_cluster` makes Replicas whose brokers and ensemble are typed as such."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RELEASES = ("0.8.2", "0.10.2", "1.1", "2.3", "2.8", "3.7.2")
 """One of each kind: 3.7.2 is in ZooKeeper mode because its configuration names one."""
 
 
-class Era:
+class ZooKeeperCluster:
     """A cluster of brokers 1 to 3, of which 1 is the controller; `replicas` drives it."""
 
     def __init__(self, replicas: Any) -> None:
@@ -105,11 +105,11 @@ class Era:
 
 
 @pytest.fixture
-def era(replicas: Callable[..., Any]) -> Callable[..., Era]:
-    def make(release: str = "2.3", **options: Any) -> Era:
+def zookeeper_cluster(replicas: Callable[..., Any]) -> Callable[..., ZooKeeperCluster]:
+    def make(release: str = "2.3", **options: Any) -> ZooKeeperCluster:
         config = dict(options.pop("config", {}))
         if release.startswith("3.7"):
             config["zookeeper.connect"] = "zookeeper:2181"
-        return Era(replicas(release=release, config=config, **options))
+        return ZooKeeperCluster(replicas(release=release, config=config, **options))
 
     return make

@@ -24,9 +24,9 @@ CONFIG = {"replica.lag.time.max.ms": "3000", "zookeeper.session.timeout.ms": "30
 class Trouble:
     """Draws what happens next to a cluster of three brokers."""
 
-    def __init__(self, era: Any, random: Random) -> None:
-        self.era = era
-        self.cluster = era.cluster
+    def __init__(self, zookeeper_cluster: Any, random: Random) -> None:
+        self.zookeeper_cluster = zookeeper_cluster
+        self.cluster = zookeeper_cluster.cluster
         self.random = random
         self.topics = 0
         self.verbs: list[Callable[[], object]] = [
@@ -75,7 +75,7 @@ class Trouble:
         self.cluster.create_topic(TopicSpec(name=f"n{self.topics}", partitions=2, replication_factor=factor))
 
     def delete(self) -> Deferred[None] | None:
-        names = [name for name in self.era.zookeeper.image.topics if name != "t"]
+        names = [name for name in self.zookeeper_cluster.zookeeper.image.topics if name != "t"]
         if not names or not self.cluster.config.delete_topic_enable:
             return None
         deleted: Deferred[None] = self.cluster.delete_topic(self.random.choice(names))
@@ -83,16 +83,16 @@ class Trouble:
 
     def reassign(self) -> None:
         target = self.random.sample((1, 2, 3), self.random.choice((1, 2, 3)))
-        self.era.zookeeper.wish_reassignment({TopicPartition("t", self.random.randrange(4)): target})
+        self.zookeeper_cluster.zookeeper.wish_reassignment({TopicPartition("t", self.random.randrange(4)): target})
 
     def prefer(self) -> None:
-        self.era.zookeeper.wish_preferred_election([TopicPartition("t", index) for index in range(4)])
+        self.zookeeper_cluster.zookeeper.wish_preferred_election([TopicPartition("t", index) for index in range(4)])
 
     def next(self) -> None:
         self.random.choice(self.verbs)()
-        self.era.run(ms=self.random.choice((1, 50, 500, 4_000, 9_000)))
-        controllers = [each for each in (1, 2, 3) if self.era.broker(each).controller.is_active]
-        epochs = [self.era.broker(each).controller.context.epoch for each in controllers]
+        self.zookeeper_cluster.run(ms=self.random.choice((1, 50, 500, 4_000, 9_000)))
+        controllers = [each for each in (1, 2, 3) if self.zookeeper_cluster.broker(each).controller.is_active]
+        epochs = [self.zookeeper_cluster.broker(each).controller.context.epoch for each in controllers]
         assert len(set(epochs)) == len(epochs), "every controller has an epoch of its own"
 
     def heal(self) -> None:
@@ -103,7 +103,7 @@ class Trouble:
 
     def come_to_rest(self) -> list[str]:
         for _ in range(60):
-            self.era.run(ms=2_000)
+            self.zookeeper_cluster.run(ms=2_000)
             for broker_id in (1, 2, 3):
                 if not self.cluster.broker(broker_id).alive:
                     self.cluster.restart(broker_id)
@@ -114,10 +114,12 @@ class Trouble:
 
 
 @pytest.mark.parametrize("seed", range(21))
-def test_a_healed_cluster_comes_to_rest(era: Callable[..., Any], seed: int) -> None:
+def test_a_healed_cluster_comes_to_rest(zookeeper_cluster: Callable[..., Any], seed: int) -> None:
     random = Random(seed)
     delay_ms = random.choice((0.0, 1.0, 5.0))
-    cluster = era(RELEASES[seed % len(RELEASES)], partitions=4, config=CONFIG, seed=seed, link_delay_ms=delay_ms)
+    cluster = zookeeper_cluster(
+        RELEASES[seed % len(RELEASES)], partitions=4, config=CONFIG, seed=seed, link_delay_ms=delay_ms
+    )
     trouble = Trouble(cluster, random)
     for _ in range(STEPS):
         trouble.next()

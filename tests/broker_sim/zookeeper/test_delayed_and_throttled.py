@@ -42,9 +42,9 @@ def election(timeout_ms: int) -> ElectLeadersRequest:
 @pytest.mark.parametrize(("release", "name"), [("2.3", "ElectPreferredLeader"), ("2.8", "ElectLeader")])
 @pytest.mark.parametrize("known_in_time", [True, False])
 def test_an_election_waits_until_the_broker_itself_knows_the_leader(
-    era: Callable[..., Any], release: str, name: str, known_in_time: bool
+    zookeeper_cluster: Callable[..., Any], release: str, name: str, known_in_time: bool
 ) -> None:
-    made = era(release, config={"auto.leader.rebalance.enable": "false"}, partitions=2)
+    made = zookeeper_cluster(release, config={"auto.leader.rebalance.enable": "false"}, partitions=2)
     made.cluster.kill(1)
     made.run_out_session()
     made.replicas.world.run_until(made.cluster.restart(1), deadline_ms=60_000)
@@ -77,12 +77,14 @@ def test_an_election_waits_until_the_broker_itself_knows_the_leader(
         ("2.8", ["Produce", "Fetch", "DeleteRecords", "ElectLeader", "topic"]),
     ],
 )
-def test_a_broker_measures_the_purgatories_of_its_age(era: Callable[..., Any], release: str, names: list[str]) -> None:
-    assert list(waiting(era(release))) == names
+def test_a_broker_measures_the_purgatories_of_its_age(
+    zookeeper_cluster: Callable[..., Any], release: str, names: list[str]
+) -> None:
+    assert list(waiting(zookeeper_cluster(release))) == names
 
 
-def test_a_topic_that_is_made_waits_among_topics(era: Callable[..., Any]) -> None:
-    made = era("2.8")
+def test_a_topic_that_is_made_waits_among_topics(zookeeper_cluster: Callable[..., Any]) -> None:
+    made = zookeeper_cluster("2.8")
     made.hold(1, 2)
     topic = CreatableTopic(name="new", num_partitions=2, replication_factor=1)
     made.hold(1, 1)
@@ -119,8 +121,10 @@ def create(made: Any, *sizes: int, version: int = 7, client_id: str = "c", valid
 
 
 @pytest.mark.parametrize("release", ["2.7", "2.8", "3.2"])
-def test_who_has_used_up_the_quota_is_refused_and_told_how_long_to_wait(era: Callable[..., Any], release: str) -> None:
-    made = with_quota(era(release), 1.0)
+def test_who_has_used_up_the_quota_is_refused_and_told_how_long_to_wait(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    made = with_quota(zookeeper_cluster(release), 1.0)
     assert create(made, 30, validate_only=True, version=6) == ([0], 0)
     errors, throttle_ms = create(made, 15, 3, version=6)
     assert errors == [0, THROTTLED]
@@ -131,15 +135,15 @@ def test_who_has_used_up_the_quota_is_refused_and_told_how_long_to_wait(era: Cal
     assert create(made, 1, version=6) == ([0], 0)
 
 
-def test_a_client_that_does_not_know_the_error_only_waits(era: Callable[..., Any]) -> None:
-    made = with_quota(era("2.8"), 1.0)
+def test_a_client_that_does_not_know_the_error_only_waits(zookeeper_cluster: Callable[..., Any]) -> None:
+    made = with_quota(zookeeper_cluster("2.8"), 1.0)
     errors, throttle_ms = create(made, 15, 3, version=5)
     assert errors == [0, 0]
     assert throttle_ms > 6_000
 
 
-def test_deleted_and_added_partitions_count_too(era: Callable[..., Any]) -> None:
-    made = with_quota(era("2.8", partitions=20), 1.0)
+def test_deleted_and_added_partitions_count_too(zookeeper_cluster: Callable[..., Any]) -> None:
+    made = with_quota(zookeeper_cluster("2.8", partitions=20), 1.0)
     grown = CreatePartitionsRequest(
         topics=[CreatePartitionsTopic(name="t", count=35, assignments=None)], timeout_ms=1_000
     )
@@ -156,6 +160,6 @@ def test_deleted_and_added_partitions_count_too(era: Callable[..., Any]) -> None
     assert "t" in made.zookeeper.image.topics
 
 
-def test_releases_without_such_quotas_have_no_limit(era: Callable[..., Any]) -> None:
-    made = with_quota(era("2.6"), 1.0)
+def test_releases_without_such_quotas_have_no_limit(zookeeper_cluster: Callable[..., Any]) -> None:
+    made = with_quota(zookeeper_cluster("2.6"), 1.0)
     assert create(made, 15, 3, version=5) == ([0, 0], 0)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 T0 = TopicPartition("t", 0)
 
 
-def test_a_write_of_an_older_version_is_void(era: Callable[..., Any]) -> None:
-    zookeeper = era("2.3").zookeeper
+def test_a_write_of_an_older_version_is_void(zookeeper_cluster: Callable[..., Any]) -> None:
+    zookeeper = zookeeper_cluster("2.3").zookeeper
     state = zookeeper.state_of(T0)
     shrunk = replace(state, isr=(1, 2))
     assert zookeeper.write_states({T0: shrunk}, epoch_version=None)[T0].zk_version == state.zk_version + 1
@@ -24,15 +24,15 @@ def test_a_write_of_an_older_version_is_void(era: Callable[..., Any]) -> None:
     assert zookeeper.state_of(T0).isr == (1, 2)
 
 
-def test_a_write_that_is_repeated_because_its_answer_was_lost_succeeds(era: Callable[..., Any]) -> None:
-    zookeeper = era("2.3").zookeeper
+def test_a_write_that_is_repeated_because_its_answer_was_lost_succeeds(zookeeper_cluster: Callable[..., Any]) -> None:
+    zookeeper = zookeeper_cluster("2.3").zookeeper
     shrunk = replace(zookeeper.state_of(T0), isr=(1, 2))
     first = zookeeper.write_states({T0: shrunk}, epoch_version=None)
     assert zookeeper.write_states({T0: shrunk}, epoch_version=None) == first
 
 
-def test_the_writes_of_a_controller_that_was_succeeded_fail(era: Callable[..., Any]) -> None:
-    cluster = era("2.3")
+def test_the_writes_of_a_controller_that_was_succeeded_fail(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3")
     zookeeper = cluster.zookeeper
     old = zookeeper.controller_epoch_version
     cluster.cut_from_zookeeper(1)
@@ -44,12 +44,14 @@ def test_the_writes_of_a_controller_that_was_succeeded_fail(era: Callable[..., A
 
 
 @pytest.mark.parametrize(("release", "fenced"), [("2.0", False), ("2.1", True)])
-def test_controllers_name_their_epoch_from_2_1_on(era: Callable[..., Any], release: str, fenced: bool) -> None:
-    assert (era(release).broker(1).controller.context.epoch_version is not None) is fenced
+def test_controllers_name_their_epoch_from_2_1_on(
+    zookeeper_cluster: Callable[..., Any], release: str, fenced: bool
+) -> None:
+    assert (zookeeper_cluster(release).broker(1).controller.context.epoch_version is not None) is fenced
 
 
-def test_an_event_that_was_lost_is_told_with_the_next_sign_of_life(era: Callable[..., Any]) -> None:
-    cluster = era("2.3")
+def test_an_event_that_was_lost_is_told_with_the_next_sign_of_life(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3")
     told: list[list[Path]] = []
     client = cluster.broker(2).client
     fired = client.watch_fired
@@ -69,8 +71,8 @@ def test_an_event_that_was_lost_is_told_with_the_next_sign_of_life(era: Callable
     assert set(cluster.replicas.isr()) == {1, 2, 3}, "its session has lived on"
 
 
-def test_a_request_without_a_session_is_told_so(era: Callable[..., Any]) -> None:
-    cluster = era("2.3")
+def test_a_request_without_a_session_is_told_so(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3")
     client = cluster.broker(2).client
     cluster.cut_from_zookeeper(2)
     cluster.run_out_session()

@@ -3,9 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 from broker_sim.metadata.metadata_image import MetadataImage
-from broker_sim.zookeeper.era import id_of_name
 from broker_sim.zookeeper.leader_and_isr import LEADER_DURING_DELETE
 from broker_sim.zookeeper.metadata_updates import PARTITION_INDEX_MAX, updated
+from broker_sim.zookeeper.zookeeper_behaviour import id_of_name
 from protocol_specs.messages.update_metadata import (
     RequestUpdateMetadataPartitionState,
     UpdateMetadataBroker,

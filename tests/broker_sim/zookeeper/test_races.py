@@ -23,8 +23,10 @@ def errors(answers: list[Any]) -> list[ErrorCode]:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_metadata_is_stale_at_a_broker_whose_update_is_slow(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release, partitions=3)
+def test_metadata_is_stale_at_a_broker_whose_update_is_slow(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release, partitions=3)
     cluster.hold(1, 3)
     cluster.cluster.kill(2)
     cluster.run_out_session()
@@ -39,9 +41,9 @@ def test_metadata_is_stale_at_a_broker_whose_update_is_slow(era: Callable[..., A
     assert errors(cluster.send(3, 7, partition=1)) == [ErrorCode.NONE]
 
 
-def test_a_broker_may_lead_before_it_knows_that_it_does(era: Callable[..., Any]) -> None:
+def test_a_broker_may_lead_before_it_knows_that_it_does(zookeeper_cluster: Callable[..., Any]) -> None:
     """LeaderAndIsr comes before UpdateMetadata: between the two the metadata names the leader before."""
-    cluster = era("2.3", partitions=3)
+    cluster = zookeeper_cluster("2.3", partitions=3)
     seen: list[tuple[tuple[int, int], list[ErrorCode]]] = []
     broker = cluster.broker(3)
     become = broker.control.leader_and_isr
@@ -60,10 +62,10 @@ def test_a_broker_may_lead_before_it_knows_that_it_does(era: Callable[..., Any])
 
 @pytest.mark.parametrize("release", ["0.10.2", "1.1", "2.3", "2.8", "3.7.2"])
 def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
-    era: Callable[..., Any], release: str
+    zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
     """isolated-leader-acks1: two leaders for a while; the ISR of the old one is written by nobody any more."""
-    cluster = era(release, partitions=3, config={"replica.lag.time.max.ms": "2000"})
+    cluster = zookeeper_cluster(release, partitions=3, config={"replica.lag.time.max.ms": "2000"})
     cluster.cluster.kill(2)
     cluster.run_out_session()
     cluster.cluster.restart(2)
@@ -94,8 +96,8 @@ def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_a_succeeded_controller_still_says_is_refused(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_what_a_succeeded_controller_still_says_is_refused(zookeeper_cluster: Callable[..., Any], release: str) -> None:
+    cluster = zookeeper_cluster(release)
     answered: list[tuple[int, int]] = []
     broker = cluster.broker(3)
     become = broker.control.leader_and_isr
@@ -130,9 +132,9 @@ def test_what_a_succeeded_controller_still_says_is_refused(era: Callable[..., An
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_topic_that_a_dying_controller_has_begun_is_finished_by_the_next(
-    era: Callable[..., Any], release: str
+    zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
-    cluster = era(release, partitions=3)
+    cluster = zookeeper_cluster(release, partitions=3)
     cluster.hold(1, 2)
     cluster.hold(1, 3)
     cluster.cluster.create_topic(TopicSpec(name="u", partitions=3, replication_factor=3))
@@ -152,8 +154,10 @@ def test_a_topic_that_a_dying_controller_has_begun_is_finished_by_the_next(
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_topic_that_nobody_has_begun_is_made_by_the_next_controller(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_a_topic_that_nobody_has_begun_is_made_by_the_next_controller(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
     cluster.cluster.kill(1)
     cluster.cluster.create_topic(TopicSpec(name="u", partitions=1, replication_factor=2))
     cluster.run(ms=1_000)
@@ -165,9 +169,9 @@ def test_a_topic_that_nobody_has_begun_is_made_by_the_next_controller(era: Calla
 
 @pytest.mark.parametrize("release", ["1.1", "2.3", "2.8", "3.7.2"])
 def test_a_deletion_goes_on_under_the_next_controller_once_all_replicas_are_there(
-    era: Callable[..., Any], release: str
+    zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
-    cluster = era(release)
+    cluster = zookeeper_cluster(release)
     cluster.hold(1, 3)
     deleted = cluster.cluster.delete_topic("t")
     cluster.run(ms=100)
@@ -188,10 +192,10 @@ def test_a_deletion_goes_on_under_the_next_controller_once_all_replicas_are_ther
 
 @pytest.mark.parametrize(("release", "left"), [("0.8.2", 1), ("0.10.2", 1), ("0.11.0", 2), ("2.3", 2), ("3.7.2", 2)])
 def test_truncation_to_the_high_watermark_loses_what_was_acknowledged(
-    era: Callable[..., Any], release: str, left: int
+    zookeeper_cluster: Callable[..., Any], release: str, left: int
 ) -> None:
     """hw-truncation-loss: a follower that has everything cuts to the high watermark that it knows, and then leads."""
-    cluster = era(release)
+    cluster = zookeeper_cluster(release)
     first = cluster.send(1, 1, acks=-1)
     cluster.run(ms=2_000)
     second = cluster.send(1, 2, acks=-1)
@@ -211,10 +215,10 @@ def test_truncation_to_the_high_watermark_loses_what_was_acknowledged(
 
 @pytest.mark.parametrize(("release", "leader"), [("0.10.2", 2), ("0.11.0", None), ("2.3", None)])
 def test_an_unclean_election_was_the_default_before_0_11(
-    era: Callable[..., Any], release: str, leader: int | None
+    zookeeper_cluster: Callable[..., Any], release: str, leader: int | None
 ) -> None:
     """unclean-election-loss"""
-    cluster = era(release, config={"replica.lag.time.max.ms": "2000"})
+    cluster = zookeeper_cluster(release, config={"replica.lag.time.max.ms": "2000"})
     cluster.hold(2, 1)
     cluster.hold(3, 1)
     assert errors(cluster.send(1, 1)) == [ErrorCode.NONE]
@@ -227,9 +231,9 @@ def test_an_unclean_election_was_the_default_before_0_11(
     assert cluster.replicas.leader() == leader
 
 
-def test_a_stale_broker_epoch_is_told_from_a_new_one(era: Callable[..., Any]) -> None:
+def test_a_stale_broker_epoch_is_told_from_a_new_one(zookeeper_cluster: Callable[..., Any]) -> None:
     """KIP-380: what was meant for an earlier life of a broker does not reach the next one."""
-    cluster = era("2.3")
+    cluster = zookeeper_cluster("2.3")
     old = cluster.broker(3).broker_epoch
     cluster.cluster.kill(3)
     cluster.cluster.restart(3)
@@ -240,8 +244,10 @@ def test_a_stale_broker_epoch_is_told_from_a_new_one(era: Callable[..., Any]) ->
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_broker_that_lost_its_session_alone_comes_back_by_itself(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_a_broker_that_lost_its_session_alone_comes_back_by_itself(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
     cluster.cut_from_zookeeper(3)
     cluster.run_out_session()
     assert set(cluster.replicas.isr()) == {1, 2}
@@ -254,9 +260,9 @@ def test_a_broker_that_lost_its_session_alone_comes_back_by_itself(era: Callable
 
 @pytest.mark.parametrize("release", ["0.10.2", "2.3"])
 def test_an_isr_that_a_leader_has_written_is_known_elsewhere_some_seconds_later(
-    era: Callable[..., Any], release: str
+    zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
-    cluster = era(release, config={"replica.lag.time.max.ms": "2000"})
+    cluster = zookeeper_cluster(release, config={"replica.lag.time.max.ms": "2000"})
     cluster.hold(3, 1)
     cluster.send(1, 1)
     cluster.run(ms=4_000)
@@ -269,8 +275,10 @@ def test_an_isr_that_a_leader_has_written_is_known_elsewhere_some_seconds_later(
 
 
 @pytest.mark.parametrize("release", ["2.8", "3.7.2"])
-def test_an_isr_that_the_controller_has_written_is_known_at_once(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release, config={"replica.lag.time.max.ms": "2000"})
+def test_an_isr_that_the_controller_has_written_is_known_at_once(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release, config={"replica.lag.time.max.ms": "2000"})
     cluster.hold(3, 1)
     cluster.send(1, 1)
     cluster.run(ms=4_000)
@@ -282,9 +290,9 @@ def test_an_isr_that_the_controller_has_written_is_known_at_once(era: Callable[.
 
 @pytest.mark.parametrize(("release", "alive"), [("0.11.0", False), ("1.1", True), ("2.3", True), ("3.7.2", True)])
 def test_a_failed_log_directory_takes_its_replicas_and_before_1_0_the_broker(
-    era: Callable[..., Any], release: str, alive: bool
+    zookeeper_cluster: Callable[..., Any], release: str, alive: bool
 ) -> None:
-    cluster = era(release, partitions=2, config={"log.dirs": "/a,/b"})
+    cluster = zookeeper_cluster(release, partitions=2, config={"log.dirs": "/a,/b"})
     directories = cluster.broker(1).storage.directories
     failed = directories.of(TopicPartition("t", 0))
     assert directories.of(TopicPartition("t", 1)) != failed

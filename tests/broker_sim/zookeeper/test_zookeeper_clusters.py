@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_sim.broker_state import BrokerState
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.events import ControllerElected, ZooKeeperSessionExpired
@@ -46,8 +47,10 @@ def test_a_release_without_zookeeper_says_so(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_cluster_starts_with_its_first_broker_as_controller(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_a_cluster_starts_with_its_first_broker_as_controller(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
     assert cluster.cluster.pending() == []
     assert cluster.zookeeper.controller_id == 1
     assert [cluster.broker(each).active_controller_id for each in (1, 2, 3)] == [1, 1, 1]
@@ -60,8 +63,10 @@ def test_a_cluster_starts_with_its_first_broker_as_controller(era: Callable[...,
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_controller_makes_topics_by_pushing_them_in_its_versions(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_the_controller_makes_topics_by_pushing_them_in_its_versions(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
     created = cluster.cluster.create_topic(TOPIC)
     cluster.run(ms=10)
     assert created.called
@@ -76,8 +81,10 @@ def test_the_controller_makes_topics_by_pushing_them_in_its_versions(era: Callab
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_dead_controller_is_succeeded_when_its_session_expires(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_a_dead_controller_is_succeeded_when_its_session_expires(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
     cluster.cluster.kill(1)
     cluster.run(ms=cluster.zookeeper.session_timeout_ms - 100)
     assert (cluster.zookeeper.controller_id, cluster.replicas.leader()) == (1, 1)
@@ -91,8 +98,10 @@ def test_a_dead_controller_is_succeeded_when_its_session_expires(era: Callable[.
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_broker_that_comes_back_joins_the_isr_and_knows_everything(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_a_broker_that_comes_back_joins_the_isr_and_knows_everything(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release)
     cluster.cluster.kill(3)
     back = cluster.cluster.restart(3)
     cluster.run(ms=1_000)
@@ -104,8 +113,8 @@ def test_a_broker_that_comes_back_joins_the_isr_and_knows_everything(era: Callab
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_controlled_shutdown_moves_the_leaderships_first(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release, partitions=3)
+def test_a_controlled_shutdown_moves_the_leaderships_first(zookeeper_cluster: Callable[..., Any], release: str) -> None:
+    cluster = zookeeper_cluster(release, partitions=3)
     stopped = cluster.cluster.stop(2)
     cluster.run(ms=200)
     assert stopped.called
@@ -117,9 +126,22 @@ def test_a_controlled_shutdown_moves_the_leaderships_first(era: Callable[..., An
     assert [cluster.broker(each).metadata_cache.image.brokers.keys() for each in (1, 3)] == [{1, 3}, {1, 3}]
 
 
+def test_a_broker_killed_during_its_controlled_shutdown_stays_dead(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.8", config={"controlled.shutdown.max.retries": "1"})
+    cluster.cluster.links.link(2, 1).hold()
+    stopped = cluster.cluster.stop(2)
+    cluster.run(ms=100)
+    cluster.cluster.kill(2)
+    cluster.cluster.links.link(2, 1).release()
+    cluster.run_out_session()
+    assert stopped.called
+    assert not cluster.broker(2).alive
+    assert cluster.broker(2).lifecycle.state is BrokerState.NOT_RUNNING
+
+
 @pytest.mark.parametrize("release", RELEASES)
-def test_all_brokers_can_be_restarted_one_by_one(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release, partitions=3)
+def test_all_brokers_can_be_restarted_one_by_one(zookeeper_cluster: Callable[..., Any], release: str) -> None:
+    cluster = zookeeper_cluster(release, partitions=3)
     done = cluster.cluster.rolling_restart()
     cluster.run(ms=120_000)
     assert done.called
@@ -128,8 +150,8 @@ def test_all_brokers_can_be_restarted_one_by_one(era: Callable[..., Any], releas
 
 
 @pytest.mark.parametrize("release", ["1.1", "2.3", "2.8", "3.7.2"])
-def test_a_topic_is_deleted_at_every_replica(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release)
+def test_a_topic_is_deleted_at_every_replica(zookeeper_cluster: Callable[..., Any], release: str) -> None:
+    cluster = zookeeper_cluster(release)
     deleted = cluster.cluster.delete_topic("t")
     cluster.run(ms=100)
     assert deleted.called
@@ -139,15 +161,17 @@ def test_a_topic_is_deleted_at_every_replica(era: Callable[..., Any], release: s
         assert cluster.requests("StopReplica", broker=broker_id)
 
 
-def test_where_topics_cannot_be_deleted_the_verb_says_so(era: Callable[..., Any]) -> None:
-    cluster = era("0.8.2")
+def test_where_topics_cannot_be_deleted_the_verb_says_so(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("0.8.2")
     with pytest.raises(BrokerSimError, match=r"delete\.topic\.enable is false"):
         cluster.cluster.delete_topic("t")
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_preferred_leaders_come_back_by_the_controllers_timer(era: Callable[..., Any], release: str) -> None:
-    cluster = era(release, config={"auto.leader.rebalance.enable": "true"})
+def test_preferred_leaders_come_back_by_the_controllers_timer(
+    zookeeper_cluster: Callable[..., Any], release: str
+) -> None:
+    cluster = zookeeper_cluster(release, config={"auto.leader.rebalance.enable": "true"})
     cluster.cluster.kill(1)
     cluster.run_out_session()
     cluster.cluster.restart(1)
@@ -158,10 +182,10 @@ def test_preferred_leaders_come_back_by_the_controllers_timer(era: Callable[...,
     assert cluster.zookeeper.controller_id == 2
 
 
-def test_two_runs_of_one_seed_are_the_same(era: Callable[..., Any]) -> None:
+def test_two_runs_of_one_seed_are_the_same(zookeeper_cluster: Callable[..., Any]) -> None:
     digests = []
     for _ in range(2):
-        cluster = era("2.3", seed=7, link_delay_ms=3.0)
+        cluster = zookeeper_cluster("2.3", seed=7, link_delay_ms=3.0)
         cluster.cluster.create_topic(TOPIC)
         cluster.cluster.kill(1)
         cluster.run(ms=30_000)
@@ -169,16 +193,16 @@ def test_two_runs_of_one_seed_are_the_same(era: Callable[..., Any]) -> None:
     assert digests[0] == digests[1]
 
 
-def test_a_cluster_tells_and_kills_its_controller(era: Callable[..., Any]) -> None:
-    cluster = era("2.3").cluster
+def test_a_cluster_tells_and_kills_its_controller(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3").cluster
     assert cluster.active_controller == 1
     assert cluster.kill_controller() == 1
     assert not cluster.broker(1).alive
     assert cluster.active_controller == 1, "its session has not ended yet"
 
 
-def test_everybody_can_be_cut_off_from_zookeeper(era: Callable[..., Any]) -> None:
-    cluster = era("2.3")
+def test_everybody_can_be_cut_off_from_zookeeper(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3")
     cluster.cluster.isolate(2181)
     cluster.run_out_session()
     assert cluster.cluster.active_controller is None
@@ -198,8 +222,8 @@ def test_several_controllers_are_refused_where_a_broker_is_the_controller() -> N
         Cluster(reactor=world.reactor, streams=world.streams, controllers=3, release="2.3", listen=False)
 
 
-def test_a_tool_of_before_2_4_reassigns_by_zookeeper(era: Callable[..., Any]) -> None:
-    cluster = era("1.1", brokers=4, replication_factor=2)
+def test_a_tool_of_before_2_4_reassigns_by_zookeeper(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("1.1", brokers=4, replication_factor=2)
     cluster.send(1, 1)
     cluster.zookeeper.wish_reassignment({TopicPartition("t", 0): [3, 4]})
     cluster.replicas.settle()
@@ -211,8 +235,8 @@ def test_a_tool_of_before_2_4_reassigns_by_zookeeper(era: Callable[..., Any]) ->
     assert cluster.end(3) == cluster.end(4) == 1
 
 
-def test_a_reassignment_goes_on_under_the_next_controller(era: Callable[..., Any]) -> None:
-    cluster = era("2.3", brokers=4, replication_factor=2)
+def test_a_reassignment_goes_on_under_the_next_controller(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3", brokers=4, replication_factor=2)
     cluster.hold(4, 1)
     cluster.hold(4, 2)
     cluster.send(1, 1)
@@ -228,8 +252,8 @@ def test_a_reassignment_goes_on_under_the_next_controller(era: Callable[..., Any
     assert (registration.replicas, set(registration.isr), registration.is_reassigning) == ((2, 4), {2, 4}, False)
 
 
-def test_a_changed_configuration_reaches_every_broker_by_its_watch(era: Callable[..., Any]) -> None:
-    cluster = era("2.3")
+def test_a_changed_configuration_reaches_every_broker_by_its_watch(zookeeper_cluster: Callable[..., Any]) -> None:
+    cluster = zookeeper_cluster("2.3")
     topic = replace(cluster.zookeeper.image.topics["t"], configs={"min.insync.replicas": "3"})
     cluster.zookeeper.change("a tool", lambda image: image.with_topic(topic))
     cluster.run(ms=10)

@@ -19,7 +19,7 @@ UUID_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZooKeeperEra:
+class ZooKeeperBehaviour:
     """The versions that the controller sends, and what comes with them."""
 
     leader_and_isr_version: int
@@ -34,7 +34,7 @@ class ZooKeeperEra:
     """A broker refuses what is for a later life of it, as before 2.5 (else it has only not yet heard of that life)."""
     marks_foreign_partitions_offline: bool
     """A LeaderAndIsr for a partition that is not the broker's own makes it offline there, as from 1.0 to 3.0."""
-    answers_topics_once: bool
+    serves_topics_once: bool
     """A topic that a request names twice is answered once, as before 2.3, when answers were maps by topic."""
     topic_ids: bool
     """Topics have ids (KIP-516, from 2.8 on); without them a topic is what its name says."""
@@ -53,7 +53,7 @@ class ZooKeeperEra:
             writes_are_fenced=versions[ApiKey.FETCH] >= 10,
             refuses_newer_broker_epochs=versions.get(ApiKey.INIT_PRODUCER_ID, 0) < 3,
             marks_foreign_partitions_offline=leader_and_isr >= 1 and versions[ApiKey.FETCH] < 13,
-            answers_topics_once=versions[ApiKey.METADATA] < 8,
+            serves_topics_once=versions[ApiKey.METADATA] < 8,
             topic_ids=leader_and_isr >= 5,
         )
 
