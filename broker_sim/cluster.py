@@ -325,6 +325,29 @@ class Cluster:
         return self.broker(broker_id).storage.get(TopicPartition(topic, partition))
 
     @property
+    def broker_ids(self) -> list[int]:
+        """The ids of all brokers, of those that are down too."""
+        return list(self.brokers)
+
+    @property
+    def controller_ids(self) -> list[int]:
+        """The node ids of the controllers that can fail: of several controllers, or (ZooKeeper) of the brokers."""
+        if self._zookeeper is not None:
+            return self.broker_ids
+        return [] if self._quorum is None else self._quorum.node_ids
+
+    @property
+    def partition_counts(self) -> dict[str, int]:
+        """The number of partitions of each topic."""
+        return {name: len(topic.partitions) for name, topic in self.controller.committed_image.topics.items()}
+
+    def is_running(self, node_id: int) -> bool:
+        """Return True if the process of a broker or controller runs. Raises BrokerSimError for an unknown id."""
+        if self._quorum is not None and node_id in self._quorum.nodes:
+            return self._quorum.nodes[node_id].alive
+        return self.broker(node_id).alive
+
+    @property
     def active_controller(self) -> int | None:
         """The node id of the controller that decides, None while none does; with ZooKeeper it is a broker's."""
         if self._zookeeper is not None:
@@ -338,41 +361,11 @@ class Cluster:
         return cluster_metrics(self)
 
     def pending(self) -> list[str]:
-        """Why the cluster is not at rest, in words; empty when all that can run runs and all replicas are equal."""
-        image = self.controller.committed_image
-        reasons = [] if self._quorum is None else self._quorum.pending()
-        for broker in self.brokers.values():
-            registration = image.brokers.get(broker.id)
-            if not broker.alive:
-                reasons.append(f"broker {broker.id} is down")
-            elif registration is None or registration.epoch != broker.broker_epoch:
-                reasons.append(f"broker {broker.id} is not registered")
-            elif registration.fenced:
-                reasons.append(f"broker {broker.id} is fenced")
-            elif broker.metadata_version < image.version:
-                reasons.append(f"broker {broker.id} has metadata version {broker.metadata_version} of {image.version}")
-        for topic in image.topics.values():
-            for index, partition in enumerate(topic.partitions):
-                reasons.extend(self._pending_partition(TopicPartition(topic.name, index), partition))
-        return reasons
+        """Return the reasons why the cluster is not at rest; empty when all nodes run and all replicas are equal."""
+        from broker_sim.at_rest import reasons_not_at_rest
 
-    def _pending_partition(self, name: TopicPartition, partition: PartitionRegistration) -> list[str]:
-        if not partition.has_leader:
-            return [f"{name} has no leader"]
-        if len(partition.isr) < len(partition.replicas):
-            return [f"{name} has the ISR {list(partition.isr)} of {list(partition.replicas)}"]
-        reasons = []
-        leader = self.log_of(partition.leader, *name)
-        if leader is None:
-            return [f"{name} is not at its leader {partition.leader} yet"]
-        if leader.high_watermark < leader.log_end_offset:
-            reasons.append(f"{name} has the high watermark {leader.high_watermark} of {leader.log_end_offset}")
-        for replica in partition.isr:
-            log = self.log_of(replica, *name)
-            end = -1 if log is None else log.log_end_offset
-            if end != leader.log_end_offset:
-                reasons.append(f"{name} ends at {end} on broker {replica}, at {leader.log_end_offset} on its leader")
-        return reasons
+        reasons = [] if self._quorum is None else self._quorum.pending()
+        return reasons + reasons_not_at_rest(self)
 
     # Verbs ---------------------------------------------------------------------------------------------------
 

@@ -134,7 +134,7 @@ class BatchDeduplicated(TrafficEvent):
 
 
 @dataclass(slots=True, kw_only=True)
-class ProduceAnswered(TrafficEvent):
+class ProduceCompleted(TrafficEvent):
     """What a Produce is told of one partition, and where leader and ISR stood then."""
 
     topic: str
@@ -337,7 +337,7 @@ class LinkChanged(Event):
 
 @dataclass(slots=True, kw_only=True)
 class RuleFired(Event):
-    """A fault rule has struck."""
+    """A fault rule has fired."""
 
     rule: str
     act: str

@@ -1,1 +1,1 @@
-"""Faults that a user injects on purpose: where requests can be held, answered with an error, cut or lost."""
+"""Fault injection: rules that delay, hold, fail, cut or lose requests, and that kill and restart nodes."""

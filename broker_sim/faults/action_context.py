@@ -1,12 +1,14 @@
-"""What an act is given when its rule strikes: the cluster, the time, the request if there is one."""
+"""The context of one firing of a rule: the cluster, the reactor, and the request if there is one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from broker_sim.faults.rule import NoEffect, RuleError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
 
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IReactorTime
@@ -17,20 +19,35 @@ if TYPE_CHECKING:
 
 
 class FaultTarget(Protocol):
-    """What the fault engine asks of a cluster."""
+    """The part of a cluster that the fault engine uses."""
 
     @property
     def journal(self) -> Journal:
-        """Where rules are reported, and what triggers count."""
+        """The journal that receives the events of rules, and whose events open and close gates."""
 
     @property
     def active_controller(self) -> int | None:
-        """The node id of the controller that decides, None while none does."""
+        """The node id of the active controller, None while there is none."""
 
-    def kill(self, broker_id: int) -> None:
+    @property
+    def broker_ids(self) -> Sequence[int]:
+        """The ids of all brokers."""
+
+    @property
+    def controller_ids(self) -> Sequence[int]:
+        """The ids of the controllers that can be killed; empty where the one controller never fails."""
+
+    @property
+    def partition_counts(self) -> dict[str, int]:
+        """The number of partitions of each topic."""
+
+    def is_running(self, node_id: int) -> bool:
+        """Return True if a broker's or controller's process runs."""
+
+    def kill(self, node_id: int) -> None:
         """Kill a broker or controller: connections reset, timers gone, logs kept."""
 
-    def restart(self, broker_id: int) -> object:
+    def restart(self, node_id: int) -> object:
         """Start a broker or controller that was killed or stopped."""
 
     def stop(self, broker_id: int) -> object:
@@ -38,16 +55,16 @@ class FaultTarget(Protocol):
 
     @property
     def keeps_data(self) -> bool:
-        """Whether logs are on a disk."""
+        """True if logs are on a disk."""
 
     def lose_power(self, broker_id: int) -> None:
-        """Kill a broker, and lose what it had not flushed."""
+        """Kill a broker and lose its unflushed data."""
 
     def fail_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """Let a log directory answer nothing but errors."""
+        """Fail a log directory with I/O errors."""
 
     def fill_log_dir(self, broker_id: int, log_dir: str | None = None, *, left_bytes: int = 0) -> None:
-        """Leave room for so many bytes in a log directory."""
+        """Leave room for `left_bytes` in a log directory."""
 
     def slow_log_dir(
         self,
@@ -58,38 +75,47 @@ class FaultTarget(Protocol):
         sync_ms: float = 0,
         bytes_per_second: float | None = None,
     ) -> None:
-        """Let a log directory take its time."""
+        """Make a log directory slow."""
 
     def mend_log_dir(self, broker_id: int, log_dir: str | None = None) -> None:
-        """End what is wrong with a log directory."""
+        """Repair a log directory."""
 
     def leader_of(self, topic: str, partition: int) -> int | None:
-        """The leader of a partition, None when it has none."""
+        """Return the leader of a partition, None when it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strike:
-    """One strike of one rule."""
+class Firing:
+    """One firing of one rule: the argument of `Action.fire`."""
 
     cluster: FaultTarget
     reactor: IReactorTime
     point: FaultPoint | None
     resolve: Callable[[BrokerRef], int]
-    """The broker behind a reference; raises RuleError when there is none now."""
+    """Returns the node behind a reference; raises RuleError when there is none now."""
     hold: Callable[[], Deferred[None]]
-    """A Deferred that fires when the rule is released."""
+    """Returns a Deferred that fires when the rule is released."""
     record_victim: Callable[[int], None]
-    """Remember the broker that was killed or stopped, for `killed by RULE`."""
+    """Remembers the broker that was killed or stopped, for `killed by RULE`."""
+    soon: Callable[[Callable[[], object]], None]
+    """Calls a function in the next loop iteration, never while the triggering request is served. An error of it, also
+    a late one of a Deferred that it returns, becomes the problem of the rule."""
     report_problem: Callable[[str], None]
     """Reports why the rule could not do its work, for an action that finds out after it has fired."""
 
-    def needs_disk(self, act: str) -> None:
-        """Raise RuleError for an act that means nothing to logs in memory."""
+    def running(self, broker: BrokerRef) -> int:
+        """Return the node behind a reference. Raises NoEffect when it is not running, RuleError when there is none."""
+        node_id = self.resolve(broker)
+        if not self.cluster.is_running(node_id):
+            raise NoEffect(f"{describe_node(node_id, self.cluster.controller_ids)} is not running")
+        return node_id
+
+    def needs_disk(self, action: str) -> None:
+        """Raise RuleError for an action that has no meaning for logs in memory."""
         if not self.cluster.keeps_data:
-            from broker_sim.faults.grammar import RuleError
+            raise RuleError(("act", action), "the logs are in memory: the cluster needs a data directory")
 
-            raise RuleError(("act", act), "the logs are in memory: the cluster needs a data directory")
 
-    def soon(self, call: Callable[[], object]) -> None:
-        """Do something to the cluster in the next turn: never in the middle of the request that is struck."""
-        self.reactor.callLater(0, call)
+def describe_node(node_id: int, controller_ids: Collection[int]) -> str:
+    """Return `broker 1` or `controller 3000`."""
+    return f"{'controller' if node_id in controller_ids else 'broker'} {node_id}"

@@ -1,7 +1,7 @@
-"""The fault engine: opens and closes rules as gates are reached, strikes what fits, and reports what never did.
+"""The fault engine: opens and closes rules as gates are reached, fires them on requests that fit, and reports on each.
 
-The broker asks it at the phases of `interception`; the journal tells it of progress. It does nothing by the wall clock
-and draws from each rule's own random stream, so that a virtual run repeats itself.
+The spine calls it in the phases of `interception`; the events of the journal move the gates. It never reads the wall
+clock and draws from a random stream per rule, so that a virtual run repeats itself.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
+from twisted.logger import Logger
+from twisted.python.failure import Failure
 
 from broker_sim.control.events import NO_BROKER, RuleFired, RuleReleased
-from broker_sim.faults.action_context import Strike
-from broker_sim.faults.grammar import RuleError
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.action_context import Firing
 from broker_sim.faults.interception import Phase
 from broker_sim.faults.progress import Progress
-from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, Self
+from broker_sim.faults.rule import ActiveController, KilledBy, LeaderOf, NoEffect, RuleError, Self
+from broker_sim.faults.rule_checks import check_parts, check_targets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,16 +36,20 @@ if TYPE_CHECKING:
     from sim_runtime.random_streams import RandomStreams
 
 HELD_REQUESTS_LIMIT: Final = 100_000
-"""How many requests all rules together may hold; one more goes on, and the rule says so in its report."""
+"""How many requests all rules together may hold; one more goes on, and the report of its rule names the limit."""
+NEAREST: Final = 99
+"""The rank of a miss of a request that fits every criterion: nearer than any other."""
+
+_log = Logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleReport:
-    """What became of one rule. `problem` says why it must fail the run; None when it did what it should."""
+    """The outcome of one rule; `problem` is the reason why it must fail the run, None without one."""
 
     name: str
     act: str
-    struck: int
+    fired: int
     matched: int
     optional: bool
     problem: str | None
@@ -52,6 +59,7 @@ class _RuleState:
     __slots__ = (
         "broker",
         "error",
+        "fired",
         "held",
         "matched",
         "near",
@@ -60,8 +68,8 @@ class _RuleState:
         "opened",
         "random",
         "rule",
-        "struck",
         "victim",
+        "waiting",
     )
 
     def __init__(self, rule: Rule, random: Random) -> None:
@@ -70,13 +78,19 @@ class _RuleState:
         self.open = False
         self.opened = False
         self.broker: int | None = None
-        self.struck = 0
+        self.fired = 0
         self.matched = 0
         self.near = -1
         self.near_text: str | None = None
         self.victim: int | None = None
         self.held: list[Deferred[None]] = []
+        self.waiting = 0
         self.error: str | None = None
+
+    def wait_ended(self, result: None) -> None:
+        """Count a request that waits no longer: a callback of its wait."""
+        self.waiting -= 1
+        return result
 
     def miss(self, fitted: int, text: str) -> None:
         if fitted > self.near:
@@ -98,28 +112,35 @@ class FaultEngine:
         self._by_phase: dict[Phase, list[_RuleState]] = {}
         self._held = 0
         self.slow_disks: SlowDisks | None = None
-        """Log directories that take their time, None while none ever has."""
-        cluster.journal.subscribe(self._hear)
+        """The slow log directories, None until the first one."""
+        cluster.journal.subscribe(self._count_event)
 
     def expect(self, *, records: int) -> None:
-        """Say how many records the load has: the whole of which `acked_share` is a part."""
+        """Set the number of records of the load, which `acked_share` is a share of."""
         self.progress.expected_records = records
-        self._look_at_gates()
+        self._check_gates()
 
     def add(self, rule: Rule) -> None:
-        """Add a rule; without `when` it opens at once. Raises RuleError for a name that is taken."""
+        """Add a rule; without `when` it opens at once.
+
+        Raises:
+            RuleError: the name is taken, the parts of the rule do not fit together, or it names a broker, topic or
+                partition that the cluster does not have. The rule is not added then.
+        """
         if rule.name in self._rules:
             raise RuleError(("name",), f"{rule.name!r} is the name of an earlier rule")
+        check_parts(rule)
+        check_targets(rule, self._cluster)
         state = _RuleState(rule, self._streams.stream(f"fault rule {rule.name}"))
         self._rules[rule.name] = state
         if rule.when is None:
             self._open(state)
         else:
             self._waiting.append((rule.when.drawn(state.random), state, True))
-            self._look_at_gates()
+            self._check_gates()
 
     def remove(self, name: str) -> RuleReport:
-        """Close a rule, let go what it holds, and forget it. Raises RuleError for an unknown name."""
+        """Close a rule, release what it holds, and forget it. Raises RuleError for an unknown name."""
         state = self._state(name)
         self._close(state)
         self._waiting = [entry for entry in self._waiting if entry[1] is not state]
@@ -127,16 +148,24 @@ class FaultEngine:
         return self._report(state)
 
     def release(self, name: str) -> int:
-        """Let go what a rule holds now, without closing it; answer how many requests that were."""
+        """Release the requests that a rule holds, without closing it; returns their number. Raises RuleError."""
         return self._release(self._state(name))
 
     def reports(self) -> list[RuleReport]:
-        """Every rule's report, in the order in which the rules were added."""
+        """Return the report of every rule, in the order in which the rules were added."""
         return [self._report(state) for state in self._rules.values()]
 
-    def struck(self, name: str) -> int:
-        """How often a rule has struck. Raises RuleError for an unknown name."""
-        return self._state(name).struck
+    def fired(self, name: str) -> int:
+        """Return how often a rule has fired. Raises RuleError for an unknown name."""
+        return self._state(name).fired
+
+    def pending(self) -> list[str]:
+        """Return one text per rule that delays or holds requests now."""
+        return [
+            f"rule {state.rule.name!r} delays or holds {state.waiting} requests"
+            for state in self._rules.values()
+            if state.waiting
+        ]
 
     def close(self) -> None:
         """Close every rule: nothing stays held."""
@@ -145,7 +174,7 @@ class FaultEngine:
         self._waiting = []
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
-        """Answer what to do with the request at `point`: the first open rule that fits strikes it."""
+        """Return the decision on the request at `point`, None to go on: the first open rule that fits fires."""
         if self.slow_disks:
             return self.slow_disks.intercept(phase, point, self._intercept)
         return self._intercept(phase, point)
@@ -156,26 +185,26 @@ class FaultEngine:
             return None
         for state in states:
             if self._fits(state, point):
-                struck = self._strike(state, point)
-                if struck is not None:
-                    return struck
+                interception = self._fire(state, point)
+                if interception is not None:
+                    return interception
         return None
 
     def changed(self) -> None:
-        """A rule has opened or closed, or a disk has become slow or fast: find the open phases, and report them."""
+        """Compute the open phases again, after a rule or the speed of a disk has changed, and notify the watchers."""
         open_phases = (phase for phase, states in self._by_phase.items() if states)
         self.open_phases = frozenset(Phase) if self.slow_disks else frozenset(open_phases)
         for watcher in list(self._watchers):
             watcher()
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` when the open phases change; the function that is returned ends that."""
+        """Call `changed` when the open phases change; returns the function that ends this."""
         self._watchers[changed] = None
         return lambda: self._watchers.pop(changed, None)
 
     def _fits(self, state: _RuleState, point: FaultPoint) -> bool:
         rule = state.rule
-        if rule.times is not None and state.struck >= rule.times:
+        if rule.times is not None and state.fired >= rule.times:
             return False
         broker = state.broker
         missed = rule.select.mismatch(point, _api_name(point.api_key), broker)
@@ -185,28 +214,35 @@ class FaultEngine:
             return False
         state.matched += 1
         if rule.select.nth is not None and state.matched not in rule.select.nth:
-            state.miss(99, f"{state.matched} requests fitted, the rule strikes number {list(rule.select.nth)}")
+            state.miss(NEAREST, f"{state.matched} requests fitted, the rule fires on number {list(rule.select.nth)}")
             return False
         return rule.select.share is None or state.random.random() < rule.select.share
 
-    def _strike(self, state: _RuleState, point: FaultPoint | None) -> Interception | None:
+    def _fire(self, state: _RuleState, point: FaultPoint | None) -> Interception | None:
         rule = state.rule
-        strike = Strike(
+        firing = Firing(
             cluster=self._cluster,
             reactor=self._reactor,
             point=point,
             resolve=lambda broker: self._resolve(broker, point),
             hold=lambda: self._hold(state),
             record_victim=lambda broker_id: setattr(state, "victim", broker_id),
+            soon=lambda call: self._soon(state, call),
             report_problem=lambda problem: setattr(state, "error", problem),
         )
         try:
-            interception = rule.act.strike(strike)
-        except RuleError as error:
+            interception = rule.act.fire(firing)
+        except NoEffect as error:
+            state.miss(NEAREST, str(error))
+            return None
+        except BrokerSimError as error:
             state.error = str(error)
             return None
-        state.struck += 1
-        self.progress.struck[rule.name] = state.struck
+        state.fired += 1
+        if interception is not None and interception.wait is not None:
+            state.waiting += 1
+            interception.wait.addBoth(state.wait_ended)
+        self.progress.fired[rule.name] = state.fired
         self._cluster.journal.append(
             RuleFired(
                 time_us=self._cluster.journal.now_us(),
@@ -220,7 +256,7 @@ class FaultEngine:
                 request_id=point.request_id if point else -1,
             )
         )
-        self._look_at_gates()
+        self._check_gates()
         return interception
 
     def _resolve(self, broker: BrokerRef, point: FaultPoint | None) -> int:
@@ -245,19 +281,36 @@ class FaultEngine:
             raise RuleError(("broker",), f"rule {broker.rule!r} has killed no broker yet")
         return victim
 
+    def _soon(self, state: _RuleState, call: Callable[[], object]) -> None:
+        def failed(failure: Failure) -> None:
+            if failure.check(BrokerSimError) is None:
+                _log.failure("faults: rule {rule} has failed", failure=failure, rule=state.rule.name)
+            state.error = failure.getErrorMessage()
+
+        def run() -> None:
+            try:
+                result = call()
+            except Exception:  # noqa: BLE001 - any error of an action is the problem of its rule
+                failed(Failure())
+                return
+            if isinstance(result, Deferred):
+                result.addErrback(failed)
+
+        self._reactor.callLater(0, run)
+
     # Gates.
 
-    def _hear(self, event: Event) -> None:
+    def _count_event(self, event: Event) -> None:
         if self.progress.count(event) and self._waiting:
-            self._look_at_gates()
+            self._check_gates()
 
-    def _look_at_gates(self) -> None:
+    def _check_gates(self) -> None:
         reached = [entry for entry in self._waiting if self.progress.reached(entry[0])]
         if not reached:
             return
         self._waiting = [entry for entry in self._waiting if entry not in reached]
         for gate, state, opens in reached:
-            # In the next turn at the earliest: a gate is reached in the middle of somebody's append or answer.
+            # In the next loop iteration at the earliest: a gate is reached in the middle of an append or a response.
             self._reactor.callLater(gate.delay_ms / 1000, self._open if opens else self._close, state)
 
     def _open(self, state: _RuleState) -> None:
@@ -266,12 +319,12 @@ class FaultEngine:
             return
         state.opened = True
         if rule.phase is None:
-            self._strike(state, None)
+            self._fire(state, None)
             return
         if rule.select.broker is not None:
             try:
                 state.broker = self._resolve(rule.select.broker, None)
-            except RuleError as error:
+            except BrokerSimError as error:
                 state.error = str(error)
                 return
         state.open = True
@@ -279,7 +332,7 @@ class FaultEngine:
         self.changed()
         if rule.until is not None:
             self._waiting.append((rule.until.drawn(state.random), state, False))
-            self._look_at_gates()
+            self._check_gates()
 
     def _close(self, state: _RuleState) -> None:
         state.opened = True
@@ -323,7 +376,7 @@ class FaultEngine:
     def _report(self, state: _RuleState) -> RuleReport:
         rule = state.rule
         problem = state.error
-        if problem is None and state.struck == 0 and not rule.optional:
+        if problem is None and state.fired == 0 and not rule.optional:
             problem = "never fired"
             if not state.opened:
                 problem += ": its `when` was never reached"
@@ -332,7 +385,7 @@ class FaultEngine:
         return RuleReport(
             name=rule.name,
             act=rule.act.name,
-            struck=state.struck,
+            fired=state.fired,
             matched=state.matched,
             optional=rule.optional,
             problem=problem,

@@ -4,7 +4,7 @@
     when: {acked_share: 0.4}
     act: {kill: leader of orders-0}
 
-Every key is known or refused; an error names the path of the key, what was expected and the nearest right spelling.
+An unknown key is refused; an error names the path of the key, what was expected and the nearest known spelling.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from broker_sim.errors import BrokerSimError, nearest
+from broker_sim.errors import nearest
 from broker_sim.faults.actions import (
-    ACTS,
-    AnswerError,
+    ACTIONS,
     CutResponse,
     Delay,
     Disconnect,
@@ -27,12 +26,26 @@ from broker_sim.faults.actions import (
     LosePower,
     MendLogDir,
     Mutate,
+    RespondWithError,
     Restart,
     SlowLogDir,
     Stop,
 )
 from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import Act, ActiveController, BrokerRef, Gate, KilledBy, LeaderOf, Range, Rule, Select, Self
+from broker_sim.faults.rule import (
+    Action,
+    ActiveController,
+    BrokerRef,
+    Gate,
+    KilledBy,
+    LeaderOf,
+    Range,
+    Rule,
+    RuleError,
+    Select,
+    Self,
+)
+from broker_sim.faults.rule_checks import check_api, check_parts
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.fuzzing import Mutation
@@ -43,7 +56,6 @@ if TYPE_CHECKING:
 _RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
 _SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "replica", "nth", "share")
 _GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
-_PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
 _CHANGES: Final = ("value", "lengthen", "shorten", "duplicate", "delete")
 """What `mutate` does to a field."""
 _LEADER_OF: Final = re.compile(r"leader of (?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
@@ -51,31 +63,18 @@ _KILLED_BY: Final = re.compile(r"killed by (?P<rule>.+)")
 _BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'active controller', 'killed by RULE' or 'self'"
 
 
-class RuleError(BrokerSimError):
-    """A rule that cannot be understood: `path` leads from the rule to the key, `problem` says what would be right."""
-
-    def __init__(self, path: Sequence[str | int], problem: str) -> None:
-        super().__init__(tuple(path), problem)
-        self.path = tuple(path)
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"{'.'.join(map(str, self.path)) or 'rule'}: {self.problem}"
-
-
 def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
-    """The rule behind a mapping. Raises RuleError."""
+    """Parse one rule from its mapping. Raises RuleError."""
     given = _mapping(value, (), _RULE_KEYS)
     name = _text(given.get("name", default_name), ("name",))
     if "act" not in given:
-        raise RuleError(("act",), f"missing; expected one of {', '.join(ACTS)}")
+        raise RuleError(("act",), f"missing; expected one of {', '.join(ACTIONS)}")
     act = _act(given["act"])
     select = _select(given["select"]) if "select" in given else Select()
     phase = _phase(given["phase"]) if "phase" in given else None
     if phase is None and ("select" in given or not act.on_cluster):
         phase = _default_phase(act, select)
-    _check_together(act, phase, select)
-    return Rule(
+    rule = Rule(
         name=name,
         act=act,
         phase=phase,
@@ -85,10 +84,12 @@ def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
         times=_whole(given["times"], ("times",), at_least=1) if "times" in given else None,
         optional=_truth(given.get("optional", False), ("optional",)),
     )
+    check_parts(rule)
+    return rule
 
 
 def parse_rules(values: object) -> list[Rule]:
-    """The rules of a list, with names that must differ. Raises RuleError; a path begins with the rule's place."""
+    """Parse a list of rules with different names. Raises RuleError, whose path begins with the index of the rule."""
     if not isinstance(values, list):
         raise RuleError((), f"expected a list of rules, not {_shown(values)}")
     rules: list[Rule] = []
@@ -119,28 +120,10 @@ def _named_rules(rule: Rule) -> Iterable[tuple[tuple[str, ...], str]]:
         yield ("select", "broker"), rule.select.broker.rule
 
 
-def _default_phase(act: Act, select: Select) -> Phase:
+def _default_phase(act: Action, select: Select) -> Phase:
     if isinstance(act, Mutate):
         return Phase.BEFORE_RESPONSE
     return Phase.BEFORE_APPEND if select.topic or select.partitions else Phase.BEFORE_PARSE
-
-
-def _check_together(act: Act, phase: Phase | None, select: Select) -> None:
-    if (select.topic or select.partitions) and phase not in _PHASES_WITH_PARTITION:
-        known = ", ".join(p.value for p in _PHASES_WITH_PARTITION)
-        where = phase.value if phase else "no phase"
-        raise RuleError(("select",), f"topic and partition are known in the phases {known} alone, not in {where}")
-    if isinstance(act, CutResponse) and phase not in {Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE}:
-        raise RuleError(("phase",), "cut_bytes cuts a response: expected mid_response")
-    if isinstance(act, Mutate) and phase is not Phase.BEFORE_RESPONSE:
-        raise RuleError(("phase",), "mutate changes a whole response: expected before_response")
-    if isinstance(act, Mutate) and select.replica is not None:
-        problem = "mutate changes the bytes that clients receive: brokers exchange messages by reference"
-        raise RuleError(("select", "replica"), problem)
-    if phase is Phase.MID_RESPONSE and not isinstance(act, CutResponse):
-        raise RuleError(("phase",), "mid_response is the phase of cut_bytes alone")
-    if phase is None and isinstance(getattr(act, "broker", None), Self):
-        raise RuleError(("act",), "'self' is the broker of a request: the rule needs a select or a phase")
 
 
 def _phase(value: object) -> Phase:
@@ -183,20 +166,22 @@ def _gate(value: object, key: str) -> Gate:
     )
 
 
-def _act(value: object) -> Act:
-    """An act is its name (`hold`) or a mapping of its name to its value (`{delay_ms: 50}`)."""
+def _act(value: object) -> Action:
+    """Parse an action: its name (`hold`) or a mapping of its name to its value (`{delay_ms: 50}`)."""
     if isinstance(value, str):
         value = {value: None}
     if not isinstance(value, dict) or len(value) != 1:
-        raise RuleError(("act",), f"expected one act, such as 'hold' or {{delay_ms: 50}}, not {_shown(value)}")
+        raise RuleError(("act",), f"expected one action, such as 'hold' or {{delay_ms: 50}}, not {_shown(value)}")
     ((name, parameter),) = value.items()
-    if name not in ACTS:
-        raise RuleError(("act",), f"{name!r} is no act; expected one of {', '.join(ACTS)}{nearest(str(name), ACTS)}")
-    return _ACT_PARSERS[name](parameter, ("act", name))
+    if name not in ACTIONS:
+        raise RuleError(
+            ("act",), f"{name!r} is no action; expected one of {', '.join(ACTIONS)}{nearest(str(name), ACTIONS)}"
+        )
+    return _ACTION_PARSERS[name](parameter, ("act", name))
 
 
-def _bare(act: Callable[[], Act]) -> Callable[[object, tuple[str, ...]], Act]:
-    def parse(parameter: object, path: tuple[str, ...]) -> Act:
+def _bare(act: Callable[[], Action]) -> Callable[[object, tuple[str, ...]], Action]:
+    def parse(parameter: object, path: tuple[str, ...]) -> Action:
         if parameter is not None and parameter is not True:
             raise RuleError(path, f"takes no value, not {_shown(parameter)}")
         return act()
@@ -204,12 +189,12 @@ def _bare(act: Callable[[], Act]) -> Callable[[object, tuple[str, ...]], Act]:
     return parse
 
 
-_ACT_PARSERS: Final[Mapping[str, Callable[[Any, tuple[str, ...]], Act]]] = {
+_ACTION_PARSERS: Final[Mapping[str, Callable[[Any, tuple[str, ...]], Action]]] = {
     Delay.name: lambda value, path: Delay(_number(value, path, at_least=0)),
     Hold.name: _bare(Hold),
     DropResponse.name: _bare(DropResponse),
     Disconnect.name: _bare(Disconnect),
-    AnswerError.name: lambda value, path: AnswerError(_error_code(value, path)),
+    RespondWithError.name: lambda value, path: RespondWithError(_error_code(value, path)),
     CutResponse.name: lambda value, path: CutResponse(_whole(value, path, at_least=0)),
     Mutate.name: lambda value, path: Mutate(_mutation(value, path)),
     Kill.name: lambda value, path: Kill(_broker(value, path)),
@@ -221,13 +206,13 @@ _ACT_PARSERS: Final[Mapping[str, Callable[[Any, tuple[str, ...]], Act]]] = {
     SlowLogDir.name: lambda value, path: SlowLogDir(**_slow(value, path)),
     MendLogDir.name: lambda value, path: MendLogDir(**_log_dir(value, path, {})),
 }
-assert tuple(_ACT_PARSERS) == tuple(name for name in ACTS if name in _ACT_PARSERS)
+assert tuple(_ACTION_PARSERS) == tuple(name for name in ACTIONS if name in _ACTION_PARSERS)
 
 
 def _log_dir(
     value: object, path: tuple[str, ...], others: Mapping[str, Callable[[object, tuple[str, ...]], Any]]
 ) -> dict[str, Any]:
-    """A broker alone, or a mapping with a broker, perhaps one of its directories, and what else the act takes."""
+    """Parse a broker alone, or a mapping with a broker, one of its directories and the other values of the action."""
     if not isinstance(value, dict):
         return {"broker": _broker(value, path)}
     given = _mapping(value, path, ("broker", "log_dir", *others))
@@ -295,12 +280,12 @@ def _broker(value: object, path: tuple[str, ...]) -> BrokerRef:
 
 
 def _api(value: object) -> str:
-    names = [key.api_name for key in ApiKey]
     text = _text(value, ("select", "api"))
-    for name in names:
-        if name.lower() == text.lower():
-            return name
-    raise RuleError(("select", "api"), f"{text!r} is no API; expected one of {', '.join(names)}{nearest(text, names)}")
+    for key in ApiKey:
+        if key.api_name.lower() == text.lower():
+            return key.api_name
+    check_api(text)
+    return text
 
 
 def _error_code(value: object, path: tuple[str, ...]) -> ErrorCode:
@@ -308,9 +293,9 @@ def _error_code(value: object, path: tuple[str, ...]) -> ErrorCode:
     if isinstance(value, int) and not isinstance(value, bool):
         if value in [int(code) for code in ErrorCode]:
             return ErrorCode(value)
-    elif isinstance(value, str) and value in names:
-        return ErrorCode[value]
-    hint = nearest(value, names) if isinstance(value, str) else ""
+    elif isinstance(value, str) and value.upper() in names:
+        return ErrorCode[value.upper()]
+    hint = nearest(value.upper(), names) if isinstance(value, str) else ""
     raise RuleError(path, f"expected a Kafka error code by name or number, not {_shown(value)}{hint}")
 
 
@@ -373,7 +358,7 @@ def _not_negative(value: object, path: tuple[str, ...]) -> float:
 
 
 def _drawable(value: object, path: tuple[str, ...], check: Callable[[object, tuple[str, ...]], float]) -> float | Range:
-    """A number, or `[low, high]`: a range to draw from."""
+    """Parse a number, or `[low, high]`: a range to draw from."""
     if not isinstance(value, list):
         return check(value, path)
     if len(value) != 2:

@@ -1,9 +1,9 @@
-"""The seam between a broker and the fault engine: where a request can be touched, and how.
+"""The interface between a broker and the fault engine: the phases of a request, and what a fault makes of it.
 
-The broker asks `faults.intercept(phase, point)` at six places of a request's life, but only while
-`faults.active` is true, so that an idle engine costs one attribute read. None means: go on. Otherwise the
-caller waits for `Interception.wait` (a delay, or a hold until its release) and then obeys `outcome`, which it
-reads after the wait. The phases are the stages of Processor, KafkaApis and ReplicaManager.
+The spine calls `faults.intercept(phase, point)` in the phases that are in `faults.open_phases`, so that an idle engine
+costs nothing. None means: go on. Otherwise the caller waits for `Interception.wait` (a delay, or a hold until its
+release) and then obeys `outcome`, which it reads after the wait. The phases are the stages of Kafka's Processor,
+KafkaApis and ReplicaManager.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["NO_FAULTS", "FaultPoint", "Faults", "Interception", "NoFaults", "Out
 
 
 class Phase(Enum):
-    """Where in a request's life a fault may strike, in the order in which a request passes them."""
+    """Where on a request's path a fault can fire, in the order in which a request passes them."""
 
     BEFORE_PARSE = "before_parse"
-    """The header is known, the body is still bytes. Asked once a request, without topic and partition."""
+    """The header is known, the body is still bytes. Comes once per request, without topic and partition."""
     BEFORE_APPEND = "before_append"
     """The handler is about to apply the request (for a Produce: to append to one partition)."""
     AFTER_APPEND = "after_append"
     """The leader has appended to one partition; followers have not confirmed."""
     AFTER_REPLICATION = "after_replication"
-    """What acks asked for is reached for one partition; nothing is answered yet."""
+    """The replication that acks requires is reached for one partition; no response is sent yet."""
     BEFORE_RESPONSE = "before_response"
     """The response is whole, none of its bytes is sent."""
     MID_RESPONSE = "mid_response"
@@ -43,14 +43,14 @@ class Phase(Enum):
 
 
 class Outcome(Enum):
-    """What becomes of the request once the wait is over."""
+    """The fate of the request once the wait is over."""
 
     PROCEED = "proceed"
     DROP_RESPONSE = "drop_response"
-    """Everything is done, no answer is sent and the connection stays; its later requests are served."""
+    """The request is served; this response and all later ones of the connection are lost, and it stays open."""
     DISCONNECT = "disconnect"
     ERROR = "error"
-    """Answer `error_code` (for one partition where the point names one, else for the whole request)."""
+    """Respond with `error_code` (for one partition where the point names one, else for the whole request)."""
     CUT = "cut"
     """Send only the first `cut_bytes` bytes of the response frame, then close."""
     MUTATE = "mutate"
@@ -59,7 +59,7 @@ class Outcome(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class FaultPoint:
-    """What a rule can select on. `topic` and `partition` are None where no single partition is meant."""
+    """The criteria that a rule selects on. `topic` and `partition` are None outside the phases of one partition."""
 
     broker_id: int
     api_key: ApiKey | None
@@ -69,12 +69,12 @@ class FaultPoint:
     connection_id: str | None = None
     request_id: int = -1
     replica_id: int = -1
-    """The broker that asks: a follower with its Fetch, any broker with what goes between brokers. A client: -1."""
+    """The broker that sent the request: a follower's Fetch, or any other request between nodes. A client: -1."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Interception:
-    """A fault's answer. `outcome` counts after `wait` has fired: a hold may be released as something else."""
+    """The decision of a rule on one request. `outcome` is valid after `wait` has fired."""
 
     wait: Deferred[None] | None = None
     outcome: Outcome = Outcome.PROCEED
@@ -86,24 +86,24 @@ class Interception:
 
 
 class Faults(Protocol):
-    """What a broker knows of the fault engine."""
+    """The part of the fault engine that a broker uses."""
 
     @property
     def open_phases(self) -> Collection[Phase]:
         """The phases in which a rule could fire now: `intercept` need not be called in others."""
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` when the open phases change; the function that is returned ends that."""
+        """Call `changed` when the open phases change; returns the function that ends this."""
 
     def changed(self) -> None:
-        """Call all that watch: a request waits for a rule's decision to be obeyed."""
+        """Call every watcher: a rule has decided about a response that does not exist yet."""
 
     def intercept(self, phase: Phase, point: FaultPoint) -> Interception | None:
-        """Answer what to do with the request at `point`, None to go on."""
+        """Return what to do with the request at `point`, None to go on."""
 
 
 class NoFaults:
-    """No rules at all: what a broker has until a fault engine is attached."""
+    """An engine without rules, for a broker without a cluster."""
 
     __slots__ = ()
     open_phases: Final[Collection[Phase]] = ()

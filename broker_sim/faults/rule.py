@@ -1,8 +1,9 @@
-"""A fault rule: select -> trigger -> act, the one grammar of Python, YAML, the command line and HTTP.
+"""A fault rule: select -> trigger -> action. Python, YAML, the command line and HTTP share this one grammar.
 
-A rule is open from `when` to `until`. While it is open, every request that passes `phase` and fits `select` is
-struck by `act`; an act on the cluster (kill, restart, stop) strikes once, when the rule opens. Gates count what the
-cluster has seen, never time alone unless asked for, so that a slow machine changes nothing. `grammar` reads the form.
+A rule is open from `when` to `until`. While it is open, it fires its action `act` on every request that passes `phase`
+and fits `select`. An action on the cluster (kill, restart, stop) fires once, when the rule opens. Gates count records,
+batches and rules; a time alone opens a rule only with `delay_ms`, so that a slow machine changes nothing. `grammar`
+reads the written form.
 """
 
 from __future__ import annotations
@@ -11,12 +12,31 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from broker_sim.errors import BrokerSimError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
     from typing import ClassVar
 
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
     from broker_sim.faults.interception import FaultPoint, Interception, Phase
+
+
+class RuleError(BrokerSimError):
+    """A rule that cannot be used: `path` leads from the rule to the key, `problem` names what was expected."""
+
+    def __init__(self, path: Sequence[str | int], problem: str) -> None:
+        super().__init__(tuple(path), problem)
+        self.path = tuple(path)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{'.'.join(map(str, self.path)) or 'rule'}: {self.problem}"
+
+
+class NoEffect(BrokerSimError):
+    """An action that would change nothing now: the rule does not count as fired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +62,7 @@ class KilledBy:
 
 @dataclass(frozen=True, slots=True)
 class Self:
-    """The broker at which a request is struck."""
+    """The broker that serves the request on which the rule fires."""
 
     def __str__(self) -> str:
         return "self"
@@ -50,23 +70,23 @@ class Self:
 
 @dataclass(frozen=True, slots=True)
 class ActiveController:
-    """The controller that decides when the rule opens: a node of its own where there are several."""
+    """The active controller at the moment when the rule opens: a separate node where there are several."""
 
     def __str__(self) -> str:
         return "active controller"
 
 
 BrokerRef: TypeAlias = int | LeaderOf | KilledBy | Self | ActiveController
-"""A broker or controller by its id, or by what it is when the rule opens."""
+"""A broker or controller by its id, or by its role at the moment when the rule opens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """Which requests a rule means; None means any. `client` is a pattern (`producer-*`).
+    """The requests that a rule fires on; None means any. `client` is a pattern (`producer-*`).
 
-    `replica` is a follower's id (-1: any follower): such a rule means the Fetches of followers, and a rule without it
-    means clients alone. `nth` counts the requests that fit, from 1; `share` strikes that part of them, drawn from the
-    rule's own random stream.
+    `replica` is a follower's id (-1: any follower): such a rule fires on the Fetches of followers alone, and a rule
+    without it on clients alone. `nth` counts the requests that fit, from 1; `share` selects that part of them, drawn
+    from the random stream of the rule.
     """
 
     broker: BrokerRef | None = None
@@ -79,12 +99,12 @@ class Select:
     share: float | None = None
 
     def mismatch(self, point: FaultPoint, api: str, broker_id: int | None) -> tuple[int, str] | None:
-        """None when the request fits, else how many criteria fitted and what did not, for "nearest miss".
+        """Return None when the request fits, else the number of criteria that fit and the first that does not.
 
-        `broker_id` is the broker that `broker` has been resolved to.
+        `broker_id` is the broker that `broker` was resolved to. The report of a rule shows its nearest miss.
         """
         fitted = 0
-        for asked, fits, text in (
+        for wanted, fits, text in (
             (self.api, api == self.api, f"API {api} is not {self.api}"),
             (True, self._fits_replica(point), self._replica_text(point)),
             (broker_id, point.broker_id == broker_id, f"broker {point.broker_id} is not {broker_id}"),
@@ -100,7 +120,7 @@ class Select:
                 f'client "{point.client_id}" is not "{self.client}"',
             ),
         ):
-            if asked is None:
+            if wanted is None:
                 continue
             if not fits:
                 return fitted, text
@@ -114,14 +134,14 @@ class Select:
 
     def _replica_text(self, point: FaultPoint) -> str:
         if self.replica is None:
-            return f"follower {point.replica_id} is no client (a rule on followers says `replica`)"
+            return f"follower {point.replica_id} is no client (a rule on followers has `replica`)"
         wanted = "a follower" if self.replica < 0 else f"follower {self.replica}"
         return f"replica {point.replica_id} is not {wanted}"
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A number that is drawn, evenly, between two others."""
+    """A number that is drawn from a uniform distribution between `low` and `high`."""
 
     low: float
     high: float
@@ -131,7 +151,7 @@ class Range:
 class Gate:
     """When a rule opens or closes: every condition that is given must hold, then `delay_ms` more pass.
 
-    `acked_share` is a part of the records that the run expects; `after` is the name of a rule that has struck. A number
+    `acked_share` is a share of the records that the run expects; `after` is the name of a rule that has fired. A number
     may be a range: the rule's own random stream draws from it once, so that each seed has its own moment.
     """
 
@@ -170,25 +190,30 @@ def _drawn(value: float | Range | None, random: Random) -> float | None:
     return random.uniform(value.low, value.high) if isinstance(value, Range) else value
 
 
-class Act(Protocol):
-    """What a rule does. `on_cluster` acts need no request; the others need one and a phase."""
+class Action(Protocol):
+    """The action of a rule. One with `on_cluster` needs no request; the others need a request and a phase."""
 
     name: ClassVar[str]
     on_cluster: ClassVar[bool]
 
-    def strike(self, strike: Strike) -> Interception | None:
-        """Do it; answer what becomes of the request, when there is one."""
+    def fire(self, firing: Firing) -> Interception | None:
+        """Do it. Returns the decision on the request that triggered the rule, None to go on or without a request.
+
+        Raises:
+            NoEffect: the action would change nothing, as a kill of a dead broker; the rule does not count as fired.
+            RuleError: the action is impossible here; the rule reports it as its problem.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One fault. `times` bounds how often it strikes (None: always while open); `optional` allows that it never does.
+    """One fault. `times` bounds how often it fires (None: always while open); `optional` allows that it never does.
 
-    Without a `phase` the act strikes the cluster once, when the rule opens; with one it strikes requests.
+    Without a `phase` the action fires once on the cluster, when the rule opens; with one it fires on requests.
     """
 
     name: str
-    act: Act
+    act: Action
     phase: Phase | None = None
     select: Select = field(default_factory=Select)
     when: Gate | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from broker_sim.faults.actions import ACTS
+from broker_sim.faults.actions import ACTIONS
 from broker_sim.faults.interception import Phase
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
@@ -23,7 +23,7 @@ _BROKER: Final[dict[str, Any]] = {
 
 
 def _log_dir(**others: dict[str, Any]) -> dict[str, Any]:
-    """A broker, or one of its log directories with what else there is to say of it."""
+    """A broker, or a mapping with the broker, one of its log directories and the action's other values."""
     properties = {"broker": _BROKER, "log_dir": {"type": "string", "minLength": 1}, **others}
     whole = {"type": "object", "additionalProperties": False, "required": ["broker"], "properties": properties}
     return {"oneOf": [*_BROKER["oneOf"], whole]}
@@ -43,11 +43,11 @@ _GATE: Final = {
         "acked_records": _or_range(_WHOLE),
         "appended_records": _or_range(_WHOLE),
         "appended_batches": _or_range(_WHOLE),
-        "after": {"type": "string", "description": "the name of a rule that has struck"},
+        "after": {"type": "string", "description": "the name of a rule that has fired"},
         "delay_ms": _or_range({"type": "number", "minimum": 0}),
     },
 }
-_ACT_VALUES: Final[dict[str, dict[str, Any]]] = {
+_ACTION_VALUES: Final[dict[str, dict[str, Any]]] = {
     "delay_ms": {"type": "number", "minimum": 0},
     "error": {"oneOf": [{"type": "integer"}, {"enum": [code.name for code in ErrorCode]}]},
     "cut_bytes": {"type": "integer", "minimum": 0},
@@ -89,23 +89,23 @@ RULE_SCHEMA: Final[dict[str, Any]] = {
         "act": {
             "description": "what the rule does",
             "oneOf": [
-                {"enum": [name for name in ACTS if name not in _ACT_VALUES]},
+                {"enum": [name for name in ACTIONS if name not in _ACTION_VALUES]},
                 *(
                     {
                         "type": "object",
                         "additionalProperties": False,
                         "required": [name],
-                        "properties": {name: _ACT_VALUES.get(name, {"type": ["null", "boolean"]})},
+                        "properties": {name: _ACTION_VALUES.get(name, {"type": ["null", "boolean"]})},
                     }
-                    for name in ACTS
+                    for name in ACTIONS
                 ),
             ],
         },
-        "phase": {"enum": [phase.value for phase in Phase], "description": "where in a request's life it strikes"},
+        "phase": {"enum": [phase.value for phase in Phase], "description": "where on a request's path it fires"},
         "select": {
             "type": "object",
             "additionalProperties": False,
-            "description": "which requests it strikes",
+            "description": "which requests it fires on",
             "properties": {
                 "broker": _BROKER,
                 "api": {"enum": [key.api_name for key in ApiKey]},
@@ -119,7 +119,7 @@ RULE_SCHEMA: Final[dict[str, Any]] = {
         },
         "when": _GATE | {"description": "what opens the rule; at once when not given"},
         "until": _GATE | {"description": "what closes the rule and lets go what it holds"},
-        "times": _WHOLE | {"description": "how often it strikes at most"},
+        "times": _WHOLE | {"description": "how often it fires at most"},
         "optional": {"type": "boolean", "description": "whether the run may end without it"},
     },
 }

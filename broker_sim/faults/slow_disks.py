@@ -1,9 +1,9 @@
 """Log directories on slow disks: every append and every flush takes time, one after the other, as on one spindle.
 
-What waits is what waits in Kafka: the request handler that appends (ReplicaManager.appendToLocalLog), also for the
-flush that `flush.messages` asks for, and the fetcher thread of a follower (ReplicaFetcherThread.processPartitionData),
-whose next Fetch goes out when its disk is done. Flushes by time keep the disk busy without a handler. What is read
-comes from the page cache, as fast as ever.
+As in Kafka, two threads wait for a disk: the request handler that appends (ReplicaManager.appendToLocalLog), also for
+the flush that `flush.messages` requires, and the fetcher thread of a follower
+(ReplicaFetcherThread.processPartitionData), whose next Fetch leaves when its disk is done. Flushes by time keep the
+disk busy without a handler. Reads come from the page cache and take no time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TOLERANCE_MS: Final = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskSpeed:
-    """How long a disk takes: for each append, for each flush, and for the bytes (None: for these no time)."""
+    """The time that a disk takes per append and per flush, and its rate of bytes (None: bytes take no time)."""
 
     append_ms: float = 0
     sync_ms: float = 0
@@ -39,7 +39,7 @@ class DiskSpeed:
 
 
 class DiskPace:
-    """One directory's disk at work: what is asked of it waits until it has done what was asked before."""
+    """The disk of one directory: an operation begins when the one before is complete."""
 
     __slots__ = ("_done_s", "_owed_until_s", "_reactor", "speed")
 
@@ -50,11 +50,11 @@ class DiskPace:
         self._owed_until_s = 0.0
 
     def begin_append(self) -> float:
-        """A handler is about to append: how many milliseconds it waits for that."""
+        """Return how many milliseconds a handler waits that is about to append."""
         return max(0.0, (self._take(self.speed.append_ms / 1000) - self._reactor.seconds()) * 1000)
 
     def wrote(self, size: int, *, as_follower: bool = False) -> None:
-        """So many bytes were appended; a follower has not waited before."""
+        """Count appended bytes; a follower did not wait before its append."""
         rate = self.speed.bytes_per_second
         cost_s = 0.0 if rate is None else size / rate
         if as_follower:
@@ -63,17 +63,17 @@ class DiskPace:
             self._owed_until_s = self._take(cost_s)
 
     def synced(self, *, in_background: bool) -> None:
-        """A log was flushed; who has appended waits for that unless another thread does it."""
+        """Count a flush; the handler that has appended waits for it unless another thread flushes."""
         done_s = self._take(self.speed.sync_ms / 1000)
         if not in_background and self.speed.sync_ms:
             self._owed_until_s = done_s
 
     def owed_ms(self) -> float:
-        """How long the disk still works on what was written and is waited for."""
+        """Return how many milliseconds the disk still works on data that a handler or fetcher waits for."""
         return max(0.0, (self._owed_until_s - self._reactor.seconds()) * 1000)
 
     def _take(self, cost_s: float) -> float:
-        """When the disk is done with something that costs so much, after all that it has to do already."""
+        """Queue an operation. Returns the time in seconds at which the disk completes it."""
         self._done_s = max(self._done_s, self._reactor.seconds()) + cost_s
         return self._done_s
 
@@ -131,11 +131,11 @@ class SlowDisks:
         return bool(self._paces)
 
     def slow(self, broker_id: int, directory: str, pace: DiskPace) -> None:
-        """A directory is slow from now on."""
+        """Make a directory slow from now on."""
         self._paces.setdefault(broker_id, {})[directory] = pace
 
     def mend_broker(self, broker: BrokerWithDisks, directory: str | None) -> None:
-        """A directory, or (None) every one, is as fast as ever again, if it was not."""
+        """End the slowness of one directory, or (None) of all."""
         paces = self._paces.get(broker.id, {})
         for name in [directory] if directory is not None else [*paces]:
             if paces.pop(name, None) is not None:
@@ -146,17 +146,17 @@ class SlowDisks:
     def intercept(
         self, phase: Phase, point: FaultPoint, rules: Callable[[Phase, FaultPoint], Interception | None]
     ) -> Interception | None:
-        """What a request has to wait for, and then for what the rules say."""
+        """Return the wait for the disk, followed by the decision of the rules."""
         wait_ms = self._wait_ms(phase, point)
-        struck = rules(phase, point)
+        fired = rules(phase, point)
         if wait_ms <= TOLERANCE_MS:
-            return struck
+            return fired
         wait = sleep(self._reactor, wait_ms)
-        if struck is None:
+        if fired is None:
             return Interception(wait=wait)
-        ruled = struck.wait
-        struck.wait = wait if ruled is None else wait.addCallback(lambda _: ruled)
-        return struck
+        ruled = fired.wait
+        fired.wait = wait if ruled is None else wait.addCallback(lambda _: ruled)
+        return fired
 
     def _wait_ms(self, phase: Phase, point: FaultPoint) -> float:
         if point.api_key == ApiKey.FETCH and point.replica_id in self._paces and phase is Phase.BEFORE_PARSE:
@@ -174,7 +174,7 @@ class SlowDisks:
 
 
 def slow_log_dirs(cluster: ClusterWithDisks, broker_id: int, names: Iterable[str], speed: DiskSpeed) -> None:
-    """Make directories slow from now on; BrokerSimError for a cluster without a disk."""
+    """Make directories slow from now on. Raises BrokerSimError for a cluster without a disk."""
     faults = cluster.faults
     if faults.slow_disks is None:
         faults.slow_disks = SlowDisks(

@@ -81,6 +81,11 @@ class KafkaChannel(Protocol):
         return self.state in (ChannelState.CLOSING, ChannelState.CLOSED)
 
     @property
+    def waiting_requests(self) -> int:
+        """The number of requests that wait behind the one in the broker and that will be served."""
+        return len(self._frames) if self.state in (ChannelState.OPEN, ChannelState.PEER_GONE) else 0
+
+    @property
     def disconnected(self) -> bool:
         """Whether the transport is gone."""
         return self.state in (ChannelState.PEER_GONE, ChannelState.CLOSED)

@@ -113,6 +113,11 @@ class SocketServer:
         """How many connections are open."""
         return sum(len(processor.channels) for processor in self.processors)
 
+    @property
+    def waiting_requests(self) -> int:
+        """The number of requests that have arrived and wait in their connections behind an earlier request."""
+        return sum(channel.waiting_requests for processor in self.processors for channel in processor.channels)
+
     def handler_idle_ratio(self) -> float:
         """Of all handlers' time since the start, what they waited for requests (RequestHandlerAvgIdlePercent)."""
         busy_us = self.node.request_metrics.busy_us + self.handler_pool.held_us

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceAnswered
+from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceCompleted
 from broker_sim.log.append_results import UNKNOWN_OFFSET, OffsetOutOfRange, PartitionAppend, RecordsRefused
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
 from broker_sim.quotas.replication_quotas import ReplicationQuotas
@@ -535,7 +535,7 @@ class ReplicaManager:
     def _note_answer(self, result: PartitionAppend, acks: int, request_id: int) -> None:
         partition = self.partitions.get(result.topic_partition)
         self.journal.append(
-            ProduceAnswered(
+            ProduceCompleted(
                 time_us=self.journal.now_us(),
                 broker_id=self.broker_id,
                 topic=result.topic_partition.topic,

@@ -74,5 +74,5 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> Ru
 
 
 def _told(rule: RuleReport) -> str:
-    fired = f"{rule.name}: {rule.act} fired {rule.struck} times"
+    fired = f"{rule.name}: {rule.act} fired {rule.fired} times"
     return f"{fired}; {rule.problem}" if rule.problem else fired

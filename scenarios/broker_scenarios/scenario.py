@@ -17,7 +17,8 @@ from broker_sim.config.release_behaviour import DEFAULT_RELEASE
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.actions import NEED_DISK
-from broker_sim.faults.grammar import RuleError, parse_rules
+from broker_sim.faults.grammar import parse_rules
+from broker_sim.faults.rule import RuleError
 from broker_sim.topic_spec import TopicSpec
 
 if TYPE_CHECKING:

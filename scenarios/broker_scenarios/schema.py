@@ -15,7 +15,8 @@ from broker_scenarios.expectations import EXPECTABLE
 from broker_scenarios.verdict import Validity
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN
 from broker_sim.errors import nearest
-from broker_sim.faults.grammar import RuleError, parse_rule
+from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.control.events import BrokerKilled, BrokerStopped
 from broker_sim.errors import ConfigError
-from broker_sim.faults.grammar import RuleError
+from broker_sim.faults.rule import RuleError
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.deadlines import DeadlineExceeded
 
@@ -32,7 +32,7 @@ def test_rules_are_added_and_reported_by_name() -> None:
         assert "slow" in report.name
         assert report.problem is not None, "a rule that never struck is a problem"
         assert cluster.release_rule("slow") == 0
-        assert cluster.remove_rule("slow").struck == 0
+        assert cluster.remove_rule("slow").fired == 0
         with pytest.raises(RuleError):
             cluster.remove_rule("slow")
 

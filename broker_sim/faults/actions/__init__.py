@@ -1,4 +1,4 @@
-"""What a rule can do, one act a file; `ACTS` is the registry by the name that a scenario writes."""
+"""The actions of fault rules, one per file; `ACTIONS` finds them by the name that a rule writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from broker_sim.faults.actions.cut import CutResponse
 from broker_sim.faults.actions.delay import Delay
 from broker_sim.faults.actions.disconnect import Disconnect
 from broker_sim.faults.actions.drop_response import DropResponse
-from broker_sim.faults.actions.error_code import AnswerError
+from broker_sim.faults.actions.error_code import RespondWithError
 from broker_sim.faults.actions.hold import Hold
 from broker_sim.faults.actions.kill import Kill
 from broker_sim.faults.actions.log_dirs import FailLogDir, FillLogDir, MendLogDir, SlowLogDir
@@ -20,12 +20,11 @@ from broker_sim.faults.actions.stop import Stop
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from broker_sim.faults.rule import Act
+    from broker_sim.faults.rule import Action
 
 __all__ = [
-    "ACTS",
+    "ACTIONS",
     "NEED_DISK",
-    "AnswerError",
     "CutResponse",
     "Delay",
     "Disconnect",
@@ -37,19 +36,20 @@ __all__ = [
     "LosePower",
     "MendLogDir",
     "Mutate",
+    "RespondWithError",
     "Restart",
     "SlowLogDir",
     "Stop",
 ]
 
-ACTS: Final[Mapping[str, type[Act]]] = {
-    act.name: act
-    for act in (
+ACTIONS: Final[Mapping[str, type[Action]]] = {
+    action.name: action
+    for action in (
         Delay,
         Hold,
         DropResponse,
         Disconnect,
-        AnswerError,
+        RespondWithError,
         CutResponse,
         Mutate,
         Kill,
@@ -64,4 +64,4 @@ ACTS: Final[Mapping[str, type[Act]]] = {
 }
 
 NEED_DISK: Final = (LosePower.name, FillLogDir.name, SlowLogDir.name)
-"""The acts that mean nothing to logs in memory."""
+"""The actions that need logs on a disk."""

@@ -1,4 +1,4 @@
-"""The act `delay_ms`: the request goes on after a while."""
+"""The action `delay_ms`: the request goes on later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from broker_sim.faults.interception import Interception
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,6 @@ class Delay:
     on_cluster: ClassVar[bool] = False
     delay_ms: float
 
-    def strike(self, strike: Strike) -> Interception:
-        """Let the request wait."""
-        return Interception(wait=sleep(strike.reactor, self.delay_ms))
+    def fire(self, firing: Firing) -> Interception:
+        """Return the interception that delays the request."""
+        return Interception(wait=sleep(firing.reactor, self.delay_ms))

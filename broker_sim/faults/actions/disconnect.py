@@ -1,4 +1,4 @@
-"""The act `disconnect`: the connection is closed where the request stands."""
+"""The action `disconnect`: the broker closes the connection in the rule's phase."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Close the connection. Before the append nothing is stored; after it everything is, and the answer is lost."""
+    """Close the connection. Before the append nothing is stored; after it all is stored and the response is lost."""
 
     name: ClassVar[str] = "disconnect"
     on_cluster: ClassVar[bool] = False
 
-    def strike(self, strike: Strike) -> Interception:  # noqa: ARG002 - an act's form
-        """Close the connection."""
+    def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
+        """Return the interception that closes the connection."""
         return Interception(outcome=Outcome.DISCONNECT)

@@ -1,4 +1,4 @@
-"""The act `drop_response`: everything is done, and nobody is told."""
+"""The action `drop_response`: the network loses the response, and all later ones of the connection."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
 
 
 @dataclass(frozen=True, slots=True)
 class DropResponse:
-    """Send no answer; the connection stays open, and its later requests are served."""
+    """Serve the request and send nothing on its connection from then on, which stays open until the client closes it.
+
+    Kafka responds to the requests of a connection in order, so that a client cannot receive a later response first.
+    """
 
     name: ClassVar[str] = "drop_response"
     on_cluster: ClassVar[bool] = False
 
-    def strike(self, strike: Strike) -> Interception:  # noqa: ARG002 - an act's form
-        """Lose the answer."""
+    def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
+        """Return the interception that loses the response."""
         return Interception(outcome=Outcome.DROP_RESPONSE)

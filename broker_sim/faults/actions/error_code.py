@@ -1,4 +1,4 @@
-"""The act `error`: the broker answers an error code, before the append instead of the work, later beside it."""
+"""The action `error`: the broker responds with an error code, before the append instead of serving the request."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
     from protocol_specs.error_codes import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerError:
-    """Answer `error_code`: for one partition where the phase names one, else for the whole request."""
+class RespondWithError:
+    """Respond with this error code: for one partition where the phase names one, else for the whole request."""
 
     name: ClassVar[str] = "error"
     on_cluster: ClassVar[bool] = False
     error_code: ErrorCode
 
-    def strike(self, strike: Strike) -> Interception:  # noqa: ARG002 - an act's form
-        """Answer the error."""
+    def fire(self, firing: Firing) -> Interception:  # noqa: ARG002 - the signature of every action
+        """Return the interception that responds with the error."""
         return Interception(outcome=Outcome.ERROR, error_code=self.error_code)

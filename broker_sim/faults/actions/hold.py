@@ -1,4 +1,4 @@
-"""The act `hold`: the request waits until its rule closes or is released."""
+"""The action `hold`: the request waits until its rule closes or is released."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.interception import Interception
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,6 @@ class Hold:
     name: ClassVar[str] = "hold"
     on_cluster: ClassVar[bool] = False
 
-    def strike(self, strike: Strike) -> Interception:
-        """Hold the request."""
-        return Interception(wait=strike.hold())
+    def fire(self, firing: Firing) -> Interception:
+        """Return the interception that holds the request."""
+        return Interception(wait=firing.hold())

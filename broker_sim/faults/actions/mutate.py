@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from broker_sim.faults.interception import Interception, Outcome
 
 if TYPE_CHECKING:
-    from broker_sim.faults.action_context import Strike
+    from broker_sim.faults.action_context import Firing
     from protocol_specs.fuzzing import Mutation
 
 
@@ -23,6 +23,6 @@ class Mutate:
     on_cluster: ClassVar[bool] = False
     mutation: Mutation
 
-    def strike(self, strike: Strike) -> Interception:
-        """Mutate the response."""
-        return Interception(outcome=Outcome.MUTATE, mutations=(self.mutation,), report_problem=strike.report_problem)
+    def fire(self, firing: Firing) -> Interception:
+        """Return the interception that mutates the response."""
+        return Interception(outcome=Outcome.MUTATE, mutations=(self.mutation,), report_problem=firing.report_problem)

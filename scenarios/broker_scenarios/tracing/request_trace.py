@@ -23,7 +23,7 @@ from broker_sim.control.events import (
     IsrChanged,
     LeaderElected,
     LogTruncated,
-    ProduceAnswered,
+    ProduceCompleted,
     RequestReceived,
     ResponseSent,
     RuleFired,
@@ -186,7 +186,7 @@ class _Trace:
                 self.ended = True
                 self._own(at_us, f"the connection ends without an answer: {event.reason}")
         elif event.broker_id == request.broker_id and getattr(event, "request_id", -1) == request.request_id:
-            if isinstance(event, BatchAppended | BatchDeduplicated | ProduceAnswered) and request.api == "Produce":
+            if isinstance(event, BatchAppended | BatchDeduplicated | ProduceCompleted) and request.api == "Produce":
                 self.partitions[event.topic, event.partition] = None
                 self._own(at_us, _did(event), (event.topic, event.partition))
         else:
@@ -224,9 +224,9 @@ class _Trace:
         self.trace.moments.append(Moment(at_us=at_us, text=text, partition=partition))
 
 
-def _did(event: BatchAppended | BatchDeduplicated | ProduceAnswered) -> str:
+def _did(event: BatchAppended | BatchDeduplicated | ProduceCompleted) -> str:
     name = f"{event.topic}-{event.partition}"
-    if isinstance(event, ProduceAnswered):
+    if isinstance(event, ProduceCompleted):
         error = ErrorCode(event.error_code).name
         if event.error_code:
             return f"{name} is answered: {error}"

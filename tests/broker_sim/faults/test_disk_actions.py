@@ -8,7 +8,8 @@ import pytest
 
 from broker_sim.control.events import LogDirFailed, PowerLost, TailLost
 from broker_sim.errors import BrokerSimError
-from broker_sim.faults.grammar import RuleError, parse_rule
+from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.rule import RuleError
 from broker_sim.faults.slow_disks import DiskPace, DiskSpeed
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.error_codes import ErrorCode

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 import pytest
+from twisted.internet.defer import fail
 
-from broker_sim.control.events import BatchAppended, ProduceAnswered, RuleFired, RuleReleased
+from broker_sim.control.events import BatchAppended, ProduceCompleted, RuleFired, RuleReleased
 from broker_sim.control.journal import Journal
+from broker_sim.errors import BrokerSimError
+from broker_sim.faults.actions import Hold
 from broker_sim.faults.engine import FaultEngine
-from broker_sim.faults.grammar import RuleError, parse_rule
+from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import FaultPoint, Interception, Outcome, Phase
+from broker_sim.faults.rule import Rule, RuleError, Select
 from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.random_streams import RandomStreams
@@ -16,15 +21,26 @@ from sim_runtime.virtual_reactor import VirtualReactor
 
 
 class FakeCluster:
-    """A cluster of two brokers that only takes note."""
+    """A cluster of two brokers that records its verbs."""
+
+    keeps_data = False
+    active_controller = 3000
+    broker_ids = (1, 2)
+    controller_ids = ()
+    partition_counts: ClassVar = {"orders": 2}
 
     def __init__(self, reactor: VirtualReactor) -> None:
+        self.dead: set[int] = set()
         self.journal = Journal(lambda: reactor.now_us)
         self.done: list[tuple[str, int]] = []
         self.leaders: dict[tuple[str, int], int] = {("orders", 0): 1, ("orders", 1): 2}
 
     def kill(self, broker_id: int) -> None:
         self.done.append(("kill", broker_id))
+        self.dead.add(broker_id)
+
+    def is_running(self, broker_id: int) -> bool:
+        return broker_id not in self.dead
 
     def restart(self, broker_id: int) -> None:
         self.done.append(("restart", broker_id))
@@ -45,13 +61,13 @@ class Bench:
     def add(self, **written: Any) -> None:
         self.engine.add(parse_rule(written))
 
-    def strike(self, phase: Phase = Phase.BEFORE_APPEND, **point: Any) -> Interception | None:
+    def intercept(self, phase: Phase = Phase.BEFORE_APPEND, **point: Any) -> Interception | None:
         values = {"broker_id": 1, "api_key": ApiKey.PRODUCE, "topic": "orders", "partition": 0} | point
         return self.engine.intercept(phase, FaultPoint(**values))
 
     def acked(self, records: int) -> None:
         self.cluster.journal.append(
-            ProduceAnswered(
+            ProduceCompleted(
                 time_us=self.reactor.now_us, broker_id=1, topic="orders", partition=0, error_code=0, base_offset=0,
                 required_offset=records, high_watermark=0, leader_epoch=0, isr=(1,), acks=1,
             )
@@ -82,51 +98,51 @@ def test_an_engine_without_an_open_rule_is_not_active(bench: Bench) -> None:
     assert not bench.engine.open_phases
 
 
-def test_a_rule_strikes_what_it_selects_and_nothing_else(bench: Bench) -> None:
+def test_a_rule_fires_on_what_it_selects_and_nothing_else(bench: Bench) -> None:
     bench.add(
-        select={"api": "Produce", "topic": "orders", "partition": [0, 2], "broker": 1, "client": "app-*"},
+        select={"api": "Produce", "topic": "orders", "partition": [0], "broker": 1, "client": "app-*"},
         act={"error": "NOT_LEADER_OR_FOLLOWER"},
     )
-    assert bench.strike(client_id="web-1") is None
-    assert bench.strike(client_id="app-1", partition=1) is None
-    assert bench.strike(client_id="app-1", broker_id=2) is None
-    assert bench.strike(client_id="app-1", api_key=ApiKey.FETCH) is None
-    struck = bench.strike(client_id="app-1")
-    assert struck is not None
-    assert (struck.outcome, struck.error_code) == (Outcome.ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert bench.intercept(client_id="web-1") is None
+    assert bench.intercept(client_id="app-1", partition=1) is None
+    assert bench.intercept(client_id="app-1", broker_id=2) is None
+    assert bench.intercept(client_id="app-1", api_key=ApiKey.FETCH) is None
+    fired = bench.intercept(client_id="app-1")
+    assert fired is not None
+    assert (fired.outcome, fired.error_code) == (Outcome.ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     assert bench.cluster.journal.count(kind=RuleFired) == 1
 
 
 def test_nth_counts_the_requests_that_fit(bench: Bench) -> None:
     bench.add(select={"topic": "orders", "nth": [2, 3]}, act="disconnect")
-    assert [bench.strike(topic=t) is not None for t in ("orders", "x", "orders", "orders", "orders")] == [
+    assert [bench.intercept(topic=t) is not None for t in ("orders", "x", "orders", "orders", "orders")] == [
         False, False, True, True, False,
     ]  # fmt: skip
 
 
 def test_share_is_drawn_from_the_rules_own_stream(bench: Bench) -> None:
     bench.add(name="some", select={"share": 0.3}, act="drop_response")
-    drawn = [bench.strike(Phase.BEFORE_PARSE) is not None for _ in range(1000)]
+    drawn = [bench.intercept(Phase.BEFORE_PARSE) is not None for _ in range(1000)]
     assert 250 < sum(drawn) < 350
     again = Bench()
     again.add(name="other", act={"delay_ms": 1}, select={"api": "Fetch"})
     again.add(name="some", select={"share": 0.3}, act="drop_response")
-    assert [again.strike(Phase.BEFORE_PARSE) is not None for _ in range(1000)] == drawn
+    assert [again.intercept(Phase.BEFORE_PARSE) is not None for _ in range(1000)] == drawn
 
 
-def test_times_bounds_the_strikes(bench: Bench) -> None:
+def test_times_bounds_the_firings(bench: Bench) -> None:
     bench.add(act="disconnect", times=2)
-    assert [bench.strike(Phase.BEFORE_PARSE) is not None for _ in range(3)] == [True, True, False]
+    assert [bench.intercept(Phase.BEFORE_PARSE) is not None for _ in range(3)] == [True, True, False]
 
 
-def test_a_rule_without_replica_never_means_followers(bench: Bench) -> None:
+def test_a_rule_without_replica_never_fires_on_followers(bench: Bench) -> None:
     bench.add(name="clients", select={"api": "Fetch"}, act="disconnect")
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH, replica_id=2) is None
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH) is not None
+    assert bench.intercept(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH, replica_id=2) is None
+    assert bench.intercept(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH) is not None
     bench.engine.remove("clients")
     bench.add(name="followers", select={"api": "Fetch", "replica": "any"}, act="disconnect")
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH) is None
-    assert bench.strike(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH, replica_id=2) is not None
+    assert bench.intercept(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH) is None
+    assert bench.intercept(Phase.BEFORE_PARSE, api_key=ApiKey.FETCH, replica_id=2) is not None
 
 
 def test_held_requests_go_on_in_order_when_the_rule_closes(bench: Bench) -> None:
@@ -134,10 +150,10 @@ def test_held_requests_go_on_in_order_when_the_rule_closes(bench: Bench) -> None
     bench.add(name="crash", when={"appended_records": 5}, act={"kill": "leader of orders-1"})
     released: list[int] = []
     for number in range(3):
-        struck = bench.strike(Phase.BEFORE_PARSE)
-        assert struck is not None
-        assert struck.wait is not None
-        struck.wait.addCallback(lambda _, number=number: released.append(number))
+        fired = bench.intercept(Phase.BEFORE_PARSE)
+        assert fired is not None
+        assert fired.wait is not None
+        fired.wait.addCallback(lambda _, number=number: released.append(number))
     bench.appended(4)
     bench.reactor.run_for(ms=10)
     assert released == []
@@ -145,7 +161,7 @@ def test_held_requests_go_on_in_order_when_the_rule_closes(bench: Bench) -> None
     bench.reactor.run_for(ms=1)
     assert released == [0, 1, 2]
     assert bench.cluster.done == [("kill", 2)]
-    assert bench.strike(Phase.BEFORE_PARSE) is None
+    assert bench.intercept(Phase.BEFORE_PARSE) is None
     assert bench.cluster.journal.events_of(RuleReleased)[0].released == 3
 
 
@@ -181,16 +197,16 @@ def test_a_killed_broker_comes_back_by_the_name_of_the_rule(bench: Bench) -> Non
     assert bench.cluster.done == [("kill", 2), ("restart", 2)]
 
 
-def test_a_request_that_kills_its_broker_is_never_answered(bench: Bench) -> None:
+def test_a_request_that_kills_its_broker_gets_no_response(bench: Bench) -> None:
     bench.add(select={"topic": "orders", "nth": 1}, phase="after_append", act={"kill": "self"})
-    struck = bench.strike(Phase.AFTER_APPEND, broker_id=2)
-    assert struck is not None
-    assert struck.wait is not None
+    fired = bench.intercept(Phase.AFTER_APPEND, broker_id=2)
+    assert fired is not None
+    assert fired.wait is not None
     assert bench.cluster.done == []
     bench.reactor.run_for(ms=0)
     assert bench.cluster.done == [("kill", 2)]
-    assert struck.wait.called
-    assert struck.outcome is Outcome.DISCONNECT
+    assert fired.wait.called
+    assert fired.outcome is Outcome.DISCONNECT
 
 
 def test_the_report_names_rules_that_never_fired_and_the_nearest_miss(bench: Bench) -> None:
@@ -198,8 +214,8 @@ def test_the_report_names_rules_that_never_fired_and_the_nearest_miss(bench: Ben
     bench.add(name="closed", when={"acked_records": 1_000_000}, act="disconnect")
     bench.add(name="allowed", select={"topic": "x"}, act="disconnect", optional=True)
     bench.add(name="fired", act="disconnect")
-    bench.strike()
-    bench.strike(Phase.BEFORE_PARSE)
+    bench.intercept()
+    bench.intercept(Phase.BEFORE_PARSE)
     assert [report.problem for report in bench.engine.reports()] == [
         'never fired, nearest miss: topic "orders" is not "order"',
         "never fired: its `when` was never reached",
@@ -208,9 +224,86 @@ def test_the_report_names_rules_that_never_fired_and_the_nearest_miss(bench: Ben
     ]
 
 
-def test_an_act_that_finds_no_broker_is_reported(bench: Bench) -> None:
-    bench.add(name="crash", act={"kill": "leader of nowhere-0"})
-    assert bench.engine.reports()[0].problem == "broker: nowhere-0 has no leader"
+def test_an_action_that_finds_no_broker_is_the_problem_of_its_rule(bench: Bench) -> None:
+    del bench.cluster.leaders["orders", 1]
+    bench.add(name="crash", act={"kill": "leader of orders-1"})
+    assert bench.engine.reports()[0].problem == "broker: orders-1 has no leader"
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ({"act": {"kill": 77}}, "act.kill: there is no broker 77: they are [1, 2]"),
+        ({"act": {"stop": 77}}, "act.stop: there is no broker 77: they are [1, 2]"),
+        ({"act": {"restart": 77}}, "act.restart: there is no broker 77: they are [1, 2]"),
+        ({"act": {"fail_log_dir": 77}}, "act.fail_log_dir: there is no broker 77: they are [1, 2]"),
+        ({"act": {"kill": "leader of order-0"}}, "act.kill: there is no topic 'order'; did you mean 'orders'?"),
+        ({"act": {"kill": "leader of x-0"}}, "act.kill: there is no topic 'x': create it before the rule"),
+        ({"act": {"kill": "leader of orders-2"}}, "act.kill: topic 'orders' has no partition 2: it has 2 (0 to 1)"),
+        ({"act": {"kill": "active controller"}}, "act.kill: the cluster has one controller, which never fails"),
+        ({"act": "hold", "select": {"broker": 9}}, "select.broker: there is no broker 9: they are [1, 2]"),
+        ({"act": "hold", "select": {"replica": 9}}, "select.replica: there is no broker 9: they are [1, 2]"),
+        (
+            {"act": "hold", "select": {"topic": "orders", "partition": [0, 5]}},
+            "select.partition: topic 'orders' has no partition 5: it has 2 (0 to 1)",
+        ),
+    ],
+)
+def test_a_rule_on_what_the_cluster_does_not_have_is_refused_and_not_added(
+    bench: Bench, written: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(RuleError, match=re.escape(problem)):
+        bench.add(**written)
+    assert bench.engine.reports() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        (Rule(name="a", act=Hold(), phase=Phase.BEFORE_PARSE, select=Select(api="Prodcue")), "did you mean 'Produce'?"),
+        (Rule(name="a", act=Hold()), "phase: missing: hold acts on a request"),
+        (Rule(name="a", act=Hold(), phase=Phase.BEFORE_PARSE, select=Select(topic="orders")), "not in before_parse"),
+    ],
+)
+def test_a_rule_object_is_checked_as_a_written_rule(bench: Bench, rule: Rule, problem: str) -> None:
+    with pytest.raises(RuleError, match=re.escape(problem)):
+        bench.engine.add(rule)
+
+
+@pytest.mark.parametrize("action", ["kill", "stop"])
+def test_an_action_on_a_dead_broker_does_not_count_as_fired(bench: Bench, action: str) -> None:
+    bench.cluster.dead.add(2)
+    bench.add(name="late", act={action: 2})
+    bench.reactor.run_for(ms=1)
+    [report] = bench.engine.reports()
+    assert (report.fired, report.problem) == (0, "never fired, nearest miss: broker 2 is not running")
+    assert bench.cluster.done == []
+
+
+def test_a_verb_that_raises_is_the_problem_of_its_rule(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_log_dir(broker_id: int, log_dir: str | None = None) -> None:
+        raise BrokerSimError(f"broker {broker_id} has no log directory {log_dir!r}")
+
+    monkeypatch.setattr(bench.cluster, "fail_log_dir", fail_log_dir, raising=False)
+    bench.add(name="disk", act={"fail_log_dir": {"broker": 1, "log_dir": "nope"}})
+    bench.reactor.run_for(ms=1)
+    assert bench.engine.reports()[0].problem == "broker 1 has no log directory 'nope'"
+
+
+def test_a_verb_that_fails_late_is_the_problem_of_its_rule(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.cluster, "restart", lambda _: fail(BrokerSimError("the disk is gone")))
+    bench.add(name="back", act={"restart": 1})
+    bench.reactor.run_for(ms=1)
+    assert bench.engine.reports()[0].problem == "the disk is gone"
+
+
+def test_a_delayed_or_held_request_is_pending(bench: Bench) -> None:
+    bench.add(name="slow", select={"topic": "orders"}, act={"delay_ms": 50})
+    assert bench.engine.pending() == []
+    bench.intercept()
+    assert bench.engine.pending() == ["rule 'slow' delays or holds 1 requests"]
+    bench.reactor.run_for(ms=50)
+    assert bench.engine.pending() == []
 
 
 def test_names_are_taken_once_and_unknown_names_are_refused(bench: Bench) -> None:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from broker_sim.faults.actions import (
-    ACTS,
-    AnswerError,
+    ACTIONS,
     CutResponse,
     Delay,
     FailLogDir,
@@ -14,12 +13,13 @@ from broker_sim.faults.actions import (
     LosePower,
     MendLogDir,
     Mutate,
+    RespondWithError,
     Restart,
     SlowLogDir,
 )
-from broker_sim.faults.grammar import RuleError, parse_rule, parse_rules
+from broker_sim.faults.grammar import parse_rule, parse_rules
 from broker_sim.faults.interception import Phase
-from broker_sim.faults.rule import KilledBy, LeaderOf, Self
+from broker_sim.faults.rule import KilledBy, LeaderOf, RuleError, Self
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.fuzzing import Mutation
 
@@ -44,7 +44,7 @@ def test_every_act_has_a_written_form() -> None:
         "hold": (None, Hold()),
         "drop_response": (None, None),
         "disconnect": (None, None),
-        "error": ("NOT_LEADER_OR_FOLLOWER", AnswerError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
+        "error": ("NOT_LEADER_OR_FOLLOWER", RespondWithError(ErrorCode.NOT_LEADER_OR_FOLLOWER)),
         "cut_bytes": (7, CutResponse(7)),
         "mutate": ({"path": "error_code", "value": 3}, Mutate(Mutation.set("error_code", 3, reframe=True))),
         "kill": (2, Kill(2)),
@@ -56,10 +56,10 @@ def test_every_act_has_a_written_form() -> None:
         "slow_log_dir": ({"broker": 2, "log_dir": "a", "sync_ms": 5}, SlowLogDir(2, "a", 0, 5)),
         "mend_log_dir": ({"broker": 2, "log_dir": "a"}, MendLogDir(2, "a")),
     }
-    assert list(written) == list(ACTS)
+    assert list(written) == list(ACTIONS)
     for name, (value, act) in written.items():
         rule = parse_rule({"act": {name: value}} | ({"phase": "mid_response"} if name == "cut_bytes" else {}))
-        assert type(rule.act) is ACTS[name]
+        assert type(rule.act) is ACTIONS[name]
         assert act is None or rule.act == act
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from broker_sim.apis.handler_result import NoResponse
 from broker_sim.faults.actions import Mutate
-from broker_sim.faults.grammar import RuleError, parse_rule
+from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.interception import Phase
+from broker_sim.faults.rule import RuleError
 from broker_sim.rpc.plain_call import PlainCalls
 from protocol_specs.fuzzing import Mutation
 from protocol_specs.messages.api_versions import ApiVersionsRequest

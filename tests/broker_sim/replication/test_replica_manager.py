@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from broker_sim.control.events import BatchAppended, BatchDeduplicated, Detail, ProduceAnswered
+from broker_sim.control.events import BatchAppended, BatchDeduplicated, Detail, ProduceCompleted
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -206,7 +206,7 @@ def test_the_journal_says_what_was_appended_and_what_was_known_when_it_was_answe
     cluster.produce(1, 2, 3)
     (appended,) = cluster.journal.events_of(BatchAppended)
     assert (appended.base_offset, appended.last_offset, appended.records, appended.leader_epoch) == (0, 2, 3, 0)
-    (answered,) = cluster.journal.events_of(ProduceAnswered)
+    (answered,) = cluster.journal.events_of(ProduceCompleted)
     assert (answered.required_offset, answered.high_watermark, answered.isr, answered.acks) == (3, 3, (1, 2, 3), -1)
 
 

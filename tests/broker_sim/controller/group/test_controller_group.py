@@ -368,7 +368,7 @@ def test_a_rule_kills_the_active_controller_and_brings_it_back(controlled) -> No
     one.run(5_100)
     assert one.cluster.active_controller in {3001, 3002}
     one.settle()
-    assert [report.struck for report in faults.reports()] == [1, 1]
+    assert [report.fired for report in faults.reports()] == [1, 1]
 
 
 def test_a_rule_strikes_what_one_controller_is_asked(controlled) -> None:

@@ -1,0 +1,110 @@
+"""The checks of a rule against its own parts and against the cluster that it is added to.
+
+A written rule passes the grammar first; a Rule object comes here directly, so that both are held to the same rules.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_sim.errors import nearest
+from broker_sim.faults.actions import CutResponse, Kill, Mutate, Restart
+from broker_sim.faults.interception import Phase
+from broker_sim.faults.rule import ActiveController, LeaderOf, RuleError, Self
+from protocol_specs.api_key import ApiKey
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from broker_sim.faults.action_context import FaultTarget
+    from broker_sim.faults.rule import Action, BrokerRef, Rule, Select
+
+__all__ = ["check_api", "check_parts", "check_targets"]
+
+PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
+"""The phases of one partition: only there a rule can select by topic and partition."""
+
+
+def check_parts(rule: Rule) -> None:
+    """Check that the action, the phase and the selection of a rule fit together. Raises RuleError."""
+    action, phase, select = rule.act, rule.phase, rule.select
+    if select.api is not None:
+        check_api(select.api)
+    if (select.topic or select.partitions) and phase not in PHASES_WITH_PARTITION:
+        known = ", ".join(p.value for p in PHASES_WITH_PARTITION)
+        where = phase.value if phase else "no phase"
+        raise RuleError(("select",), f"topic and partition are known in the phases {known} alone, not in {where}")
+    if (select.topic or select.partitions) and select.replica is not None:
+        problem = "the Fetch of a follower has no single partition: expected replica without topic and partition"
+        raise RuleError(("select", "replica"), problem)
+    if isinstance(action, CutResponse) and phase not in {Phase.MID_RESPONSE, Phase.BEFORE_RESPONSE}:
+        raise RuleError(("phase",), "cut_bytes cuts a response: expected mid_response")
+    if isinstance(action, Mutate) and phase is not Phase.BEFORE_RESPONSE:
+        raise RuleError(("phase",), "mutate changes a whole response: expected before_response")
+    if isinstance(action, Mutate) and select.replica is not None:
+        problem = "mutate changes the bytes that clients receive: brokers exchange messages by reference"
+        raise RuleError(("select", "replica"), problem)
+    if phase is Phase.MID_RESPONSE and not isinstance(action, CutResponse):
+        raise RuleError(("phase",), "mid_response is the phase of cut_bytes alone")
+    if phase is None and not action.on_cluster:
+        raise RuleError(("phase",), f"missing: {action.name} acts on a request; expected a phase such as before_parse")
+    if phase is None and isinstance(_broker_of(action), Self):
+        raise RuleError(("act",), "'self' is the broker of a request: the rule needs a select or a phase")
+
+
+def check_api(name: str) -> None:
+    """Check the name of an API. Raises RuleError with the nearest name, or all names when none is near."""
+    names = [key.api_name for key in ApiKey]
+    if name not in names:
+        hint = nearest(name, names) or f"; expected one of {', '.join(names)}"
+        raise RuleError(("select", "api"), f"{name!r} is no API{hint}")
+
+
+def check_targets(rule: Rule, cluster: FaultTarget) -> None:
+    """Check that the brokers, followers and partitions which a rule names exist in a cluster. Raises RuleError."""
+    action, select = rule.act, rule.select
+    may_be_controller = isinstance(action, Kill | Restart)
+    _check_broker(_broker_of(action), ("act", action.name), cluster, may_be_controller=may_be_controller)
+    _check_select(select, cluster)
+
+
+def _check_select(select: Select, cluster: FaultTarget) -> None:
+    _check_broker(select.broker, ("select", "broker"), cluster, may_be_controller=True)
+    if select.replica is not None and select.replica >= 0:
+        _check_id(select.replica, ("select", "replica"), cluster.broker_ids)
+    count = cluster.partition_counts.get(select.topic) if select.topic is not None else None
+    for partition in select.partitions or ():
+        if count is not None and partition >= count:
+            raise RuleError(("select", "partition"), _no_partition(str(select.topic), partition, count))
+
+
+def _check_broker(
+    broker: BrokerRef | None, path: tuple[str, ...], cluster: FaultTarget, *, may_be_controller: bool
+) -> None:
+    if isinstance(broker, int):
+        others = cluster.controller_ids if may_be_controller else ()
+        _check_id(broker, path, [*cluster.broker_ids, *others])
+    elif isinstance(broker, LeaderOf):
+        count = cluster.partition_counts.get(broker.topic)
+        if count is None:
+            hint = nearest(broker.topic, cluster.partition_counts)
+            raise RuleError(path, f"there is no topic {broker.topic!r}{hint or ': create it before the rule'}")
+        if broker.partition >= count:
+            raise RuleError(path, _no_partition(broker.topic, broker.partition, count))
+    elif isinstance(broker, ActiveController) and path[0] == "act" and not cluster.controller_ids:
+        problem = "the cluster has one controller, which never fails; controllers=3 makes it have three"
+        raise RuleError(path, problem)
+
+
+def _check_id(node_id: int, path: tuple[str, ...], known: Sequence[int]) -> None:
+    if node_id not in known:
+        raise RuleError(path, f"there is no broker {node_id}: they are {list(known)}")
+
+
+def _no_partition(topic: str, partition: int, count: int) -> str:
+    return f"topic {topic!r} has no partition {partition}: it has {count} (0 to {count - 1})"
+
+
+def _broker_of(action: Action) -> BrokerRef | None:
+    broker: BrokerRef | None = getattr(action, "broker", None)
+    return broker
