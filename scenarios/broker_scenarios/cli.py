@@ -1,7 +1,7 @@
-"""The command line `broker-sim`: serve a cluster, run scenarios, sweep seeds, look into the protocol.
+"""The command line `broker-sim`: serve a cluster, run scenarios, sweep seeds, show the protocol.
 
-Exit codes: 0 when each scenario ended as its file expects, 1 when one did not, 2 for a bad input. Results go to stdout,
-everything else to stderr. Each command imports what it needs when it is called, so that `serve` starts fast.
+Results go to stdout, everything else to stderr. Each command imports its modules when it is called, so that `serve`
+starts fast.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -25,12 +26,21 @@ EXIT_AS_EXPECTED: Final = 0
 EXIT_NOT_AS_EXPECTED: Final = 1
 EXIT_BAD_INPUT: Final = 2
 
+EXIT_INTERRUPTED: Final = 130
+EXIT_CODES: Final = """exit status:
+  0  every run ended as its scenario file expects
+  1  a run did not end as expected, or bytes are broken
+  2  an argument, a file or the environment cannot be used; one line on stderr names it
+"""
+
 _EXTRAS: Final = {"pyarrow": "arrow", "pyspark": "spark", "pandas": "spark"}
-"""Packages that some commands need, and the extra that brings each."""
+"""Packages that some options need, and the extra that installs each."""
+_NEEDED_BY: Final = {"arrow": "--history (Parquet files)", "spark": "--spark"}
+"""The option that needs each extra."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; answer its exit code."""
+    """Run one command and return its exit status."""
     from broker_scenarios.errors import ScenarioError
     from broker_sim.errors import BrokerSimError
     from protocol_specs.errors import ProtocolError
@@ -43,19 +53,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return EXIT_BAD_INPUT
     except ModuleNotFoundError as missing:
-        extra = _EXTRAS.get((missing.name or "").partition(".")[0])
+        package = (missing.name or "").partition(".")[0]
+        extra = _EXTRAS.get(package)
         if extra is None:
             raise
-        print(f"this needs {missing.name}: pip install broker-sim[{extra}]", file=sys.stderr)
+        print(f"{_NEEDED_BY[extra]} needs {package}: pip install 'broker-sim[{extra}]'", file=sys.stderr)
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        return 130
+        return EXIT_INTERRUPTED
     return code
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong with an argument, and of which command; subcommands are of this class too."""
+    """Reports a wrong argument in one line with the name of its command. Subcommands are of this class too."""
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
@@ -67,16 +78,20 @@ def _parser() -> argparse.ArgumentParser:
     from broker_sim import serve
 
     parser: argparse.ArgumentParser = _Parser(
-        prog="broker-sim", description="A Kafka broker simulator, producer test harness and protocol simulator."
+        prog="broker-sim",
+        description="A Kafka broker simulator, producer test harness and protocol simulator.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action="version", version=f"broker-sim {version('broker-sim')}")
     commands: argparse._SubParsersAction[argparse.ArgumentParser] = parser.add_subparsers(
         required=True, metavar="COMMAND"
     )
     serving = commands.add_parser("serve", help="start a cluster for any Kafka client", description=serve.__doc__)
     serve.add_arguments(serving)
     serving.set_defaults(run=serve.run)
-    _add_run(commands.add_parser("run", help="run scenarios and judge every record"))
-    _add_sweep(commands.add_parser("sweep", help="run one scenario on virtual time, seed after seed"))
+    _add_run(_add_command(commands, "run", "run scenarios and judge every record"))
+    _add_sweep(_add_command(commands, "sweep", "run one scenario on virtual time, seed after seed"))
     trace.add(commands)
     protocol.add(commands)
     decode.add(commands)
@@ -87,37 +102,50 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[:1].upper()}{summary[1:]}.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return parser
+
+
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenarios", nargs="+", type=Path, metavar="FILE", help="scenario files (YAML)")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--virtual", action="store_true", help="on virtual time, in one process, without Spark")
-    where.add_argument("--spark", action="store_true", help="on TCP, with the load from Spark (the default)")
-    where.add_argument("--local", action="store_true", help="on TCP, with producers in threads, without Spark")
-    parser.add_argument("--seed", type=seed, help="the seed (the file's when not given)")
+    where.add_argument("--virtual", action="store_true", help="on virtual time, in one process (the default)")
+    where.add_argument("--local", action="store_true", help="on TCP, with producers in threads of this process")
+    where.add_argument("--spark", action="store_true", help="on TCP, with producers in Spark tasks (needs Java 17)")
+    parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
-    parser.add_argument("--history", type=Path, help="keep the histories (Parquet) in this folder")
+    parser.add_argument("--history", type=Path, help="write the histories (Parquet) to this folder")
     parser.add_argument(
         "--trace",
         type=Path,
         metavar="FOLDER",
-        help="keep what producers and brokers tell there, for `broker-sim trace`",
+        help="write the events of producers and brokers to this folder, for `broker-sim trace`",
     )
     parser.set_defaults(run=_run)
 
 
 def _add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("scenario", type=Path, metavar="FILE", help="a scenario file (YAML)")
-    parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (100)")
-    parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (0)")
-    parser.add_argument("--records", type=positive, help="send this many records a seed instead of the file's")
+    parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
+    parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
+    parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
     parser.set_defaults(run=_sweep)
 
 
 def _run(options: argparse.Namespace) -> int:
     from broker_scenarios.runs import Where, run_scenarios
 
-    where = Where.VIRTUAL if options.virtual else Where.LOCAL if options.local else Where.SPARK
+    where = Where.SPARK if options.spark else Where.LOCAL if options.local else Where.VIRTUAL
     scenarios = [_scenario(path, options.records) for path in options.scenarios]
     return run_scenarios(
         scenarios,

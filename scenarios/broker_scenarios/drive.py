@@ -1,7 +1,6 @@
-"""One producer's share of a load, sent when it is due: what a Spark task and a thread do alike.
+"""One producer's share of a load, sent when it is due, by a Spark task or by a thread.
 
-Yields the history of what the client was told. The clients are made by a function, so that any client with
-this face can be driven.
+Yields the events of the history. A function makes the clients, so that any client with this interface can be driven.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from threading import Event
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -21,9 +21,9 @@ from broker_scenarios.sends import DeliveryCallback, Sends
 from broker_scenarios.workloads.values import value_bytes
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from broker_client.core.producer.trace import Trace
+    from broker_scenarios.history import HistoryEvent
+    from broker_scenarios.workloads.keyed_load import LoadRow
 
 __all__ = ["DriveSpec", "LoadProducer", "ProducerFactory", "broker_client_producer", "drive_share"]
 
@@ -32,15 +32,15 @@ _EARLY_S: Final = 0.001
 
 
 class LoadProducer(Protocol):
-    """The face of a producer that a task drives: that of broker_client.Producer."""
+    """The part of broker_client.Producer's interface that a task needs."""
 
     def send(
         self, topic: str, *, value: bytes | None, key: bytes | None, on_delivery: DeliveryCallback | None
     ) -> object:
-        """Take a record; calls back once with its metadata and its error."""
+        """Accept a record; calls `on_delivery` once with its metadata and its error."""
 
     def close(self, timeout: float, /) -> None:
-        """Send what is buffered, report everything, and end, in at most `timeout` seconds."""
+        """Send the buffered records, report every record and close, within `timeout` seconds."""
 
 
 ProducerFactory = Callable[[Mapping[str, str]], LoadProducer]
@@ -48,15 +48,15 @@ ProducerFactory = Callable[[Mapping[str, str]], LoadProducer]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveSpec:
-    """What a task needs to know to send its share; it is sent to the tasks."""
+    """The settings of one share of the load; Spark sends them to its tasks."""
 
     run_id: str
     bootstrap_servers: str
     producer_config: Mapping[str, str] = field(default_factory=dict)
     deadline_s: float = 300.0
-    """How long sending may take, from the first record on."""
+    """How late a record may be before the drive fails, in seconds."""
     close_timeout_s: float = 150.0
-    """How long the client may take to report what is open once all is sent."""
+    """How long the client may take to complete the open records after the last send, in seconds."""
 
 
 def broker_client_producer(config: Mapping[str, str], *, trace: Trace | None = None) -> LoadProducer:
@@ -67,37 +67,37 @@ def broker_client_producer(config: Mapping[str, str], *, trace: Trace | None = N
 
 
 def drive_share(
-    batches: Iterable[pa.RecordBatch],
+    rows: Iterable[LoadRow],
     spec: DriveSpec,
     make_producer: ProducerFactory,
     *,
     start_together: Callable[[], object] = lambda: None,
     now_s: Callable[[], float] = seconds,
     wait_s: Callable[[float], object] | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Send these rows when they are due, and yield the history's batches as they fill.
+) -> Iterator[list[HistoryEvent]]:
+    """Send these rows when they are due, and yield the events of the history in chunks.
 
-    There is no reactor in the thread of a task: its clock is the platform's, as a real reactor's is.
-    `start_together` returns when everybody else is ready too.
+    The thread of a task has no reactor: its clock is the platform's, as a real reactor's is. `start_together` returns
+    when all other shares are ready too.
+
+    Raises:
+        ScenarioError: a record is later than `spec.deadline_s`.
     """
     task = _Task(spec, make_producer, now_s, wait_s or Event().wait)
     try:
-        # Reading the first batch makes the shuffle run; only then is everybody ready.
-        rest = iter(batches)
-        first = next(rest, None)
+        # The first row starts Spark's shuffle, and the share is ready only after it.
+        rest = iter(rows)
+        first = list(islice(rest, 1))
         start_together()
         task.started_s = now_s()
-        if first is not None:
-            yield from task.send_rows(first)
-        for batch in rest:
-            yield from task.send_rows(batch)
+        yield from task.send_rows(chain(first, rest))
     finally:
         task.close()
     yield from task.history(least=1)
 
 
 class _Task:
-    """What one task holds: the clients of its rows (one, as the rows are cut), and the history so far."""
+    """The state of one task: the clients of its rows (one, as the load is divided) and the history so far."""
 
     def __init__(
         self,
@@ -114,25 +114,21 @@ class _Task:
         self._clients: dict[int, tuple[LoadProducer, Sends]] = {}
         self.started_s = 0.0
 
-    def send_rows(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Send these rows; a batch of history comes out now and then."""
-        columns = {name: rows.column(name).to_pylist() for name in rows.schema.names}
-        for producer_id, due_us, topic, key, value_id, size_bytes in zip(
-            columns["producer_id"], columns["due_us"], columns["topic"], columns["key"], columns["value_id"],
-            columns["size_bytes"], strict=True,
-        ):  # fmt: skip
-            client, sends = self._clients.get(producer_id) or self._connect(producer_id)
-            self._await(due_us / 1e6)
-            self._send(client, sends, topic, key, value_id, size_bytes)
+    def send_rows(self, rows: Iterable[LoadRow]) -> Iterator[list[HistoryEvent]]:
+        """Send these rows, and yield the history whenever a chunk is full."""
+        for row in rows:
+            client, sends = self._clients.get(row.producer_id) or self._connect(row.producer_id)
+            self._await(row.due_us / 1e6)
+            self._send(client, sends, row)
             yield from self.history(least=_YIELD_EVENTS)
 
-    def history(self, *, least: int) -> Iterator[pa.RecordBatch]:
-        """What has been recorded, if it is so much."""
+    def history(self, *, least: int) -> Iterator[list[HistoryEvent]]:
+        """Yield the recorded events while there are at least so many."""
         while len(self._recorder) >= least:
             yield self._recorder.drain(_YIELD_EVENTS)
 
     def close(self) -> None:
-        """Close every client; what a client does not report in time stays without completion: unresolved."""
+        """Close every client; a record that its client does not complete in time stays unresolved."""
         for client, _ in self._clients.values():
             with suppress(ProducerError):
                 client.close(self._spec.close_timeout_s)
@@ -159,14 +155,12 @@ class _Task:
                 f"deadline_s allows {self._spec.deadline_s:.0f}"
             )
 
-    def _send(
-        self, client: LoadProducer, sends: Sends, topic: str, key: bytes | None, value_id: int, size_bytes: int
-    ) -> None:
-        delivered = sends.invoke(topic=topic, key=key, value_id=value_id, size_bytes=size_bytes)
+    def _send(self, client: LoadProducer, sends: Sends, row: LoadRow) -> None:
+        delivered = sends.invoke(topic=row.topic, key=row.key, value_id=row.value_id, size_bytes=row.size_bytes)
         try:
-            client.send(topic, value=value_bytes(value_id, size_bytes), key=key, on_delivery=delivered)
+            client.send(row.topic, value=value_bytes(row.value_id, row.size_bytes), key=row.key, on_delivery=delivered)
         except ProducerError as error:
-            # Refused before it was accepted: no callback will come.
+            # The client refused the record, so it will not call back.
             delivered(_NOWHERE, error)
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import judge
-from broker_scenarios.history import read_history
 from broker_scenarios.journal_view import JournalView
 from broker_scenarios.promises import Promises
 from broker_scenarios.run_record import RunRecord
@@ -49,7 +47,6 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> Ru
         scenario.broker_config,
         replication_factor=scenario.loaded_topic.replication_factor,
     )
-    table = read_history(evidence.history) if isinstance(evidence.history, Path) else evidence.history
     verdict = check_run(
         history=evidence.history,
         stored=evidence.truth.stored,
@@ -57,7 +54,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> Ru
         journal=view,
         promises=promises,
         engine=engine,
-        doubts=evidence.truth.doubts,
+        caveats=evidence.truth.caveats,
     )
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(
@@ -66,7 +63,7 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> Ru
         judgement=judge(verdict, scenario.expectation, (*evidence.problems, *never)),
         expectation=scenario.expectation,
         description=f"{scenario.title}\n\n{scenario.claim}".strip(),
-        timeline=build_timeline(table, verdict, view),
+        timeline=build_timeline(verdict, view),
         facts=evidence.facts,
         rules=[_told(rule) for rule in evidence.rules],
         replay=replay,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from broker_scenarios.findings import Cause, Finding, FindingKind
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Iterable
 
+    from broker_scenarios.history import TruncatedRecord
     from broker_scenarios.journal_view import Election, JournalView, LostTail, PartitionEvents, Truncation
 
 __all__ = ["Explainer"]
@@ -26,16 +27,16 @@ _Cut = tuple[int, int, int, int]
 class Explainer:
     """Fills in cause and detail of losses. `start_us` is the zero of the times that a reader sees."""
 
-    def __init__(self, *, journal: JournalView | None, truncated: pa.Table | None, acks: int, start_us: int) -> None:
+    def __init__(
+        self, *, journal: JournalView | None, truncated: Iterable[TruncatedRecord], acks: int, start_us: int
+    ) -> None:
         self._journal = journal
         self._acks = acks
         self._start_us = start_us
         self._cuts: dict[tuple[str, int, int], _Cut] = {}
-        if truncated is not None:
-            columns = ("topic", "partition", "value_id", "offset", "broker", "leader_epoch", "time_us")
-            rows = zip(*(truncated.column(name).to_pylist() for name in columns), strict=True)
-            for topic, partition, value_id, offset, broker, epoch, time_us in rows:
-                self._cuts.setdefault((topic, partition, value_id), (offset, broker, epoch, time_us))
+        for each in truncated:
+            cut = each.offset, each.broker, each.leader_epoch, each.time_us
+            self._cuts.setdefault((each.topic, each.partition, each.value_id), cut)
 
     def explain(self, finding: Finding) -> None:
         """Set the cause, and say why in the detail, of a loss or of its shadow; others explain themselves."""

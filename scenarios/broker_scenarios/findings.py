@@ -1,23 +1,28 @@
-"""What a check can find, and the one table in which every check's result travels.
+"""The results of the checks: one result per record, findings, and crashes of checks.
 
-A finding says what happened, not whether it may: `promises` says that. The table carries three sorts of rows
-under one schema, because Spark's applyInArrow returns one: a row per record of the load (its outcome, its
-copies, its flags), a row per finding, and a row per check that crashed.
+A finding states an anomaly, not whether the configuration permits it: `promises` decides that.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-import pyarrow as pa
-
-__all__ = ["FINDING_HELP", "RESULT_SCHEMA", "Cause", "Finding", "FindingKind", "Outcome", "RowSort"]
+__all__ = [
+    "FINDING_HELP",
+    "Cause",
+    "CheckCrash",
+    "CheckResult",
+    "Finding",
+    "FindingKind",
+    "Outcome",
+    "RecordResult",
+]
 
 
 class Outcome(StrEnum):
-    """What the application knows of a record once everything is over."""
+    """The outcome of a record as its client knows it at the end of the run."""
 
     ACKED = "acked"
     FAILED = "failed"
@@ -45,7 +50,7 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
     FindingKind.NONMONOTONIC_SEND: "stored out of the order in which one client sent",
     FindingKind.INCONSISTENT_OFFSETS: "two records acknowledged at one offset",
     FindingKind.OFFSET_ORACLE: "acknowledged with an offset at which it never was",
-    FindingKind.MISDELIVERED: "stored in a partition to which nobody sent it",
+    FindingKind.MISDELIVERED: "stored in a partition to which no client sent it",
     FindingKind.FAILED_BUT_STORED: "reported as certainly failed, and stored",
     FindingKind.UNRESOLVED: "accepted by the client, never reported",
     FindingKind.DOUBLE_COMPLETION: "reported more than once",
@@ -54,7 +59,7 @@ FINDING_HELP: Final[dict[FindingKind, str]] = {
 
 
 class Cause(StrEnum):
-    """Why it happened, as far as logs and journal tell."""
+    """The cause of a finding, as far as logs and journal show it."""
 
     UNEXPLAINED = "unexplained"
     NOT_RECORDED = "not-recorded"
@@ -62,47 +67,15 @@ class Cause(StrEnum):
     LEADER_REPLACED = "leader-replaced"
     POWER_LOST = "power-lost"
     NEVER_CONFIRMED = "never-confirmed"
+    LATE_APPEND = "late-append"
+    """A broker appended a request after the producer had given it up and sent later records."""
     RETRY = "retry"
     APPLICATION_RESEND = "application-resend"
 
 
-class RowSort(StrEnum):
-    """The three sorts of rows of RESULT_SCHEMA."""
-
-    RECORD = "record"
-    FINDING = "finding"
-    CRASH = "crash"
-
-
-RESULT_SCHEMA: Final = pa.schema(
-    [
-        ("sort", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("value_id", pa.int64()),
-        ("process", pa.int32()),
-        ("producer_id", pa.int32()),
-        ("index", pa.int64()),
-        ("outcome", pa.string()),
-        ("complete_us", pa.int64()),
-        ("ack_offset", pa.int64()),
-        ("offset", pa.int64()),
-        ("copies", pa.int32()),
-        ("lost", pa.bool_()),
-        ("duplicated", pa.bool_()),
-        ("reordered", pa.bool_()),
-        ("kind", pa.string()),
-        ("cause", pa.string()),
-        ("other_value_id", pa.int64()),
-        ("detail", pa.string()),
-    ]
-)
-"""One row a record, a finding or a crash (`sort`); -1 stands for: none. For a crash, `kind` names the check."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Finding:
-    """One anomaly of one record: `detail` says in a sentence what was seen, `cause` is filled as it is known."""
+    """One anomaly of one record: `detail` describes it in a sentence, `cause` is set as soon as it is known."""
 
     kind: FindingKind
     topic: str
@@ -117,3 +90,60 @@ class Finding:
     complete_us: int = -1
     other_value_id: int = -1
     cause: Cause = Cause.UNEXPLAINED
+
+
+@dataclass(slots=True, kw_only=True)
+class RecordResult:
+    """The fate of one record; -1 stands for none. A value that was sent twice has one result, of its best send."""
+
+    topic: str
+    partition: int
+    value_id: int
+    process: int
+    producer_id: int
+    index: int
+    outcome: Outcome
+    invoke_us: int
+    complete_us: int
+    ack_offset: int
+    copies: int
+    lost: bool
+    duplicated: bool
+    reordered: bool
+    error_code: int = 0
+    error: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class CheckCrash:
+    """A check that raised an error: `kind` names the check, `detail` the error."""
+
+    topic: str
+    partition: int
+    kind: str
+    detail: str
+
+
+@dataclass(slots=True)
+class CheckResult:
+    """All results of the checks, of one partition or of a run."""
+
+    records: list[RecordResult] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    crashes: list[CheckCrash] = field(default_factory=list)
+
+    def extend(self, other: CheckResult) -> None:
+        """Add the results of another partition."""
+        self.records += other.records
+        self.findings += other.findings
+        self.crashes += other.crashes
+
+    def sort(self) -> None:
+        """Put the results into an order that does not depend on the order of the checks."""
+        self.records.sort(key=lambda each: (each.topic, each.partition, each.process, each.index, each.value_id))
+        self.findings.sort(
+            key=lambda each: (
+                each.topic, each.partition, each.kind, each.process, each.index, each.value_id, each.offset,
+            )
+        )  # fmt: skip
+        self.crashes.sort(key=lambda each: (each.topic, each.partition, each.kind))

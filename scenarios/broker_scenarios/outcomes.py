@@ -1,10 +1,10 @@
-"""Was it stored, was it not, or does nobody know: the class of a send that did not end in an acknowledgement.
+"""Classification of failed sends: certainly not stored (`fail`) or outcome unknown (`info`).
 
-Most wrong verdicts come from calling an indefinite error a failure. An error is definite only when it is the
-answer to the first attempt that could have stored the record, and the broker gives it before it appends.
-Not among them, though they look it: NOT_LEADER_OR_FOLLOWER (6) can follow an append (KAFKA-13574),
-REQUEST_TIMED_OUT (7) is set before the wait for the replicas, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) says so
-in its name, and a delivery time-out of a batch that was ever written to a socket says nothing.
+Most wrong verdicts come from a definite class for an indefinite error. An error is definite only if the broker returns
+it to the first attempt that could have stored the record, and before it appends. Not among the definite codes, although
+they look definite: NOT_LEADER_OR_FOLLOWER (6) can follow an append (KAFKA-13574), the broker sets REQUEST_TIMED_OUT (7)
+before it waits for the replicas, NOT_ENOUGH_REPLICAS_AFTER_APPEND (20) follows an append by definition, and a delivery
+timeout of a batch that was written to a socket at least once proves nothing.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ DEFINITE_ERRORS: Final = frozenset(
         ErrorCode.NOT_ENOUGH_REPLICAS,
         ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
         ErrorCode.INVALID_RECORD,
     )
 )
-"""Codes that a broker answers before it appends anything."""
+"""Codes with which a broker refuses a batch before it appends any of its records."""
 
 
-def completion_of(error_code: int | None, *, maybe_written: bool, answered: bool) -> EventType:
-    """Class a send that ended in an error.
+def completion_of(error_code: int | None, *, maybe_written: bool, from_broker: bool) -> EventType:
+    """Return the class of a send that ended in an error.
 
-    `maybe_written`: an attempt of its batch may have been stored (it was cut off, or refused after the append).
-    `answered`: the error is a broker's answer, not one of the client's own. A record that never left (expired in
-    the accumulator, buffer exhausted, serialisation) has certainly failed; so has one whose only attempt was
-    refused before the append. All else is `info`, whatever the last answer was.
+    `maybe_written`: an attempt of its batch may have been stored (its connection closed before the response, or the
+    broker refused it after the append). `from_broker`: the error code comes from a broker's response and not from the
+    client. A record that never left the client (expired in the accumulator, buffer exhausted, serialization) has
+    certainly failed, and so has a record whose only attempt was refused before the append. Every other record is
+    `info`, whatever the last response was.
     """
-    if maybe_written or (answered and error_code not in DEFINITE_ERRORS):
+    if maybe_written or (from_broker and error_code not in DEFINITE_ERRORS):
         return EventType.INFO
     return EventType.FAIL

@@ -159,13 +159,18 @@ class Promises:
         return allowed
 
     def _order(self) -> list[Allowance]:
-        if self.enable_idempotence or self.retries == 0 or self.max_in_flight < 2:
+        if self.enable_idempotence:
             return []
-        reason = (
-            f"enable.idempotence=false with {self.max_in_flight} requests in flight: a retried batch lands behind "
-            "the next one"
-        )
-        return [Allowance(kind=FindingKind.NONMONOTONIC_SEND, reason=reason)]
+        kind = FindingKind.NONMONOTONIC_SEND
+        late = "enable.idempotence=false: a broker may append a request after the producer has given it up"
+        allowed = [Allowance(kind=kind, reason=late, causes=(Cause.LATE_APPEND,))]
+        if self.retries > 0 and self.max_in_flight > 1:
+            reason = (
+                f"enable.idempotence=false with {self.max_in_flight} requests in flight: a retried batch may be "
+                "appended behind the next one"
+            )
+            allowed.append(Allowance(kind=kind, reason=reason))
+        return allowed
 
     def _always(self) -> list[Allowance]:
         reason = "an outcome that the client does not know may be stored: a time-out is not a failure"

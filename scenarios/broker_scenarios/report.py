@@ -39,7 +39,7 @@ _TOLD_THOUGH_PERMITTED: Final = (FindingKind.LOST_WRITE, FindingKind.DUPLICATE, 
 _LEGEND: Final = (
     ("acked", "acknowledged"),
     ("lost", "acknowledged, then lost"),
-    ("unsure", "failed or unknown; ISR below full"),
+    ("not-acked", "failed or unknown; ISR below full"),
     ("hw", "high watermark"),
     ("isr", "replicas in sync"),
     ("kill", "broker killed"),

@@ -119,15 +119,15 @@ def _bars(scale: _Scale, partition: PartitionTimeline) -> Iterator[str]:
         return
     bins = len(partition.acked)
     step = _PLOT / bins
-    for position, (acked, lost, unsure) in enumerate(_stacks(partition)):
-        if not acked + lost + unsure:
+    for position, (acked, lost, not_acked) in enumerate(_stacks(partition)):
+        if not acked + lost + not_acked:
             continue
         left = round(_LEFT + position * step, 1)
         begin = scale.start_us + position * scale.span_us // bins
-        title = f"{scale.clock(begin)}: {acked + lost} acknowledged, {lost} of them lost; {unsure} failed or unknown"
+        title = f"{scale.clock(begin)}: {acked + lost} acknowledged, {lost} of them lost; {not_acked} failed or unknown"
         yield f"<g><title>{title}</title>"
         bottom = float(_BARS_TOP + _BARS_HEIGHT)
-        for count, style in ((acked, "acked"), (lost, "lost"), (unsure, "unsure")):
+        for count, style in ((acked, "acked"), (lost, "lost"), (not_acked, "not-acked")):
             if count:
                 height = min(max(round(count * _BARS_HEIGHT / highest, 1), 1), round(bottom - _BARS_TOP, 1))
                 bottom = round(bottom - height, 1)
@@ -145,7 +145,7 @@ def _bar_scale(totals: Sequence[int]) -> float:
 
 
 def _stacks(partition: PartitionTimeline) -> Iterator[tuple[int, int, int]]:
-    return zip(partition.acked, partition.lost, partition.unsure, strict=True)
+    return zip(partition.acked, partition.lost, partition.not_acked, strict=True)
 
 
 def _watermark(scale: _Scale, partition: PartitionTimeline) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _trace(folder: Path | None, name: str) -> AbstractContextManager[RunTrace | 
 def _keep(evidence: Evidence, folder: Path | None) -> None:
     if folder is None or isinstance(evidence.history, Path):
         return
-    from broker_scenarios.history import write_history
+    from broker_scenarios.arrow.history_table import write_history
 
     path = folder / f"{evidence.scenario.name}-{evidence.seed}.parquet"
     write_history(path, evidence.history)

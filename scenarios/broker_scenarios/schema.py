@@ -28,7 +28,7 @@ Complain: TypeAlias = Callable[["KeyPath", str], None]
 """Takes the path of a key and what is wrong with it."""
 
 DISKS: Final = ("memory", "virtual")
-_COUNT: Final = re.compile(r"(?P<sign>>=|<=)?\s*(?P<number>\d+)")
+_COUNT: Final = re.compile(r"(>=|<=)?[ ]*([0-9]+)")
 _TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
@@ -233,10 +233,10 @@ def parse_count(value: int | str) -> tuple[int, int | None]:
     """`3` -> (3, 3), `>= 3` -> (3, None), `<= 3` -> (0, 3)."""
     match = _COUNT.fullmatch(str(value))
     assert match is not None, "the schema has checked it"
-    number = int(match["number"])
-    if match["sign"] == ">=":
+    sign, number = match[1], int(match[2])
+    if sign == ">=":
         return number, None
-    return (0 if match["sign"] == "<=" else number), number
+    return (0 if sign == "<=" else number), number
 
 
 _TOPIC: Final = Keys(

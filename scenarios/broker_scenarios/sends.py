@@ -87,5 +87,5 @@ class Sends:
 
 def _class_of(error: ProducerError) -> EventType:
     return completion_of(
-        int(error.error_code), maybe_written=error.maybe_written, answered=isinstance(error, BrokerError)
+        int(error.error_code), maybe_written=error.maybe_written, from_broker=isinstance(error, BrokerError)
     )

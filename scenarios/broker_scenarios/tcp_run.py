@@ -1,6 +1,6 @@
-"""One scenario on real TCP sockets: the cluster on a reactor thread of this process, the load from somebody else.
+"""One scenario on real TCP sockets: the cluster on a reactor thread of this process, the load from other threads.
 
-Who sends is a function: threads of this process here (`run_with_threads`), Spark's tasks in `spark.run`.
+A function sends the load: threads of this process (`run_with_threads`) or Spark's tasks (`spark.run`).
 """
 
 from __future__ import annotations
@@ -11,19 +11,16 @@ from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from broker_scenarios.drive import DriveSpec, broker_client_producer, drive_share
 from broker_scenarios.evidence import Evidence
-from broker_scenarios.history import HISTORY_SCHEMA
 from broker_scenarios.settling import settle
 from broker_scenarios.truth import read_truth
-from broker_scenarios.workloads.keyed_load import build_load
+from broker_scenarios.workloads.keyed_load import LoadRow, build_load, shares_of
 from broker_sim.threaded_cluster import ThreadedCluster
 from sim_runtime.virtual_disk import VirtualDisk
 
 if TYPE_CHECKING:
+    from broker_scenarios.history import HistoryEvent
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.tracing.run_trace import RunTrace
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["SendLoad", "run_over_tcp", "run_with_threads"]
 
 SendLoad: TypeAlias = Callable[[DriveSpec], "History"]
-"""Sends the whole load and answers what the producers were told."""
+"""Sends the whole load and returns the history of the producers."""
 
 _PROGRESS_EVERY_S: Final = 0.2
 
@@ -41,15 +38,14 @@ def run_with_threads(scenario: Scenario, seed: int, progress: LoadProgress, trac
     """Run a scenario with producers in threads of this process."""
     make_producer = partial(broker_client_producer, trace=None if trace is None else trace.producers)
 
-    def send(spec: DriveSpec) -> pa.Table:
-        load = build_load(scenario.load, seed).combine_chunks()
-        shares = [
-            load.filter(pc.equal(load.column("producer_id"), producer_id)).to_batches()
-            for producer_id in range(scenario.load.producers)
-        ]
+    def send_share(share: list[LoadRow], spec: DriveSpec) -> list[HistoryEvent]:
+        return [event for chunk in drive_share(share, spec, make_producer) for event in chunk]
+
+    def send(spec: DriveSpec) -> History:
+        shares = shares_of(build_load(scenario.load, seed), scenario.load.producers)
         with ThreadPoolExecutor(max_workers=len(shares)) as threads:
-            parts = threads.map(lambda share: list(drive_share(share, spec, make_producer)), shares)
-            return pa.Table.from_batches([batch for part in parts for batch in part], schema=HISTORY_SCHEMA)
+            parts = threads.map(partial(send_share, spec=spec), shares)
+            return [event for part in parts for event in part]
 
     return run_over_tcp(scenario, seed, send, progress, sender="threads", trace=trace)
 
@@ -63,7 +59,7 @@ def run_over_tcp(
     sender: str,
     trace: RunTrace | None = None,
 ) -> Evidence:
-    """Start the cluster, let `send` send the load under the scenario's rules, heal, rest, and read the logs."""
+    """Start the cluster, send the load with `send` under the scenario's rules, heal, settle, and read the logs."""
     with ThreadedCluster(
         brokers=scenario.brokers,
         topics=scenario.topics,
@@ -113,7 +109,7 @@ def run_over_tcp(
 
 
 class _Watch:
-    """Draws the progress bar from what the cluster has acknowledged, while somebody else sends."""
+    """Updates the progress bar with the acknowledged records while other threads send."""
 
     def __init__(self, threaded: ThreadedCluster, progress: LoadProgress) -> None:
         self._threaded = threaded

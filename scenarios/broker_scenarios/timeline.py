@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from broker_scenarios.history import EventType
+from broker_scenarios.findings import Outcome
 from broker_scenarios.journal_view import JournalView, Mark, PartitionEvents, Truncation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker_scenarios.findings import RecordResult
     from broker_scenarios.verdict import RunVerdict
 
 __all__ = ["LeaderBand", "MarkGroup", "PartitionTimeline", "RunTimeline", "build_timeline"]
@@ -59,7 +59,7 @@ class PartitionTimeline:
     """Acknowledgements in each of BINS equal parts of the run, of records that are still there."""
     lost: list[int]
     """Acknowledgements in each bin, of records that were lost."""
-    unsure: list[int]
+    not_acked: list[int]
     """Sends in each bin that ended as failed or unknown."""
     truncations: list[Truncation]
     eventful: bool = False
@@ -77,22 +77,23 @@ class RunTimeline:
     marks_left_out: int = 0
 
 
-def build_timeline(history: pa.Table, verdict: RunVerdict, journal: JournalView | None) -> RunTimeline:
-    """Fold a run for drawing; `history` is the one that the verdict was given on."""
+def build_timeline(verdict: RunVerdict, journal: JournalView | None) -> RunTimeline:
+    """Fold a judged run for drawing."""
     view = journal or JournalView()
     start_us, end_us = _span(verdict, view)
     timeline = RunTimeline(start_us=start_us, end_us=end_us, replication_factor=verdict.promises.replication_factor)
-    completed = history.filter(pc.not_equal(history.column("type"), EventType.INVOKE.value))
-    lost_rows = verdict.records.filter(verdict.records.column("lost"))
+    completed: dict[tuple[str, int], list[RecordResult]] = {}
+    for record in verdict.records:
+        if record.complete_us >= 0:
+            completed.setdefault((record.topic, record.partition), []).append(record)
     names = sorted({**verdict.partitions, **view.partitions})
     for topic, partition in names:
         if partition < 0:
             continue
         events = view.of_partition(topic, partition)
-        mine = _of_partition(completed, topic, partition)
-        acks = pc.equal(mine.column("type"), EventType.OK.value)
-        lost = _bins(_of_partition(lost_rows, topic, partition).column("complete_us"), start_us, end_us)
-        acked = _bins(mine.filter(acks).column("time_us"), start_us, end_us)
+        mine = completed.get((topic, partition), [])
+        acked = [record for record in mine if record.outcome is Outcome.ACKED]
+        lost = _bins((record for record in acked if record.lost), start_us, end_us)
         leaders = _leaders(events, start_us, end_us)
         timeline.partitions.append(
             PartitionTimeline(
@@ -101,9 +102,9 @@ def build_timeline(history: pa.Table, verdict: RunVerdict, journal: JournalView 
                 leaders=leaders,
                 isr_sizes=_isr_sizes(events, start_us, timeline.replication_factor),
                 watermarks=_watermarks(events, start_us),
-                acked=[max(all_acks - gone, 0) for all_acks, gone in zip(acked, lost, strict=True)],
+                acked=_bins((record for record in acked if not record.lost), start_us, end_us),
                 lost=lost,
-                unsure=_bins(mine.filter(pc.invert(acks)).column("time_us"), start_us, end_us),
+                not_acked=_bins((record for record in mine if record.outcome is not Outcome.ACKED), start_us, end_us),
                 truncations=events.truncations,
                 eventful=any(lost) or len(leaders) > 1 or bool(events.truncations),
             )
@@ -121,16 +122,11 @@ def _span(verdict: RunVerdict, view: JournalView) -> tuple[int, int]:
     return verdict.start_us, max(*ends, verdict.start_us + 1)
 
 
-def _of_partition(rows: pa.Table, topic: str, partition: int) -> pa.Table:
-    same = pc.and_(pc.equal(rows.column("topic"), topic), pc.equal(rows.column("partition"), partition))
-    return rows.filter(same)
-
-
-def _bins(times_us: pa.ChunkedArray, start_us: int, end_us: int) -> list[int]:
+def _bins(records: Iterable[RecordResult], start_us: int, end_us: int) -> list[int]:
     counts = [0] * BINS
     span = max(end_us - start_us, 1)
-    for time_us in times_us.to_pylist():
-        counts[min(max((time_us - start_us) * BINS // span, 0), BINS - 1)] += 1
+    for record in records:
+        counts[min(max((record.complete_us - start_us) * BINS // span, 0), BINS - 1)] += 1
     return counts
 
 

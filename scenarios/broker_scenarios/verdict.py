@@ -12,13 +12,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from broker_scenarios.checks.partition_check import check_all
 from broker_scenarios.explanations import Explainer
-from broker_scenarios.findings import FINDING_HELP, RESULT_SCHEMA, Cause, Finding, FindingKind, Outcome, RowSort
-from broker_scenarios.history import join_logs, read_history
+from broker_scenarios.findings import (
+    FINDING_HELP,
+    Cause,
+    CheckResult,
+    Finding,
+    FindingKind,
+    Outcome,
+    RecordResult,
+)
+from broker_scenarios.history import HistoryEvent, LogRecord, TruncatedRecord, join_logs
 from broker_scenarios.journal_view import JournalRow, JournalView
 
 if TYPE_CHECKING:
@@ -39,7 +44,7 @@ __all__ = [
     "check_run",
 ]
 
-History: TypeAlias = "pa.Table | Path"
+History: TypeAlias = list[HistoryEvent] | Path
 """A history in memory, or the Parquet file or folder that holds it."""
 
 COUNT_NAMES: Final = ("acked", "stored", "lost", "duplicated", "reordered", "failed", "unknown")
@@ -109,7 +114,7 @@ class FindingGroup:
 
 @dataclass(slots=True, kw_only=True)
 class RunVerdict:
-    """What check_run answers."""
+    """The result of check_run."""
 
     validity: Validity
     reasons: list[str]
@@ -121,8 +126,7 @@ class RunVerdict:
     """The findings, grouped; what breaks a promise first, then by count."""
     findings: list[Finding]
     crashes: list[str]
-    records: pa.Table
-    """One row a record (RESULT_SCHEMA, sort `record`)."""
+    records: list[RecordResult]
     promises: Promises
     start_us: int
     end_us: int
@@ -137,14 +141,14 @@ class RunVerdict:
 
 
 class CheckEngine(Protocol):
-    """Who calls check_partition for every partition: this process, or Spark."""
+    """Calls check_partition for every partition: in this process, or on Spark."""
 
     @property
     def name(self) -> str:
         """The engine's name, for reports."""
 
-    def check(self, history: History, logs: pa.Table) -> pa.Table:
-        """Return the rows of RESULT_SCHEMA, in any order."""
+    def check(self, history: History, logs: Sequence[LogRecord]) -> CheckResult:
+        """Return the results of all partitions, in any order."""
 
 
 class DirectEngine:
@@ -152,50 +156,49 @@ class DirectEngine:
 
     name = "direct"
 
-    def check(self, history: History, logs: pa.Table) -> pa.Table:
+    def check(self, history: History, logs: Sequence[LogRecord]) -> CheckResult:
         """Check partition after partition."""
-        return check_all(read_history(history) if isinstance(history, Path) else history, logs)
+        if isinstance(history, Path):
+            from broker_scenarios.arrow.history_table import read_history
+
+            history = read_history(history)
+        return check_all(history, logs)
 
 
 def check_run(
     *,
     history: History,
-    stored: pa.Table | None,
-    truncated: pa.Table | None = None,
+    stored: Sequence[LogRecord] | None,
+    truncated: Sequence[TruncatedRecord] = (),
     journal: Iterable[JournalRow] | JournalView | None = None,
     promises: Promises,
     engine: CheckEngine | None = None,
-    doubts: Sequence[str] = (),
+    caveats: Sequence[str] = (),
 ) -> RunVerdict:
-    """Judge a run: its history against the logs (STORED_SCHEMA, TRUNCATED_SCHEMA) and the promises.
+    """Judge a run: its history against the logs and the promises.
 
-    Without `stored` there is no truth, and the verdict is unknown. `doubts` are further reasons to know
-    nothing (a journal that dropped events, a partition without a leader at the end).
+    Without `stored` there is no truth, and the verdict is unknown. `caveats` are further reasons for that verdict (a
+    journal that dropped events, a partition without a leader at the end).
     """
-    table = read_history(history) if isinstance(history, Path) else history
-    start_us, end_us = _span(table)
     view = journal if isinstance(journal, JournalView) or journal is None else JournalView.of(journal)
-    unsure = list(doubts)
+    inconclusive = list(caveats)
     if stored is None:
-        unsure.append("the logs could not be read back: there is no truth to judge by")
-        result = None
+        inconclusive.append("the logs could not be read: no verdict is possible")
+        result = CheckResult()
     else:
-        result = _ordered((engine or DirectEngine()).check(history, join_logs(stored, truncated)))
-    records = _rows_of(result, RowSort.RECORD)
-    findings = _findings(_rows_of(result, RowSort.FINDING))
+        result = (engine or DirectEngine()).check(history, join_logs(stored, truncated))
+        result.sort()
+    start_us, end_us = _span(result.records)
     explainer = Explainer(journal=view, truncated=truncated, acks=promises.acks, start_us=start_us)
-    for finding in findings:
+    for finding in result.findings:
         explainer.explain(finding)
-    crashes = [
-        f"check {row['kind']} crashed on {row['topic']}-{row['partition']}: {row['detail']}"
-        for row in _rows_of(result, RowSort.CRASH).to_pylist()
-    ]
-    partitions = _count(records)
+    crashes = [f"check {each.kind} crashed on {each.topic}-{each.partition}: {each.detail}" for each in result.crashes]
+    partitions = _count(result.records)
     counts = _sum(partitions.values())
-    judged, groups = _judge(findings, promises)
+    judged, groups = _judge(result.findings, promises)
     if stored is not None and counts.acked == 0:
-        unsure.append("no record was acknowledged: nothing was tested")
-    validity, reasons = _merge(judged, [*crashes, *unsure])
+        inconclusive.append("no record was acknowledged: nothing was tested")
+    validity, reasons = _merge(judged, [*crashes, *inconclusive])
     return RunVerdict(
         validity=validity,
         reasons=reasons,
@@ -203,68 +206,32 @@ def check_run(
         partitions=partitions,
         judged=judged,
         groups=groups,
-        findings=findings,
+        findings=result.findings,
         crashes=crashes,
-        records=records,
+        records=result.records,
         promises=promises,
         start_us=start_us,
         end_us=end_us,
     )
 
 
-def _span(history: pa.Table) -> tuple[int, int]:
-    if history.num_rows == 0:
-        return 0, 0
-    ends = pc.min_max(history.column("time_us")).as_py()
-    return ends["min"], ends["max"]
+def _span(records: Sequence[RecordResult]) -> tuple[int, int]:
+    start_us = min((record.invoke_us for record in records), default=0)
+    return start_us, max((max(record.invoke_us, record.complete_us) for record in records), default=0)
 
 
-def _ordered(result: pa.Table) -> pa.Table:
-    names = ("sort", "topic", "partition", "kind", "process", "index", "value_id", "offset")
-    return result.sort_by([(name, "ascending") for name in names])
-
-
-def _rows_of(result: pa.Table | None, sort: RowSort) -> pa.Table:
-    if result is None:
-        return RESULT_SCHEMA.empty_table()
-    return result.filter(pc.equal(result.column("sort"), sort.value))
-
-
-def _findings(rows: pa.Table) -> list[Finding]:
-    return [
-        Finding(
-            kind=FindingKind(row["kind"]),
-            topic=row["topic"],
-            partition=row["partition"],
-            value_id=row["value_id"],
-            process=row["process"],
-            producer_id=row["producer_id"],
-            index=row["index"],
-            ack_offset=row["ack_offset"],
-            offset=row["offset"],
-            complete_us=row["complete_us"],
-            other_value_id=row["other_value_id"],
-            detail=row["detail"],
-            cause=Cause(row["cause"]),
-        )
-        for row in rows.to_pylist()
-    ]
-
-
-def _count(records: pa.Table) -> dict[tuple[str, int], Counts]:
+def _count(records: Iterable[RecordResult]) -> dict[tuple[str, int], Counts]:
     partitions: dict[tuple[str, int], Counts] = {}
-    names = ("topic", "partition", "outcome", "copies", "lost", "duplicated", "reordered")
-    rows = zip(*(records.column(name).to_pylist() for name in names), strict=True)
-    for topic, partition, outcome, copies, lost, duplicated, reordered in rows:
-        counts = partitions.setdefault((topic, partition), Counts())
+    for record in records:
+        counts = partitions.setdefault((record.topic, record.partition), Counts())
         counts.sent += 1
-        counts.acked += outcome == Outcome.ACKED
-        counts.failed += outcome == Outcome.FAILED
-        counts.unknown += outcome == Outcome.UNKNOWN
-        counts.stored += copies > 0
-        counts.lost += lost
-        counts.duplicated += duplicated
-        counts.reordered += reordered
+        counts.acked += record.outcome is Outcome.ACKED
+        counts.failed += record.outcome is Outcome.FAILED
+        counts.unknown += record.outcome is Outcome.UNKNOWN
+        counts.stored += record.copies > 0
+        counts.lost += record.lost
+        counts.duplicated += record.duplicated
+        counts.reordered += record.reordered
     return partitions
 
 
@@ -329,14 +296,14 @@ def _cut(group: FindingGroup) -> None:
     group.examples = [group.examples[at] for at in dict.fromkeys((0, last // 2, last))]
 
 
-def _merge(judged: list[JudgedKind], unsure: list[str]) -> tuple[Validity, list[str]]:
+def _merge(judged: list[JudgedKind], inconclusive: list[str]) -> tuple[Validity, list[str]]:
     broken = [
         f"{each.kind.value}: {each.broken} of {each.found} break a promise ({each.meaning})"
         for each in judged
         if each.broken
     ]
     if broken:
-        return Validity.BROKEN, [*broken, *unsure]
-    if unsure:
-        return Validity.UNKNOWN, unsure
+        return Validity.BROKEN, [*broken, *inconclusive]
+    if inconclusive:
+        return Validity.UNKNOWN, inconclusive
     return Validity.VALID, ["nothing was found that the configuration does not permit"]

@@ -6,7 +6,7 @@ broker comes back, and the cluster must reach rest. What it has not reached by t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.producer_config import ProducerConfig
@@ -15,7 +15,7 @@ from broker_scenarios.history import HistoryRecorder
 from broker_scenarios.sends import Sends
 from broker_scenarios.settling import settle
 from broker_scenarios.truth import read_truth
-from broker_scenarios.workloads.keyed_load import build_load
+from broker_scenarios.workloads.keyed_load import build_load, shares_of
 from broker_scenarios.workloads.values import value_bytes
 from broker_sim.cluster import Cluster
 from sim_runtime.deadlines import DeadlineExceeded
@@ -23,13 +23,14 @@ from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
     from broker_client.core.producer.trace import Trace
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.table import LoadProgress
     from broker_scenarios.tracing.run_trace import RunTrace
+    from broker_scenarios.workloads.keyed_load import LoadRow
     from sim_runtime.virtual_host import HostReactor
 
 __all__ = ["VirtualRun", "run_virtually"]
@@ -81,11 +82,11 @@ class VirtualRun:
         self.cluster.faults.expect(records=scenario.load.records)
         for rule in scenario.rules:
             self.cluster.faults.add(rule)
-        load = build_load(scenario.load, seed)
+        shares = shares_of(build_load(scenario.load, seed), scenario.load.producers)
         self.producers = [
             _VirtualProducer(
                 producer_id=producer_id,
-                rows=load,
+                rows=rows,
                 bootstrap=self.cluster.bootstrap_servers,
                 config=scenario.producer_config,
                 reactor=self.world.network.host(f"producer-{producer_id}"),
@@ -93,7 +94,7 @@ class VirtualRun:
                 recorder=self.recorder,
                 trace=trace,
             )
-            for producer_id in range(scenario.load.producers)
+            for producer_id, rows in enumerate(shares)
         ]
 
     def run(self, progress: LoadProgress | None) -> Evidence:
@@ -115,7 +116,7 @@ class VirtualRun:
         evidence = Evidence(
             scenario=self.scenario,
             seed=self.seed,
-            history=self.recorder.table(),
+            history=self.recorder.drain(),
             truth=truth,
             rules=reports,
             facts=self._facts(),
@@ -124,7 +125,7 @@ class VirtualRun:
         self.cluster.close()
         return evidence
 
-    def _run_while(self, busy: Any, deadline_us: int, progress: LoadProgress | None) -> bool:
+    def _run_while(self, busy: Callable[[], bool], deadline_us: int, progress: LoadProgress | None) -> bool:
         while busy():
             if self.world.reactor.now_us >= deadline_us:
                 return False
@@ -159,7 +160,7 @@ class _VirtualProducer:
         self,
         *,
         producer_id: int,
-        rows: Any,
+        rows: Sequence[LoadRow],
         bootstrap: str,
         config: Mapping[str, str],
         reactor: HostReactor,
@@ -169,11 +170,8 @@ class _VirtualProducer:
     ) -> None:
         self.producer_id = producer_id
         self.reactor = reactor
-        mine = rows.filter(_equals(rows, producer_id)).select(["due_us", "topic", "key", "value_id", "size_bytes"])
-        self._due: Iterator[tuple[int, str, bytes | None, int, int]] = zip(
-            *(column.to_pylist() for column in mine.columns), strict=True
-        )
-        self._left = mine.num_rows
+        self._due = iter(rows)
+        self._left = len(rows)
         self.sends = Sends(recorder, process=producer_id, producer_id=producer_id, now_us=self._now_us)
         settings = {"client.id": f"producer-{producer_id}", **config, "bootstrap.servers": bootstrap}
         self.core = ProducerCore(ProducerConfig(settings), reactor, random, trace=trace)
@@ -182,7 +180,7 @@ class _VirtualProducer:
     @property
     def unfinished(self) -> int:
         """How many records have no outcome yet."""
-        return int(self._left) + self.sends.invoked - self.sends.completed
+        return self._left + self.sends.invoked - self.sends.completed
 
     def start(self) -> None:
         """Begin: times count from now."""
@@ -192,24 +190,17 @@ class _VirtualProducer:
     def _next(self) -> None:
         row = next(self._due, None)
         if row is not None:
-            delay_us = max(0, self._start_us + row[0] - self._now_us())
+            delay_us = max(0, self._start_us + row.due_us - self._now_us())
             self.reactor.callLater(delay_us / 1e6, self._send, row)
 
-    def _send(self, row: tuple[int, str, bytes | None, int, int]) -> None:
-        _, topic, key, value_id, size_bytes = row
+    def _send(self, row: LoadRow) -> None:
         self._left -= 1
-        delivered = self.sends.invoke(topic=topic, key=key, value_id=value_id, size_bytes=size_bytes)
-        self.core.send(topic, value_bytes(value_id, size_bytes), key, on_delivery=delivered)
+        delivered = self.sends.invoke(topic=row.topic, key=row.key, value_id=row.value_id, size_bytes=row.size_bytes)
+        self.core.send(row.topic, value_bytes(row.value_id, row.size_bytes), row.key, on_delivery=delivered)
         self._next()
 
     def _now_us(self) -> int:
         return round(self.reactor.seconds() * 1e6)
-
-
-def _equals(rows: Any, producer_id: int) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.equal(rows.column("producer_id"), producer_id)
 
 
 def _broker_host(broker_id: int) -> str:

@@ -71,10 +71,12 @@ def test_the_command_works_in_a_fresh_environment(fresh: Path, tmp_path: Path) -
 def test_a_scenario_runs_in_a_fresh_environment(fresh: Path, tmp_path: Path) -> None:
     (catalogue,) = fresh.glob("lib/python*/site-packages/broker_scenarios/catalog")
     scenario = catalogue / "leader-crash-acks-1.yaml"
-    command = [str(fresh / "bin" / "broker-sim"), "run", str(scenario), "--virtual"]
-    without = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
-    assert (without.returncode, without.stdout) == (2, "")
-    assert without.stderr == "this needs pyarrow: pip install broker-sim[arrow]\n"
-    run(str(fresh / "bin" / "python"), "-m", "pip", "install", "--quiet", "pyarrow")
-    printed = run(str(fresh / "bin" / "broker-sim"), "run", str(scenario), "--virtual", "--seed", "7", cwd=tmp_path)
+    command = [str(fresh / "bin" / "broker-sim"), "run", str(scenario), "--records", "5000"]
+    printed = run(*command, "--report", "report.html", cwd=tmp_path)
     assert "digest: " in printed
+    assert (tmp_path / "report.html").exists()
+    with_spark = subprocess.run(
+        [*command, "--spark"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (with_spark.returncode, with_spark.stdout) == (2, "")
+    assert with_spark.stderr == "--spark needs pyspark: pip install 'broker-sim[spark]'\n"

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
-from broker_scenarios.checks.analysis import Analysis, assign_partitions
-from broker_scenarios.history import (
-    HISTORY_SCHEMA,
-    STORED_SCHEMA,
-    TRUNCATED_SCHEMA,
-    EventType,
-    HistoryRecorder,
-    join_logs,
-)
+from broker_scenarios.checks.analysis import Analysis, by_partition
+from broker_scenarios.history import EventType, HistoryRecorder, LogRecord, TruncatedRecord, join_logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from broker_scenarios.findings import Finding
+    from broker_scenarios.history import HistoryEvent
 
 TOPIC = "orders"
 
@@ -31,12 +23,12 @@ class Story:
 
     def __init__(self) -> None:
         self._recorder = HistoryRecorder("run-1")
-        self._told = HISTORY_SCHEMA.empty_table()
+        self._history: list[HistoryEvent] = []
         self._indices: dict[int, int] = {}
         self._sends: dict[int, list[tuple[int, int, int]]] = {}
         self._now_us = 0
-        self._stored: list[dict[str, Any]] = []
-        self._truncated: list[dict[str, Any]] = []
+        self._stored: list[LogRecord] = []
+        self._truncated: list[TruncatedRecord] = []
 
     def send(self, *values: int, process: int = 1, partition: int = 0) -> Story:
         for value in values:
@@ -61,42 +53,34 @@ class Story:
 
     def log(self, *values: int, first_offset: int = 0, partition: int = 0) -> Story:
         for offset, value in enumerate(values, first_offset):
-            self._stored.append(
-                {"topic": TOPIC, "partition": partition, "offset": offset, "value_id": value, "leader_epoch": 1,
-                 "broker": 2, "batch_base_offset": offset}
-            )  # fmt: skip
+            self._stored.append(LogRecord(TOPIC, partition, offset, value))
         return self
 
     def truncated(self, *values: int, first_offset: int, broker: int = 1, epoch: int = 4) -> Story:
         for offset, value in enumerate(values, first_offset):
-            self._truncated.append(
-                {"topic": TOPIC, "partition": 0, "offset": offset, "value_id": value, "broker": broker,
-                 "leader_epoch": epoch, "time_us": self._now_us}
-            )  # fmt: skip
+            self._truncated.append(TruncatedRecord(TOPIC, 0, offset, value, broker, epoch, self._now_us))
         return self
 
     @property
     def now_us(self) -> int:
         return self._now_us
 
-    def history(self) -> pa.Table:
-        self._told = pa.concat_tables([self._told, self._recorder.table()])
-        return self._told
+    def history(self) -> list[HistoryEvent]:
+        self._history += self._recorder.drain()
+        return self._history
 
-    def stored(self) -> pa.Table:
-        return pa.Table.from_pylist(self._stored, schema=STORED_SCHEMA)
+    def stored(self) -> list[LogRecord]:
+        return self._stored
 
-    def truncations(self) -> pa.Table:
-        return pa.Table.from_pylist(self._truncated, schema=TRUNCATED_SCHEMA)
+    def truncations(self) -> list[TruncatedRecord]:
+        return self._truncated
 
-    def logs(self) -> pa.Table:
+    def logs(self) -> list[LogRecord]:
         return join_logs(self.stored(), self.truncations())
 
     def analysis(self, partition: int = 0) -> Analysis:
-        logs = self.logs()
-        history = assign_partitions(self.history(), logs)
-        mine, held = (rows.filter(pc.equal(rows.column("partition"), partition)) for rows in (history, logs))
-        return Analysis.of(TOPIC, partition, mine, held)
+        events, records = by_partition(self.history(), self.logs()).get((TOPIC, partition), ([], []))
+        return Analysis.of(TOPIC, partition, events, records)
 
     def _complete(self, event: EventType, value: int, **told: Any) -> Story:
         process, index, partition = self._sends[value][-1]

@@ -1,10 +1,60 @@
-"""The command line as a whole: what is wrong with arguments is said in one line, with exit code 2."""
+"""The command line as a whole: a wrong argument is reported in one line, with exit status 2."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from broker_scenarios.cli import main
+
+CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "broker_scenarios", "--version"], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout == f"broker-sim {version('broker-sim')}\n"
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["sweep"]])
+def test_the_help_states_the_exit_status(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    assert "1  a run did not end as expected" in capsys.readouterr().out
+
+
+def test_a_run_is_virtual_by_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(CATALOG / "leader-crash-any-time-acks-all.yaml"), "--records", "100"]) == 0
+    assert "digest: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("missing", "options", "message"),
+    [
+        ("pyspark", ["--spark"], "--spark needs pyspark: pip install 'broker-sim[spark]'\n"),
+        ("pyarrow", ["--history", "h"], "--history (Parquet files) needs pyarrow: pip install 'broker-sim[arrow]'\n"),
+    ],
+)
+def test_a_missing_package_is_reported_with_the_option_that_needs_it(
+    missing: str,
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in sys.modules if name.startswith(("broker_scenarios.spark", "broker_scenarios.arrow"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.chdir(tmp_path)
+    path = CATALOG / "leader-crash-any-time-acks-all.yaml"
+    assert main(["run", str(path), "--records", "100", *options]) == 2
+    assert capsys.readouterr().err.endswith(message)
 
 
 @pytest.mark.parametrize(

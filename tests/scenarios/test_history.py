@@ -1,15 +1,10 @@
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, events_of, history_batch, read_history, write_history
 from broker_scenarios.errors import HistoryError
-from broker_scenarios.history import (
-    HISTORY_SCHEMA,
-    EventType,
-    HistoryRecorder,
-    join_logs,
-    read_history,
-    write_history,
-)
+from broker_scenarios.history import EventType, HistoryRecorder, join_logs
 
 
 def test_events_come_out_in_the_order_in_which_they_were_recorded():
@@ -20,21 +15,24 @@ def test_events_come_out_in_the_order_in_which_they_were_recorded():
             size_bytes=8, key=b"k",
         )  # fmt: skip
     first, rest = recorder.drain(2), recorder.drain()
-    assert first.schema == HISTORY_SCHEMA
-    assert (first.column("index").to_pylist(), rest.column("index").to_pylist()) == ([0, 1], [2])
-    assert first.to_pylist()[0]["key"] == b"k"
+    assert ([event.index for event in first], [event.index for event in rest]) == ([0, 1], [2])
+    assert (first[0].run_id, first[0].key) == ("r", b"k")
     assert len(recorder) == 0
 
 
-def test_a_history_survives_parquet(story, tmp_path):
+def test_a_history_survives_arrow_and_parquet(story, tmp_path):
     story.acked(1, 2).send(3).info(3)
+    batch = history_batch(story.history())
+    assert batch.schema == HISTORY_SCHEMA
+    assert events_of(batch) == story.history()
     write_history(tmp_path / "deep" / "history.parquet", story.history())
     assert read_history(tmp_path / "deep" / "history.parquet") == story.history()
 
 
-def test_a_table_of_another_schema_is_refused_by_the_missing_column(tmp_path):
+def test_a_file_of_another_schema_is_refused_by_the_missing_column(tmp_path):
+    pq.write_table(pa.table({"value_id": [1]}), tmp_path / "history.parquet")
     with pytest.raises(HistoryError, match="has no column run_id, process"):
-        write_history(tmp_path / "history.parquet", pa.table({"value_id": [1]}))
+        read_history(tmp_path / "history.parquet")
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -42,10 +40,11 @@ def test_a_missing_file_is_named(tmp_path):
         read_history(tmp_path / "none.parquet")
 
 
-def test_stored_and_truncated_rows_become_one_table(story):
+def test_stored_and_truncated_records_become_one_list(story):
     story.log(1, 2).truncated(3, first_offset=7)
-    rows = join_logs(story.stored(), story.truncations()).to_pylist()
-    assert [(row["value_id"], row["offset"], row["truncated"]) for row in rows] == [
+    assert [
+        (each.value_id, each.offset, each.truncated) for each in join_logs(story.stored(), story.truncations())
+    ] == [
         (1, 0, False),
         (2, 1, False),
         (3, 7, True),

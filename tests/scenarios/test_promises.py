@@ -65,6 +65,13 @@ def test_order_may_break_only_without_idempotence_and_with_several_requests_in_f
     assert not allows(safe(enable_idempotence=False, retries=0), kind)
 
 
+@pytest.mark.parametrize("settings", [{"max_in_flight": 1}, {"retries": 0}, {}])
+def test_without_idempotence_a_request_that_was_given_up_may_be_appended_late(settings):
+    kind = FindingKind.NONMONOTONIC_SEND
+    assert allows(safe(enable_idempotence=False, **settings), kind, Cause.LATE_APPEND)
+    assert not allows(safe(**settings), kind, Cause.LATE_APPEND)
+
+
 def test_every_allowance_gives_its_reason():
     for promises in (safe(acks=0), safe(acks=1), safe(min_insync_replicas=1), safe(enable_idempotence=False)):
         assert all(len(allowance.reason) > 20 for allowance in promises.allowances())

@@ -55,7 +55,7 @@ def run(story):
         description="A leader's death.",
         verdict=verdict,
         judgement=Judgement(misses=("lost 3, expected exactly 0",)),
-        timeline=build_timeline(story.history(), verdict, view),
+        timeline=build_timeline(verdict, view),
         facts={"seed": "7"},
         rules=["hold-fetch fired 3 of 3"],
         replay="broker-sim run crash.yaml --seed 7",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -43,6 +44,30 @@ def test_every_scenario_of_the_catalogue_is_readable_and_fits_the_published_sche
 
 def test_the_published_schema_is_the_one_that_is_checked() -> None:
     assert json.loads(PUBLISHED.read_text()) == json.loads(json.dumps(json_schema()))
+
+
+def patterns_of(schema: object) -> list[str]:
+    """Every regular expression in a schema."""
+    if isinstance(schema, list):
+        return [pattern for item in schema for pattern in patterns_of(item)]
+    if not isinstance(schema, dict):
+        return []
+    own = [schema["pattern"]] if isinstance(schema.get("pattern"), str) else []
+    return own + [pattern for value in schema.values() for pattern in patterns_of(value)]
+
+
+def test_the_patterns_of_the_schema_mean_the_same_in_javascript() -> None:
+    # Editors validate with JavaScript, where these forms of Python are an error or have another meaning.
+    python_only = re.compile(r"\(\?(P|#|>|\(|[aiLmsux])|\\[AZGdwsbDWSB]|[*+?}]\+")
+    patterns = patterns_of(json_schema())
+    assert len(patterns) > 2
+    assert [pattern for pattern in patterns if python_only.search(pattern)] == []
+
+
+@pytest.mark.parametrize(("written", "fits"), [(">= 1", True), ("<=3", True), ("7", True), (">1", False), ("x", False)])
+def test_the_schema_takes_the_counts_that_a_scenario_takes(written: str, fits: bool) -> None:
+    validator = jsonschema.Draft202012Validator(json_schema()["properties"]["expect"])
+    assert validator.is_valid({"lost": written}) is fits
 
 
 def test_a_flip_keeps_what_it_does_not_say() -> None:

@@ -28,14 +28,14 @@ def test_a_completion_carries_the_number_of_its_invoke(recorder, sends):
     second = sends.invoke(topic="t", key=b"b", value_id=11, size_bytes=9)
     second(told(offset=5), None)
     first(told(offset=6), None)
-    rows = recorder.table().to_pylist()
-    assert [(row["type"], row["index"], row["value_id"], row["time_us"]) for row in rows] == [
+    events = recorder.drain()
+    assert [(each.type, each.index, each.value_id, each.time_us) for each in events] == [
         ("invoke", 0, 10, 100),
         ("invoke", 1, 11, 101),
         ("ok", 1, 11, 102),
         ("ok", 0, 10, 103),
     ]
-    assert (rows[2]["partition"], rows[2]["offset"], rows[2]["timestamp_ms"], rows[2]["key"]) == (3, 5, 17, b"b")
+    assert (events[2].partition, events[2].offset, events[2].timestamp_ms, events[2].key) == (3, 5, 17, b"b")
     assert (sends.invoked, sends.completed) == (2, 2)
 
 
@@ -57,6 +57,6 @@ def maybe_written(error):
 )
 def test_an_error_is_a_failure_only_when_nothing_can_be_stored(recorder, sends, error, event):
     sends.invoke(topic="t", key=None, value_id=1, size_bytes=8)(told(), error)
-    row = recorder.table().to_pylist()[1]
-    assert (row["type"], row["error_code"], row["offset"]) == (event, int(error.error_code), -1)
-    assert row["error"].startswith(type(error).__name__)
+    _, completion = recorder.drain()
+    assert (completion.type, completion.error_code, completion.offset) == (event, int(error.error_code), -1)
+    assert completion.error.startswith(type(error).__name__)

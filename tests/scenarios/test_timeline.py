@@ -11,7 +11,7 @@ def timeline_of(story, rows=()):
     verdict = check_run(
         history=story.history(), stored=story.stored(), truncated=story.truncations(), journal=view, promises=PROMISES
     )
-    return build_timeline(story.history(), verdict, view)
+    return build_timeline(verdict, view)
 
 
 def row(kind, time_us, broker, **fields):
@@ -49,7 +49,7 @@ def test_the_isr_steps_from_its_size_before_the_first_change(story):
 def test_lost_acknowledgements_are_counted_apart_from_those_that_stay(story):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1).send(4).info(4)
     (orders,) = timeline_of(story).partitions
-    assert (sum(orders.acked), sum(orders.lost), sum(orders.unsure)) == (1, 2, 1)
+    assert (sum(orders.acked), sum(orders.lost), sum(orders.not_acked)) == (1, 2, 1)
     assert orders.eventful
 
 

@@ -1,9 +1,8 @@
-import pyarrow as pa
 import pytest
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.expectations import CountRange, Expectation, judge
-from broker_scenarios.findings import Cause, FindingKind
+from broker_scenarios.findings import Cause, CheckCrash, FindingKind
 from broker_scenarios.promises import Promises
 from broker_scenarios.verdict import DirectEngine, Validity, check_run
 
@@ -113,10 +112,9 @@ def test_the_same_outcome_mistaken_for_a_failure_is_noticed(story):
 
 class CrashingEngine(DirectEngine):
     def check(self, history, logs):
-        table = super().check(history, logs)
-        (row,) = table.slice(0, 1).to_pylist()
-        crash = {**row, "sort": "crash", "kind": "duplicate", "detail": "KeyError: 3"}
-        return pa.concat_tables([table, pa.Table.from_pylist([crash], schema=table.schema)])
+        result = super().check(history, logs)
+        result.crashes.append(CheckCrash(topic="orders", partition=0, kind="duplicate", detail="KeyError: 3"))
+        return result
 
 
 def test_a_crashed_check_makes_the_verdict_unknown_and_never_valid(story):
@@ -142,8 +140,8 @@ def test_without_one_acknowledged_record_nothing_was_tested(story):
     assert verdict.reasons == ["no record was acknowledged: nothing was tested"]
 
 
-def test_a_doubt_of_the_runner_makes_the_verdict_unknown(story):
-    verdict = verdict_on(story.acked(1).log(1), STRONG, doubts=["the journal dropped 3 events"])
+def test_a_caveat_of_the_runner_makes_the_verdict_unknown(story):
+    verdict = verdict_on(story.acked(1).log(1), STRONG, caveats=["the journal dropped 3 events"])
     assert verdict.validity is Validity.UNKNOWN
 
 

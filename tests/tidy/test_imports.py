@@ -41,9 +41,15 @@ def test_importing_the_protocol_does_not_import_every_message() -> None:
     assert [module for module in loaded if module.startswith("protocol_specs.messages.")] == []
 
 
-def test_the_command_line_imports_no_spark_before_it_is_asked_to() -> None:
+def test_the_command_line_imports_no_spark_before_an_option_needs_it() -> None:
     loaded = modules_after_importing("broker_scenarios.cli")
     assert [heavy for heavy in ("pyspark", "pyarrow", "hypothesis") if heavy in loaded] == []
+
+
+@pytest.mark.parametrize("name", ["evidence", "runs", "report", "sweep", "tcp_run", "virtual_run", "tracing.sources"])
+def test_a_run_without_spark_needs_no_package_of_an_extra(name: str) -> None:
+    loaded = modules_after_importing(f"broker_scenarios.{name}")
+    assert [heavy for heavy in ("cramjam", "numpy", "pandas", "pyarrow", "pyspark") if heavy in loaded] == []
 
 
 @pytest.mark.parametrize("name", ["sim_runtime", "protocol_specs"])

@@ -8,23 +8,31 @@ this is the analysis that the `-cases` functions share.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Self
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Final, Self, TypeAlias
 
 from broker_scenarios.errors import HistoryError
 from broker_scenarios.findings import Finding, FindingKind, Outcome
-from broker_scenarios.history import NO_OFFSET, EventType
+from broker_scenarios.history import NO_OFFSET, NO_PARTITION, EventType
 
-__all__ = ["Analysis", "Send", "assign_partitions"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-_COMPLETED = {EventType.OK.value: 0, EventType.FAIL.value: 1, EventType.INFO.value: 2}
-_COLUMNS = ("process", "producer_id", "index", "type", "time_us", "value_id", "offset", "error_code", "error")
+    from broker_scenarios.history import HistoryEvent, LogRecord
+
+__all__ = ["Analysis", "Send", "TopicPartition", "by_partition"]
+
+_OUTCOMES: Final = {
+    EventType.OK.value: Outcome.ACKED,
+    EventType.FAIL.value: Outcome.FAILED,
+    EventType.INFO.value: Outcome.UNKNOWN,
+}
+_RANKS: Final = {name: rank for rank, name in enumerate(_OUTCOMES)}
+TopicPartition: TypeAlias = tuple[str, int]
 
 
 @dataclass(slots=True, kw_only=True)
 class Send:
-    """One send of one value: its invoke, and what the client was told, if anything."""
+    """One send of one value: its invoke and its completions."""
 
     process: int
     producer_id: int
@@ -40,13 +48,13 @@ class Send:
 
     @property
     def acked(self) -> bool:
-        """Whether the client was told that the record is stored."""
+        """True if the client reported the record as stored."""
         return self.outcome is Outcome.ACKED
 
 
 @dataclass(slots=True, kw_only=True)
 class Analysis:
-    """What every check looks at."""
+    """The input of every check."""
 
     topic: str
     partition: int
@@ -59,17 +67,20 @@ class Analysis:
     """Value to the offsets at which some replica held it before it truncated."""
 
     @classmethod
-    def of(cls, topic: str, partition: int, history: pa.Table, logs: pa.Table) -> Self:
-        """Fold the events and the log rows of one partition; raises HistoryError on a malformed history."""
+    def of(cls, topic: str, partition: int, history: Iterable[HistoryEvent], logs: Iterable[LogRecord]) -> Self:
+        """Fold the events and the log records of one partition.
+
+        Raises:
+            HistoryError: the history is malformed: an event of an unknown type, a completion without invoke.
+        """
         sends = _fold(topic, history)
         sends_of: dict[int, list[Send]] = {}
         for send in sends:
             sends_of.setdefault(send.value_id, []).append(send)
         stored: dict[int, list[int]] = {}
         truncated: dict[int, list[int]] = {}
-        columns = (logs.column(name).to_pylist() for name in ("value_id", "offset", "truncated"))
-        for value_id, offset, cut in zip(*columns, strict=True):
-            (truncated if cut else stored).setdefault(value_id, []).append(offset)
+        for record in logs:
+            (truncated if record.truncated else stored).setdefault(record.value_id, []).append(record.offset)
         for offsets in stored.values():
             offsets.sort()
         return cls(topic=topic, partition=partition, sends=sends, sends_of=sends_of, stored=stored, truncated=truncated)
@@ -92,60 +103,64 @@ class Analysis:
         )
 
 
-def assign_partitions(history: pa.Table, logs: pa.Table) -> pa.Table:
-    """Give every event the partition of its send, so that the history can be grouped by it.
+def by_partition(
+    history: Iterable[HistoryEvent], logs: Iterable[LogRecord]
+) -> dict[TopicPartition, tuple[list[HistoryEvent], list[LogRecord]]]:
+    """Group the events by the partition of their send, beside the log records of that partition, sorted by name.
 
-    An invoke does not know its partition when the client chooses it, and a failed send may never learn it.
-    The send's own completion goes first; then the lowest partition whose log holds (or held) the value; a
-    send that neither knows keeps -1 and is checked among its like.
+    An invoke does not know its partition when the client chooses it, and a failed send may never learn it. The
+    partition of the send's own completion takes precedence, then the lowest partition whose log holds (or held) the
+    value; a send without either keeps -1 and is checked with the others of that kind.
     """
-    own = history.group_by(["process", "index"]).aggregate([("partition", "max")])
-    own = own.rename_columns(["process", "index", "own"])
-    held = logs.group_by(["topic", "value_id"]).aggregate([("partition", "min")])
-    held = held.rename_columns(["topic", "value_id", "held"])
-    rows = history.append_column("row", pa.array(range(history.num_rows), pa.int64()))
-    rows = rows.join(own, ["process", "index"], join_type="left outer")
-    rows = rows.join(held, ["topic", "value_id"], join_type="left outer").sort_by("row")
-    resolved = [
-        known if known >= 0 else (-1 if seen is None else seen)
-        for known, seen in zip(rows.column("own").to_pylist(), rows.column("held").to_pylist(), strict=True)
-    ]
-    position = history.column_names.index("partition")
-    return history.set_column(position, history.schema.field("partition"), pa.array(resolved, pa.int32()))
+    events = list(history)
+    own: dict[tuple[int, int], int] = {}
+    for event in events:
+        send = event.process, event.index
+        own[send] = max(own.get(send, NO_PARTITION), event.partition)
+    groups: dict[TopicPartition, tuple[list[HistoryEvent], list[LogRecord]]] = {}
+    lowest: dict[tuple[str, int], int] = {}
+    for record in logs:
+        groups.setdefault((record.topic, record.partition), ([], []))[1].append(record)
+        value = record.topic, record.value_id
+        lowest[value] = min(lowest.get(value, record.partition), record.partition)
+    for event in events:
+        partition = own[event.process, event.index]
+        if partition < 0:
+            partition = lowest.get((event.topic, event.value_id), NO_PARTITION)
+        groups.setdefault((event.topic, partition), ([], []))[0].append(event)
+    return dict(sorted(groups.items()))
 
 
-def _fold(topic: str, history: pa.Table) -> list[Send]:
+def _fold(topic: str, history: Iterable[HistoryEvent]) -> list[Send]:
     sends: dict[tuple[int, int], Send] = {}
-    completions: list[tuple[int, int, str, int, int, int, str | None]] = []
-    columns = (history.column(name).to_pylist() for name in _COLUMNS)
-    for process, producer_id, index, sort, time_us, value_id, offset, error_code, error in zip(*columns, strict=True):
-        if sort == EventType.INVOKE.value:
-            if (process, index) in sends:
-                raise HistoryError(f"{topic}: process {process} invokes send {index} twice")
-            sends[process, index] = Send(
-                process=process, producer_id=producer_id, index=index, value_id=value_id, invoke_us=time_us
+    completions: list[HistoryEvent] = []
+    for event in history:
+        key = event.process, event.index
+        if event.type == EventType.INVOKE:
+            if key in sends:
+                raise HistoryError(f"{topic}: process {event.process} invokes send {event.index} twice")
+            sends[key] = Send(
+                process=event.process,
+                producer_id=event.producer_id,
+                index=event.index,
+                value_id=event.value_id,
+                invoke_us=event.time_us,
             )
-        elif sort in _COMPLETED:
-            completions.append((process, index, sort, time_us, offset, error_code, error))
+        elif event.type in _OUTCOMES:
+            completions.append(event)
         else:
-            raise HistoryError(f"{topic}: process {process}, send {index}: event type {sort!r} is unknown")
-    # By time, and an ok before its like: the history's rows come in any order, the verdict must not.
-    completions.sort(key=lambda row: (row[3], _COMPLETED[row[2]], row[0], row[1]))
-    for process, index, sort, time_us, offset, error_code, error in completions:
-        send = sends.get((process, index))
+            raise HistoryError(
+                f"{topic}: process {event.process}, send {event.index}: event type {event.type!r} is unknown"
+            )
+    # By time, and an ok before others of the same time: the verdict must not depend on the order of the events.
+    completions.sort(key=lambda each: (each.time_us, _RANKS[each.type], each.process, each.index))
+    for event in completions:
+        send = sends.get((event.process, event.index))
         if send is None:
-            raise HistoryError(f"{topic}: process {process} completes send {index}, which it never invoked")
-        event, outcome = _OUTCOMES[sort]
-        send.completions.append(event)
+            raise HistoryError(f"{topic}: process {event.process} completes send {event.index} without an invoke")
+        send.completions.append(EventType(event.type))
         if len(send.completions) == 1:
-            send.outcome = outcome
-            send.complete_us, send.ack_offset = time_us, offset
-            send.error_code, send.error = error_code, error
+            send.outcome = _OUTCOMES[event.type]
+            send.complete_us, send.ack_offset = event.time_us, event.offset
+            send.error_code, send.error = event.error_code, event.error
     return [sends[key] for key in sorted(sends)]
-
-
-_OUTCOMES = {
-    EventType.OK.value: (EventType.OK, Outcome.ACKED),
-    EventType.FAIL.value: (EventType.FAIL, Outcome.FAILED),
-    EventType.INFO.value: (EventType.INFO, Outcome.UNKNOWN),
-}

@@ -1,17 +1,14 @@
-"""All checks over one topic-partition: one function on Arrow tables, which Spark and a plain run both call.
+"""All checks over one topic-partition: the one function that Spark and a run in one process both call.
 
-A check that crashes yields a row that says so, and the other checks go on: it makes the verdict unknown,
-never valid.
+A check that crashes yields a CheckCrash, and the other checks continue: the verdict is then unknown, never valid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import pyarrow as pa
-
-from broker_scenarios.checks.analysis import Analysis, Send, assign_partitions
+from broker_scenarios.checks.analysis import Analysis, Send, by_partition
 from broker_scenarios.checks.duplicates import duplicates
 from broker_scenarios.checks.failed_but_stored import failed_but_stored, recovered
 from broker_scenarios.checks.inconsistent_offsets import inconsistent_offsets
@@ -20,7 +17,10 @@ from broker_scenarios.checks.misdelivered import misdelivered
 from broker_scenarios.checks.offset_oracle import wrong_offsets
 from broker_scenarios.checks.reordering import reordering
 from broker_scenarios.checks.unresolved import double_completions, unresolved
-from broker_scenarios.findings import RESULT_SCHEMA, Finding, FindingKind, Outcome, RowSort
+from broker_scenarios.findings import CheckCrash, CheckResult, Finding, FindingKind, Outcome, RecordResult
+
+if TYPE_CHECKING:
+    from broker_scenarios.history import HistoryEvent, LogRecord
 
 __all__ = ["CHECKS", "check_all", "check_partition"]
 
@@ -39,86 +39,77 @@ CHECKS: Final[Mapping[str, Check]] = {
     FindingKind.RECOVERED.value: recovered,
 }
 
-_GROUP: Final = ["topic", "partition"]
-_Row = tuple[object, ...]
-
 
 def check_partition(
     topic: str,
     partition: int,
-    history: pa.Table,
-    logs: pa.Table,
+    history: Iterable[HistoryEvent],
+    logs: Iterable[LogRecord],
     checks: Mapping[str, Check] = CHECKS,
-) -> pa.Table:
-    """Check the events of one partition against its log rows (LOGS_SCHEMA); the result is of RESULT_SCHEMA.
-
-    The history's events carry their partition already (`assign_partitions`).
-    """
-    findings: list[Finding] = []
-    crashes: list[tuple[str, str]] = []
+) -> CheckResult:
+    """Check the events of one partition against its log records."""
+    result = CheckResult()
     try:
         analysis = Analysis.of(topic, partition, history, logs)
     except Exception as error:  # noqa: BLE001  (a crashed check is a result: unknown)
-        crashes.append(("analysis", _told(error)))
-        return _table([_crash_row(topic, partition, *crash) for crash in crashes])
+        result.crashes.append(_crash(topic, partition, "analysis", error))
+        return result
     for name, check in checks.items():
         try:
             found = list(check(analysis))
-        except Exception as error:  # noqa: BLE001  (as above; the other checks go on)
-            crashes.append((name, _told(error)))
+        except Exception as error:  # noqa: BLE001  (as above; the other checks continue)
+            result.crashes.append(_crash(topic, partition, name, error))
         else:
-            findings += found
-    rows = _record_rows(analysis, findings)
-    rows += [_finding_row(finding) for finding in findings]
-    rows += [_crash_row(topic, partition, *crash) for crash in crashes]
-    return _table(rows)
+            result.findings += found
+    result.records = _record_results(analysis, result.findings)
+    return result
 
 
-def check_all(history: pa.Table, logs: pa.Table, checks: Mapping[str, Check] = CHECKS) -> pa.Table:
-    """Check every partition in this process, in the order of their names: what Spark does with applyInArrow."""
-    histories = _split(assign_partitions(history, logs))
-    held = _split(logs)
-    groups = sorted({**histories, **held})
-    none_sent, none_held = history.slice(0, 0), logs.slice(0, 0)
-    parts = [
-        check_partition(*group, histories.get(group, none_sent), held.get(group, none_held), checks) for group in groups
-    ]
-    return pa.concat_tables(parts) if parts else RESULT_SCHEMA.empty_table()
+def check_all(
+    history: Iterable[HistoryEvent], logs: Iterable[LogRecord], checks: Mapping[str, Check] = CHECKS
+) -> CheckResult:
+    """Check every partition in this process, in the order of their names, as Spark does with applyInArrow."""
+    result = CheckResult()
+    for (topic, partition), (events, records) in by_partition(history, logs).items():
+        result.extend(check_partition(topic, partition, events, records, checks))
+    return result
 
 
-def _split(rows: pa.Table) -> dict[tuple[str, int], pa.Table]:
-    """Cut a table into its topic-partitions, one contiguous slice each."""
-    ordered = rows.sort_by([(name, "ascending") for name in _GROUP])
-    keys = list(zip(*(ordered.column(name).to_pylist() for name in _GROUP), strict=True))
-    starts = [at for at in range(len(keys)) if at == 0 or keys[at] != keys[at - 1]]
-    ends = [*starts[1:], len(keys)] if starts else []
-    return {keys[start]: ordered.slice(start, end - start) for start, end in zip(starts, ends, strict=True)}
-
-
-def _record_rows(analysis: Analysis, findings: list[Finding]) -> list[_Row]:
+def _record_results(analysis: Analysis, findings: list[Finding]) -> list[RecordResult]:
     flagged: dict[FindingKind, dict[int, None]] = {}
     for finding in findings:
         flagged.setdefault(finding.kind, {})[finding.value_id] = None
     lost = flagged.get(FindingKind.LOST_WRITE, {})
     doubled = flagged.get(FindingKind.DUPLICATE, {})
     reordered = flagged.get(FindingKind.NONMONOTONIC_SEND, {})
-    sort, topic, partition = RowSort.RECORD.value, analysis.topic, analysis.partition
-    rows: list[_Row] = []
+    results: list[RecordResult] = []
     for value_id, sends in analysis.sends_of.items():
-        send = sends[0] if len(sends) == 1 else _telling_send(sends)
-        offsets = analysis.stored.get(value_id, ())
-        rows.append(
-            (
-                sort, topic, partition, value_id, send.process, send.producer_id, send.index, send.outcome.value,
-                send.complete_us, send.ack_offset, offsets[0] if offsets else -1, len(offsets),
-                value_id in lost, value_id in doubled, value_id in reordered, None, None, -1, None,
+        send = sends[0] if len(sends) == 1 else _best_send(sends)
+        results.append(
+            RecordResult(
+                topic=analysis.topic,
+                partition=analysis.partition,
+                value_id=value_id,
+                process=send.process,
+                producer_id=send.producer_id,
+                index=send.index,
+                outcome=send.outcome,
+                invoke_us=send.invoke_us,
+                complete_us=send.complete_us,
+                ack_offset=send.ack_offset,
+                copies=len(analysis.stored.get(value_id, ())),
+                lost=value_id in lost,
+                duplicated=value_id in doubled,
+                reordered=value_id in reordered,
+                error_code=send.error_code,
+                error=send.error,
             )
-        )  # fmt: skip
-    return rows
+        )
+    return results
 
 
-def _telling_send(sends: list[Send]) -> Send:
-    """The send that says most about a value: one acknowledged, else one unknown, else the last failure."""
+def _best_send(sends: list[Send]) -> Send:
+    """Return the send that decides about a value: an acknowledged one, else an unknown one, else the last failure."""
     for outcome in (Outcome.ACKED, Outcome.UNKNOWN):
         for send in sends:
             if send.outcome is outcome:
@@ -126,29 +117,5 @@ def _telling_send(sends: list[Send]) -> Send:
     return sends[-1]
 
 
-def _finding_row(finding: Finding) -> _Row:
-    return (
-        RowSort.FINDING.value, finding.topic, finding.partition, finding.value_id, finding.process,
-        finding.producer_id, finding.index, None, finding.complete_us, finding.ack_offset, finding.offset, 0,
-        False, False, False, finding.kind.value, finding.cause.value, finding.other_value_id, finding.detail,
-    )  # fmt: skip
-
-
-def _crash_row(topic: str, partition: int, check: str, told: str) -> _Row:
-    return (
-        RowSort.CRASH.value, topic, partition, -1, -1, -1, -1, None, -1, -1, -1, 0,
-        False, False, False, check, None, -1, told,
-    )  # fmt: skip
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _table(rows: list[_Row]) -> pa.Table:
-    """The rows stand in the order of RESULT_SCHEMA's columns."""
-    if not rows:
-        return RESULT_SCHEMA.empty_table()
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, RESULT_SCHEMA, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=RESULT_SCHEMA)
+def _crash(topic: str, partition: int, check: str, error: Exception) -> CheckCrash:
+    return CheckCrash(topic=topic, partition=partition, kind=check, detail=f"{type(error).__name__}: {error}")

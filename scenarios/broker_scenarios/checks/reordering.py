@@ -9,11 +9,11 @@ behind a thousand is one finding, not a thousand. They are what the longest asce
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.checks.analysis import Analysis, Send
-from broker_scenarios.findings import Finding, FindingKind, Outcome
+from broker_scenarios.findings import Cause, Finding, FindingKind, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["fewest_out_of_order", "reordering"]
 
 _Placed = tuple[int, Send]
+_BEYOND_ALL: Final = 2**63
+"""Above every offset."""
 
 
 def reordering(analysis: Analysis) -> Iterator[Finding]:
@@ -76,6 +78,7 @@ def _displaced(analysis: Analysis, placed: list[_Placed]) -> Iterator[Finding]:
         kept_after[position] = next_kept
         if position not in moved:
             next_kept = position
+    late = _late_appends(placed)
     for position in out:
         offset, send = placed[position]
         before, after = kept_before[position], kept_after[position]
@@ -89,4 +92,23 @@ def _displaced(analysis: Analysis, placed: list[_Placed]) -> Iterator[Finding]:
             f"send {send.index} of process {send.process} is stored at offset {offset}, {relation} its send "
             f"{other.index} at offset {other_offset}"
         )
-        yield analysis.finding(FindingKind.NONMONOTONIC_SEND, send, detail, offset=offset, other=other.value_id)
+        finding = analysis.finding(FindingKind.NONMONOTONIC_SEND, send, detail, offset=offset, other=other.value_id)
+        if late[position]:
+            finding.cause = Cause.LATE_APPEND
+        yield finding
+
+
+def _late_appends(placed: list[_Placed]) -> list[bool]:
+    """For each record, whether only records of unknown outcome contradict its place.
+
+    A producer with one request in flight keeps the order of the records that it knows to be stored. A record whose
+    request it gave up (a timeout) may still wait in a broker, which appends it behind later records.
+    """
+    highest = [offset if send.acked else -1 for offset, send in placed]
+    lowest = [offset if send.acked else _BEYOND_ALL for offset, send in placed]
+    highest_before = accumulate([-1, *highest[:-1]], max)
+    lowest_after = reversed(list(accumulate([_BEYOND_ALL, *lowest[:0:-1]], min)))
+    return [
+        not send.acked or before < offset < after
+        for (offset, send), before, after in zip(placed, highest_before, lowest_after, strict=True)
+    ]

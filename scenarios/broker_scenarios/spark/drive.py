@@ -1,6 +1,6 @@
-"""Producers inside Spark tasks: each task sends one producer's share over TCP and yields what it was told.
+"""Producers inside Spark tasks: each task sends one producer's share over TCP and yields its history.
 
-The stage is a barrier stage, so that all producers begin together; too few task slots are refused at once.
+The stage is a barrier stage, so that all producers start together; too few task slots are refused immediately.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from pyspark import BarrierTaskContext
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from broker_scenarios.arrow.history_table import HISTORY_SCHEMA, history_batch
+from broker_scenarios.arrow.load_table import load_rows
 from broker_scenarios.drive import DriveSpec, ProducerFactory, broker_client_producer, drive_share
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.history import HISTORY_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,7 +27,11 @@ __all__ = ["drive"]
 def drive(
     load: DataFrame, spec: DriveSpec, *, producers: int, make_producer: ProducerFactory = broker_client_producer
 ) -> DataFrame:
-    """The history of sending the load (LOAD_SCHEMA): lazy as any DataFrame, so act on it once (write it)."""
+    """Return the history of sending the load (LOAD_SCHEMA). Each action on the DataFrame sends again: write it once.
+
+    Raises:
+        ScenarioError: Spark has fewer task slots than `producers`.
+    """
     slots = load.sparkSession.sparkContext.defaultParallelism
     if slots < producers:
         raise ScenarioError(
@@ -35,7 +40,8 @@ def drive(
 
     def share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = BarrierTaskContext.get()
-        yield from drive_share(batches, spec, make_producer, start_together=context.barrier)
+        rows = (row for batch in batches for row in load_rows(batch))
+        yield from map(history_batch, drive_share(rows, spec, make_producer, start_together=context.barrier))
 
     shares = load.repartitionById(producers, "producer_id").sortWithinPartitions("due_us", "value_id")
     return shares.mapInArrow(share, from_arrow_schema(HISTORY_SCHEMA), barrier=True)

@@ -1,4 +1,4 @@
-"""The load as a Spark DataFrame: the rows of workloads.keyed_load, whatever the partitioning."""
+"""The load as a Spark DataFrame: the rows of workloads.keyed_load, independent of the partitioning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from broker_scenarios.workloads.keyed_load import LOAD_SCHEMA, KeyedLoad, LoadSpec
+from broker_scenarios.arrow.load_table import LOAD_SCHEMA, load_batch
+from broker_scenarios.workloads.keyed_load import KeyedLoad, LoadSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,12 +19,12 @@ __all__ = ["load_frame"]
 
 
 def load_frame(spark: SparkSession, spec: LoadSpec, seed: int, *, partitions: int | None = None) -> DataFrame:
-    """Who sends what key, what size, when: one row a record (LOAD_SCHEMA)."""
+    """Return the producer, key, size and time of each record: one row per record (LOAD_SCHEMA)."""
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load = KeyedLoad(spec, seed)
         for batch in batches:
-            yield load.rows(batch.column(0))
+            yield load_batch(load.rows(batch.column(0).to_pylist()))
 
     slices = partitions or spark.sparkContext.defaultParallelism
     ids = spark.range(0, spec.records, 1, slices)

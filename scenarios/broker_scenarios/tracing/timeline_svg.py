@@ -22,7 +22,7 @@ svg .soft { fill: var(--soft); } svg .axis { stroke: var(--line); } svg .inside 
 svg .title { font-size: 17px; font-weight: 600; }
 svg .on-dark { fill: #fff; } svg .on-light { fill: #17202b; } svg.close .rows text { font-size: 11.5px; }
 .stage { rx: 4px; } .s0 { fill: var(--isr); } .s1 { fill: var(--b0); } .s2 { fill: var(--b2); }
-.s3 { fill: var(--unsure); } .s4 { fill: var(--acked); } .s5 { fill: var(--b1); } .s6 { fill: var(--b3); }
+.s3 { fill: var(--not-acked); } .s4 { fill: var(--acked); } .s5 { fill: var(--b1); } .s6 { fill: var(--b3); }
 .s7 { fill: var(--b5); } .s8 { fill: var(--none); } .own { fill: var(--watermark); } .other { fill: var(--b3); }
 """
 _COLOURS: Final = {

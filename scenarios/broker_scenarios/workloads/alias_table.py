@@ -1,11 +1,8 @@
-"""Draws from a weighted choice in constant time: Walker's alias method in whole numbers, over Arrow arrays."""
+"""Draws from a weighted choice in constant time: Walker's alias method in whole numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,14 +30,13 @@ class AliasTable:
             if scaled[rich] < 1:
                 small.append(large.pop())
         self._count = count
-        self._own = pa.array(own, pa.int64())
-        self._alias = pa.array(alias, pa.int64())
+        self._own = own
+        self._alias = alias
 
-    def draw(self, stream: CounterStream, counters: pa.Array) -> pa.Array:
-        """The choices that belong to these counters, as int64 indices."""
-        column, rest = stream.below_all(counters, self._count)
-        keeps = pc.less(rest, pc.take(self._own, column))
-        return pc.if_else(keeps, column, pc.take(self._alias, column))
+    def draw(self, stream: CounterStream, counter: int) -> int:
+        """Return the index of the choice that belongs to this counter."""
+        column, rest = stream.below(counter, self._count)
+        return column if rest < self._own[column] else self._alias[column]
 
 
 def zipf_weights(count: int, exponent: float) -> list[float]:

@@ -1,36 +1,36 @@
-"""A keyed load: who sends which key, how large, and when. Record i depends on (spec, seed, i) alone.
+"""A keyed load: the producer, key, size and time of each record. Record i depends on (spec, seed, i) alone.
 
-Keys are drawn by Zipf's law, sizes from a mix, producers evenly; the times are those of a steady rate over all
-producers together. `KeyedLoad.rows` makes any part of the load, so that Spark's tasks and a plain run make
-the same one.
+Keys follow Zipf's law, sizes a weighted mix, and producers get even shares; the times are those of a steady rate over
+all producers together. `KeyedLoad.rows` computes any part of the load, so that Spark's tasks and a run in one process
+send the same records.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.workloads.alias_table import AliasTable, zipf_weights
 from broker_scenarios.workloads.splitmix import CounterStream
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN
 
-__all__ = ["LOAD_SCHEMA", "KeyedLoad", "LoadSpec", "SizeShare", "build_load"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
-LOAD_SCHEMA: Final = pa.schema(
-    [
-        pa.field("value_id", pa.int64(), nullable=False),
-        pa.field("producer_id", pa.int32(), nullable=False),
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("key", pa.binary()),
-        pa.field("size_bytes", pa.int32(), nullable=False),
-        pa.field("due_us", pa.int64(), nullable=False),
-    ]
-)
-"""One row a record; `due_us` counts from the start of the run."""
+__all__ = ["KeyedLoad", "LoadRow", "LoadSpec", "SizeShare", "build_load", "shares_of"]
+
+
+class LoadRow(NamedTuple):
+    """One record of a load; `due_us` counts from the start of the run."""
+
+    value_id: int
+    producer_id: int
+    topic: str
+    key: bytes | None
+    size_bytes: int
+    due_us: int
+
 
 _PRODUCERS, _KEYS, _SIZES = 1, 2, 3
 _KEYS_MAX: Final = 1_000_000
@@ -74,7 +74,7 @@ class LoadSpec:
 
 
 class KeyedLoad:
-    """Makes any part of a load."""
+    """Computes any part of a load."""
 
     def __init__(self, spec: LoadSpec, seed: int) -> None:
         self._spec = spec
@@ -83,34 +83,36 @@ class KeyedLoad:
         self._size_draws = CounterStream(seed, _SIZES)
         self._key_choice = AliasTable(zipf_weights(spec.keys, spec.zipf)) if spec.keys else None
         width = len(str(max(spec.keys - 1, 0)))
-        self._keys = pa.array([f"key-{rank:0{width}}".encode() for rank in range(spec.keys)], pa.binary())
+        self._keys = [f"key-{rank:0{width}}".encode() for rank in range(spec.keys)]
         self._size_choice = AliasTable([each.share for each in spec.sizes])
-        self._sizes = pa.array([each.size_bytes for each in spec.sizes], pa.int32())
+        self._rate_per_unit = None if spec.rate_per_s is None else round(spec.rate_per_s * _RATE_UNIT)
 
-    def rows(self, value_ids: pa.Array) -> pa.RecordBatch:
-        """The load's rows of these records, as LOAD_SCHEMA."""
-        spec, count = self._spec, len(value_ids)
-        ids = value_ids.cast(pa.int64())
-        producers, _ = self._producers.below_all(ids, spec.producers)
-        if self._key_choice is None:
-            keys = pa.nulls(count, pa.binary())
-        else:
-            keys = pc.take(self._keys, self._key_choice.draw(self._key_draws, ids))
-        sizes = pc.take(self._sizes, self._size_choice.draw(self._size_draws, ids))
-        topics = pa.repeat(pa.scalar(spec.topic, pa.string()), count)
-        columns = [ids, producers.cast(pa.int32()), topics, keys, sizes, self._due(ids)]
-        return pa.RecordBatch.from_arrays(columns, schema=LOAD_SCHEMA)
-
-    def _due(self, ids: pa.Array) -> pa.Array:
-        if self._spec.rate_per_s is None:
-            return pc.multiply(ids, pa.scalar(0, pa.int64()))
-        per_unit = pa.scalar(round(self._spec.rate_per_s * _RATE_UNIT), pa.int64())
-        return pc.divide(pc.multiply(ids, pa.scalar(1_000_000 * _RATE_UNIT, pa.int64())), per_unit)
+    def rows(self, value_ids: Iterable[int]) -> Iterator[LoadRow]:
+        """Return the rows of these records."""
+        spec, choice, per_unit = self._spec, self._key_choice, self._rate_per_unit
+        for value_id in value_ids:
+            producer_id, _ = self._producers.below(value_id, spec.producers)
+            yield LoadRow(
+                value_id=value_id,
+                producer_id=producer_id,
+                topic=spec.topic,
+                key=None if choice is None else self._keys[choice.draw(self._key_draws, value_id)],
+                size_bytes=spec.sizes[self._size_choice.draw(self._size_draws, value_id)].size_bytes,
+                due_us=0 if per_unit is None else value_id * 1_000_000 * _RATE_UNIT // per_unit,
+            )
 
 
-def build_load(spec: LoadSpec, seed: int) -> pa.Table:
-    """The whole load, in the order of its records' times."""
-    return pa.Table.from_batches([KeyedLoad(spec, seed).rows(pa.array(range(spec.records), pa.int64()))])
+def build_load(spec: LoadSpec, seed: int) -> list[LoadRow]:
+    """Return the whole load, in the order in which its records are due."""
+    return list(KeyedLoad(spec, seed).rows(range(spec.records)))
+
+
+def shares_of(load: Iterable[LoadRow], producers: int) -> list[list[LoadRow]]:
+    """Return the rows of each producer, in the order of the load."""
+    shares: list[list[LoadRow]] = [[] for _ in range(producers)]
+    for row in load:
+        shares[row.producer_id].append(row)
+    return shares
 
 
 def _at_least(name: str, value: float, least: float) -> None:

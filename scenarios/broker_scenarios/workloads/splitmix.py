@@ -1,15 +1,12 @@
-"""Random numbers by counter: number i of a stream depends on (seed, stream, i) alone, in Python and in Arrow.
+"""Random numbers by counter: number i of a stream depends on (seed, stream, i) alone.
 
-So a load is the same whoever computes which part of it, in whatever order: one process or many Spark tasks.
-The mixing function is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+A load is therefore the same whichever process computes which part of it, in whatever order: one process or many Spark
+tasks. The mixing function is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 """
 
 from __future__ import annotations
 
 from typing import Final
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 __all__ = ["CounterStream", "mix64"]
 
@@ -34,28 +31,10 @@ class CounterStream:
         self._start = mix64((seed & _MASK) ^ mix64((stream * _GAMMA) & _MASK))
 
     def at(self, counter: int) -> int:
-        """Number `counter`: the plain form, which `at_all` must equal."""
+        """Return number `counter` of the stream."""
         return mix64((self._start + counter * _GAMMA) & _MASK)
 
-    def at_all(self, counters: pa.Array) -> pa.Array:
-        """The numbers at all these counters (int64 or uint64), as uint64."""
-        # Arrow's unchecked multiply and add wrap around, as the algorithm needs.
-        values = pc.add(pc.multiply(counters.cast(pa.uint64()), _scalar(_GAMMA)), _scalar(self._start))
-        values = pc.multiply(_xor_shifted(values, 30), _scalar(_FIRST))
-        values = pc.multiply(_xor_shifted(values, 27), _scalar(_SECOND))
-        return _xor_shifted(values, 31)
-
-    def below_all(self, counters: pa.Array, limit: int) -> tuple[pa.Array, pa.Array]:
-        """Uniform int64 in [0, limit) from the high 32 bits, and the low 32 bits for a second decision."""
-        values = self.at_all(counters)
-        high = pc.shift_right(values, _scalar(32))
-        choice = pc.shift_right(pc.multiply(high, _scalar(limit)), _scalar(32)).cast(pa.int64())
-        return choice, pc.bit_wise_and(values, _scalar(_LOW_32)).cast(pa.int64())
-
-
-def _xor_shifted(values: pa.Array, bits: int) -> pa.Array:
-    return pc.bit_wise_xor(values, pc.shift_right(values, _scalar(bits)))
-
-
-def _scalar(value: int) -> pa.Scalar:
-    return pa.scalar(value, pa.uint64())
+    def below(self, counter: int, limit: int) -> tuple[int, int]:
+        """Return a uniform number in [0, limit) from the high 32 bits, and the low 32 bits for a second decision."""
+        value = self.at(counter)
+        return ((value >> 32) * limit) >> 32, value & _LOW_32

@@ -1,31 +1,27 @@
+from dataclasses import replace
+
 import pytest
 
 from broker_scenarios.checks.partition_check import check_all, check_partition
-from broker_scenarios.findings import RESULT_SCHEMA
+from broker_scenarios.findings import CheckCrash, CheckResult
 
 
-def rows(result, sort):
-    return [row for row in result.to_pylist() if row["sort"] == sort]
-
-
-def test_every_record_gets_a_row_with_its_outcome_and_flags(story):
+def test_every_record_gets_a_result_with_its_outcome_and_flags(story):
     story.acked(1, 2).log(1, 2, 1).send(3, 4).info(3).fail(4).send(5).ok(5, 9)
     result = check_all(story.history(), story.logs())
-    assert result.schema == RESULT_SCHEMA
-    told = {
-        row["value_id"]: (row["outcome"], row["copies"], row["lost"], row["duplicated"])
-        for row in rows(result, "record")
-    }
-    assert told == {
+    assert {each.value_id: (each.outcome, each.copies, each.lost, each.duplicated) for each in result.records} == {
         1: ("acked", 2, False, True),
         2: ("acked", 1, False, False),
         3: ("unknown", 0, False, False),
         4: ("failed", 0, False, False),
         5: ("acked", 0, True, False),
     }
+    first, *_, failed, _ = result.records
+    assert (first.invoke_us, first.complete_us, first.error) == (1_000, 2_000, None)
+    assert (failed.error_code, failed.error) == (19, "NOT_ENOUGH_REPLICAS")
 
 
-def test_a_check_that_crashes_says_so_and_the_others_go_on(story):
+def test_a_check_that_crashes_is_reported_and_the_others_continue(story):
     def crashing(analysis):
         raise RuntimeError("no such thing")
 
@@ -34,31 +30,27 @@ def test_a_check_that_crashes_says_so_and_the_others_go_on(story):
 
     story.acked(1).log(1)
     result = check_partition("orders", 0, story.history(), story.logs(), {"first": crashing, "second": quiet})
-    assert [(row["kind"], row["detail"]) for row in rows(result, "crash")] == [("first", "RuntimeError: no such thing")]
-    assert len(rows(result, "record")) == 1
+    assert result.crashes == [
+        CheckCrash(topic="orders", partition=0, kind="first", detail="RuntimeError: no such thing")
+    ]
+    assert len(result.records) == 1
 
 
 @pytest.mark.parametrize("keep", ["completion", "unknown type"])
 def test_a_malformed_history_is_a_crash_of_the_analysis_and_not_of_the_run(story, keep):
     story.acked(1).log(1)
-    history = story.history()
-    if keep == "completion":
-        history = history.slice(1, 1)
-    else:
-        column = history.column_names.index("type")
-        history = history.set_column(column, history.schema.field("type"), [["invoke", "done"]])
-    (row,) = check_partition("orders", 0, history, story.logs()).to_pylist()
-    assert (row["sort"], row["kind"]) == ("crash", "analysis")
+    invoke, completion = story.history()
+    history = [completion] if keep == "completion" else [invoke, replace(completion, type="done")]
+    result = check_partition("orders", 0, history, story.logs())
+    assert [crash.kind for crash in result.crashes] == ["analysis"]
+    assert result.records == []
 
 
 def test_the_order_of_the_events_changes_nothing(story):
     story.acked(1, 2).log(1, 2, 1).send(3).info(3).send(4).fail(4)
-    history = story.history()
-    backwards = history.take(list(range(history.num_rows))[::-1])
-    names = [(name, "ascending") for name in ("sort", "partition", "value_id", "kind")]
-    ordered = [check_all(told, story.logs()).sort_by(names) for told in (history, backwards)]
-    assert ordered[0] == ordered[1]
+    forwards, backwards = (check_all(history, story.logs()) for history in (story.history(), story.history()[::-1]))
+    assert forwards == backwards
 
 
-def test_nothing_sent_and_nothing_stored_gives_no_rows(story):
-    assert check_all(story.history(), story.logs()).num_rows == 0
+def test_an_empty_history_and_empty_logs_give_no_results(story):
+    assert check_all(story.history(), story.logs()) == CheckResult()

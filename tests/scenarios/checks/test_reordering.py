@@ -1,7 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from broker_scenarios.checks.reordering import fewest_out_of_order, reordering
+from broker_scenarios.findings import Cause
 
 
 def test_a_later_send_ahead_of_an_earlier_one_is_reordered(story, values_found):
@@ -39,6 +41,25 @@ def test_the_finding_names_a_record_on_the_other_side(story):
     (finding,) = reordering(story.analysis())
     assert finding.other_value_id == 2
     assert finding.detail == "send 0 of process 1 is stored at offset 2, behind its send 1 at offset 0"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "log", "causes"),
+    [
+        # A send that was given up, appended behind a later one: the later send may be the one that moved.
+        ({1: "info", 2: "ok"}, (2, 1), [Cause.LATE_APPEND]),
+        ({1: "info", 2: "info", 3: "ok"}, (3, 1, 2), [Cause.LATE_APPEND]),
+        # Two sends that the client knows to be stored.
+        ({1: "ok", 2: "ok"}, (2, 1), [Cause.UNEXPLAINED]),
+        ({1: "ok", 2: "info", 3: "ok"}, (3, 1, 2), [Cause.UNEXPLAINED]),
+        ({1: "ok", 2: "info", 3: "ok", 4: "ok"}, (3, 4, 1, 2), [Cause.UNEXPLAINED, Cause.LATE_APPEND]),
+    ],
+)
+def test_a_late_append_differs_from_two_acknowledged_records_in_the_wrong_order(story, outcomes, log, causes):
+    for value, outcome in outcomes.items():
+        story.send(value)
+        getattr(story, outcome)(value)
+    assert [finding.cause for finding in reordering(story.log(*log).analysis())] == causes
 
 
 @given(st.permutations(list(range(7))))

@@ -1,14 +1,13 @@
 from collections import Counter
 
-import pyarrow.compute as pc
 import pytest
 
+from broker_scenarios.arrow.history_table import read_history
 from broker_scenarios.drive import DriveSpec
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.history import HISTORY_SCHEMA, read_history
 from broker_scenarios.spark.drive import drive
 from broker_scenarios.spark.load import load_frame
-from broker_scenarios.workloads.keyed_load import LoadSpec, build_load
+from broker_scenarios.workloads.keyed_load import LoadSpec, build_load, shares_of
 
 SPEC = LoadSpec(topic="orders", records=400, producers=3, keys=20, rate_per_s=4_000)
 DRIVE = DriveSpec(run_id="run-1", bootstrap_servers="broker:9092", producer_config={"acks": "all"})
@@ -46,30 +45,27 @@ def history(spark, tmp_path_factory):
     return read_history(path)
 
 
+def invokes(history):
+    return [event for event in history if event.type == "invoke"]
+
+
 def test_every_record_of_the_load_is_sent_once_and_reported_once(history):
-    assert history.schema == HISTORY_SCHEMA
-    assert Counter(history.column("type").to_pylist()) == {"invoke": 400, "ok": 400}
-    invoked = history.filter(pc.equal(history.column("type"), "invoke"))
-    assert sorted(invoked.column("value_id").to_pylist()) == list(range(400))
+    assert Counter(event.type for event in history) == {"invoke": 400, "ok": 400}
+    assert sorted(event.value_id for event in invokes(history)) == list(range(400))
 
 
 def test_each_producer_sends_its_own_share_in_the_order_of_the_load(history):
-    invoked = history.filter(pc.equal(history.column("type"), "invoke"))
-    expected = build_load(SPEC, 7)
-    for producer_id in range(3):
-        mine = invoked.filter(pc.equal(invoked.column("process"), producer_id)).sort_by("index")
-        share = expected.filter(pc.equal(expected.column("producer_id"), producer_id))
-        assert mine.column("value_id").to_pylist() == share.column("value_id").to_pylist()
-        assert mine.column("key").to_pylist() == share.column("key").to_pylist()
-        assert mine.column("index").to_pylist() == list(range(mine.num_rows))
+    for producer_id, share in enumerate(shares_of(build_load(SPEC, 7), SPEC.producers)):
+        mine = [event for event in invokes(history) if event.process == producer_id]
+        mine.sort(key=lambda event: event.index)
+        assert [(event.value_id, event.key) for event in mine] == [(row.value_id, row.key) for row in share]
+        assert [event.index for event in mine] == list(range(len(mine)))
 
 
-def test_producers_begin_together_and_keep_the_rate(history):
-    invoked = history.filter(pc.equal(history.column("type"), "invoke"))
-    due = dict(zip(*(build_load(SPEC, 7).column(name).to_pylist() for name in ("value_id", "due_us")), strict=True))
-    times = zip(invoked.column("value_id").to_pylist(), invoked.column("time_us").to_pylist(), strict=True)
-    starts = [time_us - due[value_id] for value_id, time_us in times]
-    # A record may be late on a busy machine; none is early by more than the waits' slack.
+def test_producers_start_together_and_keep_the_rate(history):
+    due = {row.value_id: row.due_us for row in build_load(SPEC, 7)}
+    starts = [event.time_us - due[event.value_id] for event in invokes(history)]
+    # A record may be late on a busy machine; none is early by more than the tolerance of the waits.
     assert max(starts) - min(starts) < 5_000_000
 
 
