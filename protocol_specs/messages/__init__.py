@@ -1,1 +1,1 @@
-"""The declarations: one file an API, request and response. `protocol_specs.registry` finds them by API key."""
+"""The declarations: one file per API, with request and response. `protocol_specs.registry` finds them by API key."""

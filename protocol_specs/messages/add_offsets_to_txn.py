@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.ADD_OFFSETS_TO_TXN, versions="0-4", flexible="3+")
 class AddOffsetsToTxnRequest(Message):
-    """What a client asks: add the offsets of a group to a transaction."""
+    """The request: add the offsets of a group to a transaction."""
 
     transactional_id: str = field(String, entity="transactionalId")
     producer_id: int = field(Int64, entity="producerId")
@@ -22,7 +22,7 @@ class AddOffsetsToTxnRequest(Message):
 
 @message(api_key=ApiKey.ADD_OFFSETS_TO_TXN, versions="0-4", flexible="3+")
 class AddOffsetsToTxnResponse(Message):
-    """What the broker answers to AddOffsetsToTxnRequest."""
+    """The response: one error code."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

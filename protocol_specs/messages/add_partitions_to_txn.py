@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn (api key 24): add partitions to a transaction, or ask whether they are in one.
+"""AddPartitionsToTxn (api key 24): add partitions to a transaction, or verify that they are in one.
 
 Mirrors AddPartitionsToTxnRequest and AddPartitionsToTxnResponse; KIP-98, KIP-360, KIP-890.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AddPartitionsToTxnTopic(Struct):
-    """One element of topics."""
+    """The partitions of one topic."""
 
     name: str = field(String, versions="4+", map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32), versions="4+")
@@ -20,7 +20,7 @@ class AddPartitionsToTxnTopic(Struct):
 
 @struct
 class AddPartitionsToTxnTransaction(Struct):
-    """One element of transactions."""
+    """One transaction with the partitions to add or to verify (KIP-890)."""
 
     transactional_id: str = field(String, versions="4+", map_key=True, entity="transactionalId")
     producer_id: int = field(Int64, versions="4+", entity="producerId")
@@ -31,7 +31,7 @@ class AddPartitionsToTxnTransaction(Struct):
 
 @struct
 class RequestAddPartitionsToTxnTopic(Struct):
-    """One element of v3_and_below_topics."""
+    """The partitions of one topic, up to v3."""
 
     name: str = field(String, versions="0-3", map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32), versions="0-3")
@@ -39,7 +39,7 @@ class RequestAddPartitionsToTxnTopic(Struct):
 
 @message(api_key=ApiKey.ADD_PARTITIONS_TO_TXN, versions="0-5", flexible="3+")
 class AddPartitionsToTxnRequest(Message):
-    """What a client asks: add partitions to a transaction, or ask whether they are in one."""
+    """The request: add partitions to a transaction, or verify that they are in one."""
 
     transactions: list[AddPartitionsToTxnTransaction] = field(Array(AddPartitionsToTxnTransaction), versions="4+")
     v3_and_below_transactional_id: str = field(String, versions="0-3", entity="transactionalId")
@@ -52,7 +52,7 @@ class AddPartitionsToTxnRequest(Message):
 
 @struct
 class AddPartitionsToTxnPartitionResult(Struct):
-    """One element of results_by_partition."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32, versions="4+", map_key=True)
     partition_error_code: int = field(Int16, versions="4+")
@@ -60,7 +60,7 @@ class AddPartitionsToTxnPartitionResult(Struct):
 
 @struct
 class AddPartitionsToTxnTopicResult(Struct):
-    """One element of topic_results."""
+    """The results of one topic."""
 
     name: str = field(String, versions="4+", map_key=True, entity="topicName")
     results_by_partition: list[AddPartitionsToTxnPartitionResult] = field(
@@ -70,7 +70,7 @@ class AddPartitionsToTxnTopicResult(Struct):
 
 @struct
 class AddPartitionsToTxnResult(Struct):
-    """One element of results_by_transaction."""
+    """The results of one transaction."""
 
     transactional_id: str = field(String, versions="4+", map_key=True, entity="transactionalId")
     topic_results: list[AddPartitionsToTxnTopicResult] = field(Array(AddPartitionsToTxnTopicResult), versions="4+")
@@ -78,7 +78,7 @@ class AddPartitionsToTxnResult(Struct):
 
 @struct
 class ResponseAddPartitionsToTxnPartitionResult(Struct):
-    """One element of results_by_partition."""
+    """The result of one partition, up to v3."""
 
     partition_index: int = field(Int32, versions="0-3", map_key=True)
     partition_error_code: int = field(Int16, versions="0-3")
@@ -86,7 +86,7 @@ class ResponseAddPartitionsToTxnPartitionResult(Struct):
 
 @struct
 class ResponseAddPartitionsToTxnTopicResult(Struct):
-    """One element of results_by_topic_v3_and_below."""
+    """The results of one topic, up to v3."""
 
     name: str = field(String, versions="0-3", map_key=True, entity="topicName")
     results_by_partition: list[ResponseAddPartitionsToTxnPartitionResult] = field(
@@ -96,7 +96,7 @@ class ResponseAddPartitionsToTxnTopicResult(Struct):
 
 @message(api_key=ApiKey.ADD_PARTITIONS_TO_TXN, versions="0-5", flexible="3+")
 class AddPartitionsToTxnResponse(Message):
-    """What the broker answers to AddPartitionsToTxnRequest."""
+    """The response: one result per partition; by transaction from v4 on."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16, versions="4+", ignorable=True)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Listener(Struct):
-    """One element of listeners."""
+    """One endpoint of the new voter."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -21,7 +21,7 @@ class Listener(Struct):
 
 @message(api_key=ApiKey.ADD_RAFT_VOTER, versions="0-1", flexible="0+")
 class AddRaftVoterRequest(Message):
-    """What a client asks: add a voter to the metadata quorum."""
+    """The request: add a voter to the metadata quorum."""
 
     cluster_id: str | None = field(String, nullable="0+")
     timeout_ms: int = field(Int32)
@@ -33,7 +33,7 @@ class AddRaftVoterRequest(Message):
 
 @message(api_key=ApiKey.ADD_RAFT_VOTER, versions="0-1", flexible="0+")
 class AddRaftVoterResponse(Message):
-    """What the broker answers to AddRaftVoterRequest."""
+    """The response: one error code for the change of the voter set."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""AllocateProducerIds (api key 67): a broker asks the controller for a block of producer ids.
+"""AllocateProducerIds (api key 67): a broker requests a block of producer ids from the controller.
 
 Mirrors AllocateProducerIdsRequest and AllocateProducerIdsResponse; KIP-730.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.ALLOCATE_PRODUCER_IDS, versions="0", flexible="0+")
 class AllocateProducerIdsRequest(Message):
-    """The request: a broker asks the controller for a block of producer ids."""
+    """The request: a broker requests a block of producer ids from the controller."""
 
     broker_id: int = field(Int32, entity="brokerId")
     broker_epoch: int = field(Int64, default=-1)
@@ -20,7 +20,7 @@ class AllocateProducerIdsRequest(Message):
 
 @message(api_key=ApiKey.ALLOCATE_PRODUCER_IDS, versions="0", flexible="0+")
 class AllocateProducerIdsResponse(Message):
-    """What the broker answers to AllocateProducerIdsRequest."""
+    """The response: the first producer id of the block and its length."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class EntityData(Struct):
-    """One element of entity."""
+    """One part of a quota entity: a user, client id or IP address, or the default of that type."""
 
     entity_type: str = field(String)
     entity_name: str | None = field(String, nullable="0+")
@@ -20,7 +20,7 @@ class EntityData(Struct):
 
 @struct
 class OpData(Struct):
-    """One element of ops."""
+    """One quota to set or to remove, such as producer_byte_rate."""
 
     key: str = field(String)
     value: float = field(Float64)
@@ -29,7 +29,7 @@ class OpData(Struct):
 
 @struct
 class EntryData(Struct):
-    """One element of entries."""
+    """The changes for one quota entity."""
 
     entity: list[EntityData] = field(Array(EntityData))
     ops: list[OpData] = field(Array(OpData))
@@ -37,7 +37,7 @@ class EntryData(Struct):
 
 @message(api_key=ApiKey.ALTER_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class AlterClientQuotasRequest(Message):
-    """What a client asks: set or remove client quotas."""
+    """The request: set or remove client quotas."""
 
     entries: list[EntryData] = field(Array(EntryData))
     validate_only: bool = field(Bool)
@@ -45,7 +45,7 @@ class AlterClientQuotasRequest(Message):
 
 @struct
 class ResponseEntryData(Struct):
-    """One element of entries."""
+    """The result of one quota entity."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -54,7 +54,7 @@ class ResponseEntryData(Struct):
 
 @message(api_key=ApiKey.ALTER_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class AlterClientQuotasResponse(Message):
-    """What the broker answers to AlterClientQuotasRequest."""
+    """The response: one result per quota entity."""
 
     throttle_time_ms: int = field(Int32)
     entries: list[ResponseEntryData] = field(Array(ResponseEntryData))

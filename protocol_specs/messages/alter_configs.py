@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AlterableConfig(Struct):
-    """One element of configs."""
+    """One configuration with its new value."""
 
     name: str = field(String, map_key=True)
     value: str | None = field(String, nullable="0+")
@@ -20,7 +20,7 @@ class AlterableConfig(Struct):
 
 @struct
 class AlterConfigsResource(Struct):
-    """One element of resources."""
+    """The whole new configuration of one resource."""
 
     resource_type: int = field(Int8, map_key=True)
     resource_name: str = field(String, map_key=True)
@@ -29,7 +29,7 @@ class AlterConfigsResource(Struct):
 
 @message(api_key=ApiKey.ALTER_CONFIGS, versions="0-2", flexible="2+")
 class AlterConfigsRequest(Message):
-    """What a client asks: replace the configurations of topics or brokers."""
+    """The request: replace the configurations of topics or brokers."""
 
     resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource))
     validate_only: bool = field(Bool)
@@ -37,7 +37,7 @@ class AlterConfigsRequest(Message):
 
 @struct
 class AlterConfigsResourceResponse(Struct):
-    """One element of responses."""
+    """The result of one resource."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -47,7 +47,7 @@ class AlterConfigsResourceResponse(Struct):
 
 @message(api_key=ApiKey.ALTER_CONFIGS, versions="0-2", flexible="2+")
 class AlterConfigsResponse(Message):
-    """What the broker answers to AlterConfigsRequest."""
+    """The response: one result per resource."""
 
     throttle_time_ms: int = field(Int32)
     responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse))

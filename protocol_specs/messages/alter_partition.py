@@ -13,7 +13,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class BrokerState(Struct):
-    """One element of new_isr_with_epochs."""
+    """One replica of the proposed ISR with its broker epoch (KIP-903)."""
 
     broker_id: int = field(Int32, versions="3+", entity="brokerId")
     broker_epoch: int = field(Int64, versions="3+", default=-1)
@@ -21,7 +21,7 @@ class BrokerState(Struct):
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The proposed ISR and recovery state of one partition."""
 
     partition_index: int = field(Int32)
     leader_epoch: int = field(Int32)
@@ -33,7 +33,7 @@ class PartitionData(Struct):
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The proposals for one topic."""
 
     topic_id: bytes = field(Uuid, versions="2+", ignorable=True)
     topic_name: str = field(String, versions="0-1", ignorable=True, entity="topicName")
@@ -51,7 +51,7 @@ class AlterPartitionRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """One element of partitions."""
+    """The state of one partition at the controller, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -64,7 +64,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid, versions="2+", ignorable=True)
     topic_name: str = field(String, versions="0-1", ignorable=True, entity="topicName")
@@ -73,7 +73,7 @@ class ResponseTopicData(Struct):
 
 @message(api_key=ApiKey.ALTER_PARTITION, versions="0-3", flexible="0+")
 class AlterPartitionResponse(Message):
-    """What the broker answers to AlterPartitionRequest."""
+    """The response: the state of each partition after the change, or an error per partition."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""AlterPartitionReassignments (api key 45): give partitions other replicas, or stop doing so.
+"""AlterPartitionReassignments (api key 45): change the replicas of partitions, or cancel a reassignment.
 
 Mirrors AlterPartitionReassignmentsRequest and AlterPartitionReassignmentsResponse; KIP-455, KIP-860.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ReassignablePartition(Struct):
-    """One element of partitions."""
+    """The target replicas of one partition; null cancels its reassignment."""
 
     partition_index: int = field(Int32)
     replicas: list[int] | None = field(Array(Int32), nullable="0+", default=None, entity="brokerId")
@@ -20,7 +20,7 @@ class ReassignablePartition(Struct):
 
 @struct
 class ReassignableTopic(Struct):
-    """One element of topics."""
+    """The reassignments of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[ReassignablePartition] = field(Array(ReassignablePartition))
@@ -28,7 +28,7 @@ class ReassignableTopic(Struct):
 
 @message(api_key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsRequest(Message):
-    """What a client asks: give partitions other replicas, or stop doing so."""
+    """The request: change the replicas of partitions, or cancel a reassignment."""
 
     timeout_ms: int = field(Int32, default=60000)
     allow_replication_factor_change: bool = field(Bool, versions="1+", default=True)
@@ -37,7 +37,7 @@ class AlterPartitionReassignmentsRequest(Message):
 
 @struct
 class ReassignablePartitionResponse(Struct):
-    """One element of partitions."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -46,7 +46,7 @@ class ReassignablePartitionResponse(Struct):
 
 @struct
 class ReassignableTopicResponse(Struct):
-    """One element of responses."""
+    """The results of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[ReassignablePartitionResponse] = field(Array(ReassignablePartitionResponse))
@@ -54,7 +54,7 @@ class ReassignableTopicResponse(Struct):
 
 @message(api_key=ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions="0-1", flexible="0+")
 class AlterPartitionReassignmentsResponse(Message):
-    """What the broker answers to AlterPartitionReassignmentsRequest."""
+    """The response: one result per partition."""
 
     throttle_time_ms: int = field(Int32)
     allow_replication_factor_change: bool = field(Bool, versions="1+", default=True, ignorable=True)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AlterReplicaLogDirTopic(Struct):
-    """One element of topics."""
+    """The partitions of one topic to move to a directory."""
 
     name: str = field(String, map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -20,7 +20,7 @@ class AlterReplicaLogDirTopic(Struct):
 
 @struct
 class AlterReplicaLogDir(Struct):
-    """One element of dirs."""
+    """A target log directory with the replicas to move there."""
 
     path: str = field(String, map_key=True)
     topics: list[AlterReplicaLogDirTopic] = field(Array(AlterReplicaLogDirTopic))
@@ -28,14 +28,14 @@ class AlterReplicaLogDir(Struct):
 
 @message(api_key=ApiKey.ALTER_REPLICA_LOG_DIRS, versions="0-2", flexible="2+")
 class AlterReplicaLogDirsRequest(Message):
-    """What a client asks: move replicas between the log directories of a broker."""
+    """The request: move replicas between the log directories of a broker."""
 
     dirs: list[AlterReplicaLogDir] = field(Array(AlterReplicaLogDir))
 
 
 @struct
 class AlterReplicaLogDirPartitionResult(Struct):
-    """One element of partitions."""
+    """The result of one replica."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -43,7 +43,7 @@ class AlterReplicaLogDirPartitionResult(Struct):
 
 @struct
 class AlterReplicaLogDirTopicResult(Struct):
-    """One element of results."""
+    """The results of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[AlterReplicaLogDirPartitionResult] = field(Array(AlterReplicaLogDirPartitionResult))
@@ -51,7 +51,7 @@ class AlterReplicaLogDirTopicResult(Struct):
 
 @message(api_key=ApiKey.ALTER_REPLICA_LOG_DIRS, versions="0-2", flexible="2+")
 class AlterReplicaLogDirsResponse(Message):
-    """What the broker answers to AlterReplicaLogDirsRequest."""
+    """The response: one result per replica."""
 
     throttle_time_ms: int = field(Int32)
     results: list[AlterReplicaLogDirTopicResult] = field(Array(AlterReplicaLogDirTopicResult))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AlterShareGroupOffsetsRequestPartition(Struct):
-    """One element of partitions."""
+    """The new start offset of one share partition."""
 
     partition_index: int = field(Int32)
     start_offset: int = field(Int64)
@@ -20,7 +20,7 @@ class AlterShareGroupOffsetsRequestPartition(Struct):
 
 @struct
 class AlterShareGroupOffsetsRequestTopic(Struct):
-    """One element of topics."""
+    """The new start offsets of one topic."""
 
     topic_name: str = field(String, map_key=True, entity="topicName")
     partitions: list[AlterShareGroupOffsetsRequestPartition] = field(Array(AlterShareGroupOffsetsRequestPartition))
@@ -28,7 +28,7 @@ class AlterShareGroupOffsetsRequestTopic(Struct):
 
 @message(api_key=ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class AlterShareGroupOffsetsRequest(Message):
-    """What a client asks: set the start offsets of a share group."""
+    """The request: set the start offsets of a share group."""
 
     group_id: str = field(String, entity="groupId")
     topics: list[AlterShareGroupOffsetsRequestTopic] = field(Array(AlterShareGroupOffsetsRequestTopic))
@@ -36,7 +36,7 @@ class AlterShareGroupOffsetsRequest(Message):
 
 @struct
 class AlterShareGroupOffsetsResponsePartition(Struct):
-    """One element of partitions."""
+    """The result of one share partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -45,7 +45,7 @@ class AlterShareGroupOffsetsResponsePartition(Struct):
 
 @struct
 class AlterShareGroupOffsetsResponseTopic(Struct):
-    """One element of responses."""
+    """The results of one topic."""
 
     topic_name: str = field(String, map_key=True, entity="topicName")
     topic_id: bytes = field(Uuid)
@@ -54,7 +54,7 @@ class AlterShareGroupOffsetsResponseTopic(Struct):
 
 @message(api_key=ApiKey.ALTER_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class AlterShareGroupOffsetsResponse(Message):
-    """What the broker answers to AlterShareGroupOffsetsRequest."""
+    """The response: one result per partition."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

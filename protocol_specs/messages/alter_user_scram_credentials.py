@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ScramCredentialDeletion(Struct):
-    """One element of deletions."""
+    """A user and mechanism whose credential is deleted."""
 
     name: str = field(String)
     mechanism: int = field(Int8)
@@ -20,7 +20,7 @@ class ScramCredentialDeletion(Struct):
 
 @struct
 class ScramCredentialUpsertion(Struct):
-    """One element of upsertions."""
+    """A credential to create or to replace: salt, iterations and salted password."""
 
     name: str = field(String)
     mechanism: int = field(Int8)
@@ -31,7 +31,7 @@ class ScramCredentialUpsertion(Struct):
 
 @message(api_key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class AlterUserScramCredentialsRequest(Message):
-    """What a client asks: set or delete SCRAM credentials of users."""
+    """The request: set or delete SCRAM credentials of users."""
 
     deletions: list[ScramCredentialDeletion] = field(Array(ScramCredentialDeletion))
     upsertions: list[ScramCredentialUpsertion] = field(Array(ScramCredentialUpsertion))
@@ -39,7 +39,7 @@ class AlterUserScramCredentialsRequest(Message):
 
 @struct
 class AlterUserScramCredentialsResult(Struct):
-    """One element of results."""
+    """The result of one user."""
 
     user: str = field(String)
     error_code: int = field(Int16)
@@ -48,7 +48,7 @@ class AlterUserScramCredentialsResult(Struct):
 
 @message(api_key=ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class AlterUserScramCredentialsResponse(Message):
-    """What the broker answers to AlterUserScramCredentialsRequest."""
+    """The response: one result per user."""
 
     throttle_time_ms: int = field(Int32)
     results: list[AlterUserScramCredentialsResult] = field(Array(AlterUserScramCredentialsResult))

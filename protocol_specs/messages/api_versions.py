@@ -1,4 +1,4 @@
-"""ApiVersions (api key 18): which APIs, versions and features a broker has.
+"""ApiVersions (api key 18): list the APIs, versions and features of a broker.
 
 Mirrors ApiVersionsRequest and ApiVersionsResponse; KIP-35, KIP-511, KIP-584.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.API_VERSIONS, versions="0-4", flexible="3+")
 class ApiVersionsRequest(Message):
-    """What a client asks: which APIs, versions and features a broker has."""
+    """The request: list the APIs, versions and features of a broker."""
 
     client_software_name: str = field(String, versions="3+", ignorable=True)
     client_software_version: str = field(String, versions="3+", ignorable=True)
@@ -20,7 +20,7 @@ class ApiVersionsRequest(Message):
 
 @struct
 class ApiVersion(Struct):
-    """One element of api_keys."""
+    """The range of versions of one API that the broker serves."""
 
     api_key: int = field(Int16, map_key=True)
     min_version: int = field(Int16)
@@ -29,7 +29,7 @@ class ApiVersion(Struct):
 
 @struct
 class SupportedFeatureKey(Struct):
-    """One element of supported_features."""
+    """The range of levels of one feature that the broker supports (KIP-584)."""
 
     name: str = field(String, versions="3+", map_key=True)
     min_version: int = field(Int16, versions="3+")
@@ -38,7 +38,7 @@ class SupportedFeatureKey(Struct):
 
 @struct
 class FinalizedFeatureKey(Struct):
-    """One element of finalized_features."""
+    """The level of one feature that the cluster has finalized (KIP-584)."""
 
     name: str = field(String, versions="3+", map_key=True)
     max_version_level: int = field(Int16, versions="3+")
@@ -47,7 +47,7 @@ class FinalizedFeatureKey(Struct):
 
 @message(api_key=ApiKey.API_VERSIONS, versions="0-4", flexible="3+")
 class ApiVersionsResponse(Message):
-    """What the broker answers to ApiVersionsRequest."""
+    """The response: the version range of each API, and supported and finalized features."""
 
     error_code: int = field(Int16)
     api_keys: list[ApiVersion] = field(Array(ApiVersion))

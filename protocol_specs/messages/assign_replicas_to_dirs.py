@@ -1,4 +1,4 @@
-"""AssignReplicasToDirs (api key 73): a broker says in which log directory its replicas are.
+"""AssignReplicasToDirs (api key 73): a broker reports the log directories of its replicas to the controller.
 
 Mirrors AssignReplicasToDirsRequest and AssignReplicasToDirsResponse; KIP-858.
 """
@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """One replica in a log directory."""
 
     partition_index: int = field(Int32)
 
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The replicas of one topic in a log directory."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -27,7 +27,7 @@ class TopicData(Struct):
 
 @struct
 class DirectoryData(Struct):
-    """One element of directories."""
+    """A log directory by its id, with its replicas."""
 
     id: bytes = field(Uuid)
     topics: list[TopicData] = field(Array(TopicData))
@@ -35,7 +35,7 @@ class DirectoryData(Struct):
 
 @message(api_key=ApiKey.ASSIGN_REPLICAS_TO_DIRS, versions="0", flexible="0+")
 class AssignReplicasToDirsRequest(Message):
-    """The request: a broker says in which log directory its replicas are."""
+    """The request: a broker reports the log directories of its replicas to the controller."""
 
     broker_id: int = field(Int32, entity="brokerId")
     broker_epoch: int = field(Int64, default=-1)
@@ -44,7 +44,7 @@ class AssignReplicasToDirsRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """One element of partitions."""
+    """The result of one replica."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -52,7 +52,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
@@ -60,7 +60,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class ResponseDirectoryData(Struct):
-    """One element of directories."""
+    """The results of one log directory."""
 
     id: bytes = field(Uuid)
     topics: list[ResponseTopicData] = field(Array(ResponseTopicData))
@@ -68,7 +68,7 @@ class ResponseDirectoryData(Struct):
 
 @message(api_key=ApiKey.ASSIGN_REPLICAS_TO_DIRS, versions="0", flexible="0+")
 class AssignReplicasToDirsResponse(Message):
-    """What the broker answers to AssignReplicasToDirsRequest."""
+    """The response: one result per replica, by log directory."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

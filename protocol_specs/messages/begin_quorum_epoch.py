@@ -1,4 +1,4 @@
-"""BeginQuorumEpoch (api key 53): a new leader of the metadata quorum tells the voters.
+"""BeginQuorumEpoch (api key 53): a new leader of the metadata quorum notifies the voters.
 
 Mirrors BeginQuorumEpochRequest and BeginQuorumEpochResponse; KIP-595, KIP-853.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The leader and epoch of one partition."""
 
     partition_index: int = field(Int32)
     voter_directory_id: bytes = field(Uuid, versions="1+", ignorable=True)
@@ -22,7 +22,7 @@ class PartitionData(Struct):
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The partitions of one topic; a quorum has one, __cluster_metadata-0."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -30,7 +30,7 @@ class TopicData(Struct):
 
 @struct
 class LeaderEndpoint(Struct):
-    """One element of leader_endpoints."""
+    """One endpoint of the leader."""
 
     name: str = field(String, versions="1+", map_key=True)
     host: str = field(String, versions="1+")
@@ -39,7 +39,7 @@ class LeaderEndpoint(Struct):
 
 @message(api_key=ApiKey.BEGIN_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class BeginQuorumEpochRequest(Message):
-    """The request: a new leader of the metadata quorum tells the voters."""
+    """The request: a new leader of the metadata quorum notifies the voters."""
 
     cluster_id: str | None = field(String, nullable="0+", default=None)
     voter_id: int = field(Int32, versions="1+", default=-1, ignorable=True, entity="brokerId")
@@ -49,7 +49,7 @@ class BeginQuorumEpochRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """One element of partitions."""
+    """The leader and epoch that the voter knows, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -59,7 +59,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
@@ -67,7 +67,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of the leader that the voter knows."""
 
     node_id: int = field(Int32, versions="1+", map_key=True, entity="brokerId")
     host: str = field(String, versions="1+")
@@ -76,7 +76,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.BEGIN_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class BeginQuorumEpochResponse(Message):
-    """What the broker answers to BeginQuorumEpochRequest."""
+    """The response: the leader and epoch that the voter knows, per partition."""
 
     error_code: int = field(Int16)
     topics: list[ResponseTopicData] = field(Array(ResponseTopicData))

@@ -1,4 +1,4 @@
-"""BrokerHeartbeat (api key 63): a registered broker says that it is alive, and what it wants.
+"""BrokerHeartbeat (api key 63): a registered broker reports that it is alive, and the state that it wants.
 
 Mirrors BrokerHeartbeatRequest and BrokerHeartbeatResponse; KIP-631, KIP-841, KIP-858, KIP-1066.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.BROKER_HEARTBEAT, versions="0-2", flexible="0+")
 class BrokerHeartbeatRequest(Message):
-    """The request: a registered broker says that it is alive, and what it wants."""
+    """The request: a registered broker reports that it is alive, and the state that it wants."""
 
     broker_id: int = field(Int32, entity="brokerId")
     broker_epoch: int = field(Int64, default=-1)
@@ -27,7 +27,7 @@ class BrokerHeartbeatRequest(Message):
 
 @message(api_key=ApiKey.BROKER_HEARTBEAT, versions="0-2", flexible="0+")
 class BrokerHeartbeatResponse(Message):
-    """What the broker answers to BrokerHeartbeatRequest."""
+    """The response: the state of the broker at the controller: caught up, fenced, allowed to stop."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

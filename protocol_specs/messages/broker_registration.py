@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Listener(Struct):
-    """One element of listeners."""
+    """One listener of the broker."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -22,7 +22,7 @@ class Listener(Struct):
 
 @struct
 class Feature(Struct):
-    """One element of features."""
+    """The range of levels of one feature that the broker supports (KIP-584)."""
 
     name: str = field(String, map_key=True)
     min_supported_version: int = field(Int16)
@@ -46,7 +46,7 @@ class BrokerRegistrationRequest(Message):
 
 @message(api_key=ApiKey.BROKER_REGISTRATION, versions="0-4", flexible="0+")
 class BrokerRegistrationResponse(Message):
-    """What the broker answers to BrokerRegistrationRequest."""
+    """The response: the epoch of the registration."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe (api key 69): state, members and assignments of consumer groups.
+"""ConsumerGroupDescribe (api key 69): describe the state, members and assignments of consumer groups.
 
 Mirrors ConsumerGroupDescribeRequest and ConsumerGroupDescribeResponse; KIP-848, KIP-1099.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.CONSUMER_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeRequest(Message):
-    """What a client asks: state, members and assignments of consumer groups."""
+    """The request: describe the state, members and assignments of consumer groups."""
 
     group_ids: list[str] = field(Array(String), entity="groupId")
     include_authorized_operations: bool = field(Bool)
@@ -20,7 +20,7 @@ class ConsumerGroupDescribeRequest(Message):
 
 @struct
 class TopicPartitions(Struct):
-    """One element of topic_partitions."""
+    """The partitions of one topic in an assignment."""
 
     topic_id: bytes = field(Uuid)
     topic_name: str = field(String, entity="topicName")
@@ -29,14 +29,14 @@ class TopicPartitions(Struct):
 
 @struct
 class Assignment(Struct):
-    """The struct behind assignment."""
+    """The partitions of a member: its current or its target assignment."""
 
     topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
 @struct
 class Member(Struct):
-    """One element of members."""
+    """One member of the group with its subscription and assignments."""
 
     member_id: str = field(String)
     instance_id: str | None = field(String, nullable="0+", default=None)
@@ -53,7 +53,7 @@ class Member(Struct):
 
 @struct
 class DescribedGroup(Struct):
-    """One element of groups."""
+    """One group with its state, epochs and members, or an error."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+", default=None)
@@ -68,7 +68,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=ApiKey.CONSUMER_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ConsumerGroupDescribeResponse(Message):
-    """What the broker answers to ConsumerGroupDescribeRequest."""
+    """The response: one description or error per group."""
 
     throttle_time_ms: int = field(Int32)
     groups: list[DescribedGroup] = field(Array(DescribedGroup))

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat (api key 68): a member of a consumer group says what it wants and learns its assignment.
+"""ConsumerGroupHeartbeat (api key 68): a member of a consumer group reports its state and receives its assignment.
 
 Mirrors ConsumerGroupHeartbeatRequest and ConsumerGroupHeartbeatResponse; KIP-848, KIP-1082.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TopicPartitions(Struct):
-    """One element of topic_partitions."""
+    """The partitions of one topic in an assignment."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[int] = field(Array(Int32))
@@ -20,7 +20,7 @@ class TopicPartitions(Struct):
 
 @message(api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatRequest(Message):
-    """What a client asks: a member of a consumer group says what it wants and learns its assignment."""
+    """The request: a member of a consumer group reports its state and receives its assignment."""
 
     group_id: str = field(String, entity="groupId")
     member_id: str = field(String)
@@ -36,14 +36,14 @@ class ConsumerGroupHeartbeatRequest(Message):
 
 @struct
 class Assignment(Struct):
-    """The struct behind assignment."""
+    """The partitions that the member shall own."""
 
     topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
 @message(api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ConsumerGroupHeartbeatResponse(Message):
-    """What the broker answers to ConsumerGroupHeartbeatRequest."""
+    """The response: the member epoch, and the assignment if it has changed."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""ControlledShutdown (api key 7): a broker asks the controller to move its leaders away before it stops.
+"""ControlledShutdown (api key 7): a broker requests that the controller move its leaders away before it stops.
 
 Mirrors ControlledShutdownRequest and ControlledShutdownResponse; KIP-380.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.CONTROLLED_SHUTDOWN, versions="0-3", flexible="3+")
 class ControlledShutdownRequest(Message):
-    """The request: a broker asks the controller to move its leaders away before it stops."""
+    """The request: a broker requests that the controller move its leaders away before it stops."""
 
     broker_id: int = field(Int32, entity="brokerId")
     broker_epoch: int = field(Int64, versions="2+", default=-1, ignorable=True)
@@ -20,7 +20,7 @@ class ControlledShutdownRequest(Message):
 
 @struct
 class RemainingPartition(Struct):
-    """One element of remaining_partitions."""
+    """A partition that the broker still leads."""
 
     topic_name: str = field(String, map_key=True, entity="topicName")
     partition_index: int = field(Int32, map_key=True)
@@ -28,7 +28,7 @@ class RemainingPartition(Struct):
 
 @message(api_key=ApiKey.CONTROLLED_SHUTDOWN, versions="0-3", flexible="3+")
 class ControlledShutdownResponse(Message):
-    """What the broker answers to ControlledShutdownRequest."""
+    """The response: the partitions that the broker still leads."""
 
     error_code: int = field(Int16)
     remaining_partitions: list[RemainingPartition] = field(Array(RemainingPartition))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Listener(Struct):
-    """One element of listeners."""
+    """One listener of the controller."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -22,7 +22,7 @@ class Listener(Struct):
 
 @struct
 class Feature(Struct):
-    """One element of features."""
+    """The range of levels of one feature that the controller supports (KIP-584)."""
 
     name: str = field(String, map_key=True)
     min_supported_version: int = field(Int16)
@@ -42,7 +42,7 @@ class ControllerRegistrationRequest(Message):
 
 @message(api_key=ApiKey.CONTROLLER_REGISTRATION, versions="0", flexible="0+")
 class ControllerRegistrationResponse(Message):
-    """What the broker answers to ControllerRegistrationRequest."""
+    """The response: one error code."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AclCreation(Struct):
-    """One element of creations."""
+    """One access control entry to create."""
 
     resource_type: int = field(Int8)
     resource_name: str = field(String)
@@ -25,14 +25,14 @@ class AclCreation(Struct):
 
 @message(api_key=ApiKey.CREATE_ACLS, versions="0-3", flexible="2+")
 class CreateAclsRequest(Message):
-    """What a client asks: create access control entries."""
+    """The request: create access control entries."""
 
     creations: list[AclCreation] = field(Array(AclCreation))
 
 
 @struct
 class AclCreationResult(Struct):
-    """One element of results."""
+    """The result of one entry."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -40,7 +40,7 @@ class AclCreationResult(Struct):
 
 @message(api_key=ApiKey.CREATE_ACLS, versions="0-3", flexible="2+")
 class CreateAclsResponse(Message):
-    """What the broker answers to CreateAclsRequest."""
+    """The response: one result per access control entry, in the order of the request."""
 
     throttle_time_ms: int = field(Int32)
     results: list[AclCreationResult] = field(Array(AclCreationResult))

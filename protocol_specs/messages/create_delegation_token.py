@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class CreatableRenewers(Struct):
-    """One element of renewers."""
+    """A principal that may renew the token besides its owner."""
 
     principal_type: str = field(String)
     principal_name: str = field(String)
@@ -20,7 +20,7 @@ class CreatableRenewers(Struct):
 
 @message(api_key=ApiKey.CREATE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class CreateDelegationTokenRequest(Message):
-    """What a client asks: create a delegation token."""
+    """The request: create a delegation token."""
 
     owner_principal_type: str | None = field(String, versions="3+", nullable="3+")
     owner_principal_name: str | None = field(String, versions="3+", nullable="3+")
@@ -30,7 +30,7 @@ class CreateDelegationTokenRequest(Message):
 
 @message(api_key=ApiKey.CREATE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class CreateDelegationTokenResponse(Message):
-    """What the broker answers to CreateDelegationTokenRequest."""
+    """The response: the token with its id, HMAC and times."""
 
     error_code: int = field(Int16)
     principal_type: str = field(String)

@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class CreatePartitionsAssignment(Struct):
-    """One element of assignments."""
+    """The replicas of one new partition."""
 
     broker_ids: list[int] = field(Array(Int32), entity="brokerId")
 
 
 @struct
 class CreatePartitionsTopic(Struct):
-    """One element of topics."""
+    """One topic with its new partition count."""
 
     name: str = field(String, map_key=True, entity="topicName")
     count: int = field(Int32)
@@ -28,7 +28,7 @@ class CreatePartitionsTopic(Struct):
 
 @message(api_key=ApiKey.CREATE_PARTITIONS, versions="0-3", flexible="2+")
 class CreatePartitionsRequest(Message):
-    """What a client asks: add partitions to topics."""
+    """The request: add partitions to topics."""
 
     topics: list[CreatePartitionsTopic] = field(Array(CreatePartitionsTopic))
     timeout_ms: int = field(Int32)
@@ -37,7 +37,7 @@ class CreatePartitionsRequest(Message):
 
 @struct
 class CreatePartitionsTopicResult(Struct):
-    """One element of results."""
+    """The result of one topic."""
 
     name: str = field(String, entity="topicName")
     error_code: int = field(Int16)
@@ -46,7 +46,7 @@ class CreatePartitionsTopicResult(Struct):
 
 @message(api_key=ApiKey.CREATE_PARTITIONS, versions="0-3", flexible="2+")
 class CreatePartitionsResponse(Message):
-    """What the broker answers to CreatePartitionsRequest."""
+    """The response: one result per topic."""
 
     throttle_time_ms: int = field(Int32)
     results: list[CreatePartitionsTopicResult] = field(Array(CreatePartitionsTopicResult))

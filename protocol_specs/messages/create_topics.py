@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class CreatableReplicaAssignment(Struct):
-    """One element of assignments."""
+    """The replicas of one partition, where the client assigns them."""
 
     partition_index: int = field(Int32, map_key=True)
     broker_ids: list[int] = field(Array(Int32), entity="brokerId")
@@ -20,7 +20,7 @@ class CreatableReplicaAssignment(Struct):
 
 @struct
 class CreatableTopicConfig(Struct):
-    """One element of configs."""
+    """One configuration of the new topic."""
 
     name: str = field(String, map_key=True)
     value: str | None = field(String, nullable="0+")
@@ -28,7 +28,7 @@ class CreatableTopicConfig(Struct):
 
 @struct
 class CreatableTopic(Struct):
-    """One element of topics."""
+    """One topic to create."""
 
     name: str = field(String, map_key=True, entity="topicName")
     num_partitions: int = field(Int32)
@@ -39,7 +39,7 @@ class CreatableTopic(Struct):
 
 @message(api_key=ApiKey.CREATE_TOPICS, versions="0-7", flexible="5+")
 class CreateTopicsRequest(Message):
-    """What a client asks: create topics."""
+    """The request: create topics."""
 
     topics: list[CreatableTopic] = field(Array(CreatableTopic))
     timeout_ms: int = field(Int32, default=60000)
@@ -48,7 +48,7 @@ class CreateTopicsRequest(Message):
 
 @struct
 class CreatableTopicConfigs(Struct):
-    """One element of configs."""
+    """One configuration of the created topic, with its source (KIP-525)."""
 
     name: str = field(String, versions="5+")
     value: str | None = field(String, versions="5+", nullable="5+")
@@ -59,7 +59,7 @@ class CreatableTopicConfigs(Struct):
 
 @struct
 class CreatableTopicResult(Struct):
-    """One element of topics."""
+    """The result of one topic."""
 
     name: str = field(String, map_key=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="7+", ignorable=True)
@@ -75,7 +75,7 @@ class CreatableTopicResult(Struct):
 
 @message(api_key=ApiKey.CREATE_TOPICS, versions="0-7", flexible="5+")
 class CreateTopicsResponse(Message):
-    """What the broker answers to CreateTopicsRequest."""
+    """The response: one result per topic, with its configuration from v5 on."""
 
     throttle_time_ms: int = field(Int32, versions="2+", ignorable=True)
     topics: list[CreatableTopicResult] = field(Array(CreatableTopicResult))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DeleteAclsFilter(Struct):
-    """One element of filters."""
+    """A filter; every entry that matches it is deleted."""
 
     resource_type_filter: int = field(Int8)
     resource_name_filter: str | None = field(String, nullable="0+")
@@ -25,14 +25,14 @@ class DeleteAclsFilter(Struct):
 
 @message(api_key=ApiKey.DELETE_ACLS, versions="0-3", flexible="2+")
 class DeleteAclsRequest(Message):
-    """What a client asks: delete the access control entries that match filters."""
+    """The request: delete the access control entries that match filters."""
 
     filters: list[DeleteAclsFilter] = field(Array(DeleteAclsFilter))
 
 
 @struct
 class DeleteAclsMatchingAcl(Struct):
-    """One element of matching_acls."""
+    """One deleted entry, or the error of its deletion."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -47,7 +47,7 @@ class DeleteAclsMatchingAcl(Struct):
 
 @struct
 class DeleteAclsFilterResult(Struct):
-    """One element of filter_results."""
+    """The result of one filter."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -56,7 +56,7 @@ class DeleteAclsFilterResult(Struct):
 
 @message(api_key=ApiKey.DELETE_ACLS, versions="0-3", flexible="2+")
 class DeleteAclsResponse(Message):
-    """What the broker answers to DeleteAclsRequest."""
+    """The response: the deleted access control entries, per filter."""
 
     throttle_time_ms: int = field(Int32)
     filter_results: list[DeleteAclsFilterResult] = field(Array(DeleteAclsFilterResult))

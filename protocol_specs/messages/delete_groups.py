@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.DELETE_GROUPS, versions="0-2", flexible="2+")
 class DeleteGroupsRequest(Message):
-    """What a client asks: delete groups that are empty."""
+    """The request: delete groups that are empty."""
 
     groups_names: list[str] = field(Array(String), entity="groupId")
 
 
 @struct
 class DeletableGroupResult(Struct):
-    """One element of results."""
+    """The result of one group."""
 
     group_id: str = field(String, map_key=True, entity="groupId")
     error_code: int = field(Int16)
@@ -27,7 +27,7 @@ class DeletableGroupResult(Struct):
 
 @message(api_key=ApiKey.DELETE_GROUPS, versions="0-2", flexible="2+")
 class DeleteGroupsResponse(Message):
-    """What the broker answers to DeleteGroupsRequest."""
+    """The response: one result per group."""
 
     throttle_time_ms: int = field(Int32)
     results: list[DeletableGroupResult] = field(Array(DeletableGroupResult))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DeleteRecordsPartition(Struct):
-    """One element of partitions."""
+    """The offset before which the records of one partition are deleted; -1 is the high watermark."""
 
     partition_index: int = field(Int32)
     offset: int = field(Int64)
@@ -20,7 +20,7 @@ class DeleteRecordsPartition(Struct):
 
 @struct
 class DeleteRecordsTopic(Struct):
-    """One element of topics."""
+    """The deletions of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[DeleteRecordsPartition] = field(Array(DeleteRecordsPartition))
@@ -28,7 +28,7 @@ class DeleteRecordsTopic(Struct):
 
 @message(api_key=ApiKey.DELETE_RECORDS, versions="0-2", flexible="2+")
 class DeleteRecordsRequest(Message):
-    """What a client asks: delete the records of partitions before given offsets."""
+    """The request: delete the records of partitions before given offsets."""
 
     topics: list[DeleteRecordsTopic] = field(Array(DeleteRecordsTopic))
     timeout_ms: int = field(Int32)
@@ -36,7 +36,7 @@ class DeleteRecordsRequest(Message):
 
 @struct
 class DeleteRecordsPartitionResult(Struct):
-    """One element of partitions."""
+    """The low watermark of one partition after the deletion, or an error."""
 
     partition_index: int = field(Int32, map_key=True)
     low_watermark: int = field(Int64)
@@ -45,7 +45,7 @@ class DeleteRecordsPartitionResult(Struct):
 
 @struct
 class DeleteRecordsTopicResult(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, map_key=True, entity="topicName")
     partitions: list[DeleteRecordsPartitionResult] = field(Array(DeleteRecordsPartitionResult))
@@ -53,7 +53,7 @@ class DeleteRecordsTopicResult(Struct):
 
 @message(api_key=ApiKey.DELETE_RECORDS, versions="0-2", flexible="2+")
 class DeleteRecordsResponse(Message):
-    """What the broker answers to DeleteRecordsRequest."""
+    """The response: the low watermark or an error per partition."""
 
     throttle_time_ms: int = field(Int32)
     topics: list[DeleteRecordsTopicResult] = field(Array(DeleteRecordsTopicResult))

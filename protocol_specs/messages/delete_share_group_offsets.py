@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DeleteShareGroupOffsetsRequestTopic(Struct):
-    """One element of topics."""
+    """A topic whose start offsets are deleted."""
 
     topic_name: str = field(String, entity="topicName")
 
 
 @message(api_key=ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsRequest(Message):
-    """What a client asks: delete the start offsets of a share group."""
+    """The request: delete the start offsets of a share group."""
 
     group_id: str = field(String, entity="groupId")
     topics: list[DeleteShareGroupOffsetsRequestTopic] = field(Array(DeleteShareGroupOffsetsRequestTopic))
@@ -27,7 +27,7 @@ class DeleteShareGroupOffsetsRequest(Message):
 
 @struct
 class DeleteShareGroupOffsetsResponseTopic(Struct):
-    """One element of responses."""
+    """The result of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     topic_id: bytes = field(Uuid)
@@ -37,7 +37,7 @@ class DeleteShareGroupOffsetsResponseTopic(Struct):
 
 @message(api_key=ApiKey.DELETE_SHARE_GROUP_OFFSETS, versions="0", flexible="0+")
 class DeleteShareGroupOffsetsResponse(Message):
-    """What the broker answers to DeleteShareGroupOffsetsRequest."""
+    """The response: one result per topic."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """A share partition whose state is deleted."""
 
     partition: int = field(Int32)
 
 
 @struct
 class DeleteStateData(Struct):
-    """One element of topics."""
+    """The share partitions of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -35,7 +35,7 @@ class DeleteShareGroupStateRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """One element of partitions."""
+    """The result of one share partition."""
 
     partition: int = field(Int32)
     error_code: int = field(Int16)
@@ -44,7 +44,7 @@ class PartitionResult(Struct):
 
 @struct
 class DeleteStateResult(Struct):
-    """One element of results."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionResult] = field(Array(PartitionResult))
@@ -52,6 +52,6 @@ class DeleteStateResult(Struct):
 
 @message(api_key=ApiKey.DELETE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class DeleteShareGroupStateResponse(Message):
-    """What the broker answers to DeleteShareGroupStateRequest."""
+    """The response: one result per share partition."""
 
     results: list[DeleteStateResult] = field(Array(DeleteStateResult))

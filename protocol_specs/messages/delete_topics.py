@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DeleteTopicState(Struct):
-    """One element of topics."""
+    """A topic to delete, by name or by id (KIP-516)."""
 
     name: str | None = field(String, versions="6+", nullable="6+", default=None, entity="topicName")
     topic_id: bytes = field(Uuid, versions="6+")
@@ -20,7 +20,7 @@ class DeleteTopicState(Struct):
 
 @message(api_key=ApiKey.DELETE_TOPICS, versions="0-6", flexible="4+")
 class DeleteTopicsRequest(Message):
-    """What a client asks: delete topics by name or by id."""
+    """The request: delete topics by name or by id."""
 
     topics: list[DeleteTopicState] = field(Array(DeleteTopicState), versions="6+")
     topic_names: list[str] = field(Array(String), versions="0-5", ignorable=True, entity="topicName")
@@ -29,7 +29,7 @@ class DeleteTopicsRequest(Message):
 
 @struct
 class DeletableTopicResult(Struct):
-    """One element of responses."""
+    """The result of one topic."""
 
     name: str | None = field(String, nullable="6+", map_key=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="6+", ignorable=True)
@@ -39,7 +39,7 @@ class DeletableTopicResult(Struct):
 
 @message(api_key=ApiKey.DELETE_TOPICS, versions="0-6", flexible="4+")
 class DeleteTopicsResponse(Message):
-    """What the broker answers to DeleteTopicsRequest."""
+    """The response: one result per topic."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     responses: list[DeletableTopicResult] = field(Array(DeletableTopicResult))

@@ -1,4 +1,4 @@
-"""DescribeAcls (api key 29): the access control entries that match a filter.
+"""DescribeAcls (api key 29): list the access control entries that match a filter.
 
 Mirrors DescribeAclsRequest and DescribeAclsResponse; KIP-140, KIP-290.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.DESCRIBE_ACLS, versions="0-3", flexible="2+")
 class DescribeAclsRequest(Message):
-    """What a client asks: the access control entries that match a filter."""
+    """The request: list the access control entries that match a filter."""
 
     resource_type_filter: int = field(Int8)
     resource_name_filter: str | None = field(String, nullable="0+")
@@ -25,7 +25,7 @@ class DescribeAclsRequest(Message):
 
 @struct
 class AclDescription(Struct):
-    """One element of acls."""
+    """One access control entry: principal, host, operation and permission."""
 
     principal: str = field(String)
     host: str = field(String)
@@ -35,7 +35,7 @@ class AclDescription(Struct):
 
 @struct
 class DescribeAclsResource(Struct):
-    """One element of resources."""
+    """A resource pattern with its access control entries."""
 
     resource_type: int = field(Int8)
     resource_name: str = field(String)
@@ -45,7 +45,7 @@ class DescribeAclsResource(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_ACLS, versions="0-3", flexible="2+")
 class DescribeAclsResponse(Message):
-    """What the broker answers to DescribeAclsRequest."""
+    """The response: the matching access control entries, by resource."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

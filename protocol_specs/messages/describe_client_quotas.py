@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (api key 48): client quotas that match a filter.
+"""DescribeClientQuotas (api key 48): list the client quotas that match a filter.
 
 Mirrors DescribeClientQuotasRequest and DescribeClientQuotasResponse; KIP-546.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ComponentData(Struct):
-    """One element of components."""
+    """One part of the filter: an entity type, and which entities of it match."""
 
     entity_type: str = field(String)
     match_type: int = field(Int8)
@@ -21,7 +21,7 @@ class ComponentData(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class DescribeClientQuotasRequest(Message):
-    """What a client asks: client quotas that match a filter."""
+    """The request: list the client quotas that match a filter."""
 
     components: list[ComponentData] = field(Array(ComponentData))
     strict: bool = field(Bool)
@@ -29,7 +29,7 @@ class DescribeClientQuotasRequest(Message):
 
 @struct
 class EntityData(Struct):
-    """One element of entity."""
+    """One part of a quota entity: a user, client id or IP address, or the default of that type."""
 
     entity_type: str = field(String)
     entity_name: str | None = field(String, nullable="0+")
@@ -37,7 +37,7 @@ class EntityData(Struct):
 
 @struct
 class ValueData(Struct):
-    """One element of values."""
+    """One quota with its value, such as producer_byte_rate."""
 
     key: str = field(String)
     value: float = field(Float64)
@@ -45,7 +45,7 @@ class ValueData(Struct):
 
 @struct
 class EntryData(Struct):
-    """One element of entries."""
+    """One quota entity with its quotas."""
 
     entity: list[EntityData] = field(Array(EntityData))
     values: list[ValueData] = field(Array(ValueData))
@@ -53,7 +53,7 @@ class EntryData(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_CLIENT_QUOTAS, versions="0-1", flexible="1+")
 class DescribeClientQuotasResponse(Message):
-    """What the broker answers to DescribeClientQuotasRequest."""
+    """The response: the matching quotas, by entity."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

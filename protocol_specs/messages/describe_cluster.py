@@ -1,4 +1,4 @@
-"""DescribeCluster (api key 60): the brokers or controllers of a cluster.
+"""DescribeCluster (api key 60): list the brokers or controllers of a cluster.
 
 Mirrors DescribeClusterRequest and DescribeClusterResponse; KIP-700, KIP-919, KIP-1073.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.DESCRIBE_CLUSTER, versions="0-2", flexible="0+")
 class DescribeClusterRequest(Message):
-    """What a client asks: the brokers or controllers of a cluster."""
+    """The request: list the brokers or controllers of a cluster."""
 
     include_cluster_authorized_operations: bool = field(Bool)
     endpoint_type: int = field(Int8, versions="1+", default=1)
@@ -21,7 +21,7 @@ class DescribeClusterRequest(Message):
 
 @struct
 class DescribeClusterBroker(Struct):
-    """One element of brokers."""
+    """One broker or controller with its address."""
 
     broker_id: int = field(Int32, map_key=True, entity="brokerId")
     host: str = field(String)
@@ -32,7 +32,7 @@ class DescribeClusterBroker(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_CLUSTER, versions="0-2", flexible="0+")
 class DescribeClusterResponse(Message):
-    """What the broker answers to DescribeClusterRequest."""
+    """The response: the nodes, the cluster id and the controller."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""DescribeConfigs (api key 32): configurations with their sources.
+"""DescribeConfigs (api key 32): list configurations with their sources.
 
 Mirrors DescribeConfigsRequest and DescribeConfigsResponse; KIP-133, KIP-226, KIP-569.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DescribeConfigsResource(Struct):
-    """One element of resources."""
+    """A resource, and the names of its requested configurations; null requests all."""
 
     resource_type: int = field(Int8)
     resource_name: str = field(String)
@@ -21,7 +21,7 @@ class DescribeConfigsResource(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_CONFIGS, versions="0-4", flexible="4+")
 class DescribeConfigsRequest(Message):
-    """What a client asks: configurations with their sources."""
+    """The request: list configurations with their sources."""
 
     resources: list[DescribeConfigsResource] = field(Array(DescribeConfigsResource))
     include_synonyms: bool = field(Bool, versions="1+")
@@ -30,7 +30,7 @@ class DescribeConfigsRequest(Message):
 
 @struct
 class DescribeConfigsSynonym(Struct):
-    """One element of synonyms."""
+    """A configuration that would apply, in order of precedence (KIP-226)."""
 
     name: str = field(String, versions="1+")
     value: str | None = field(String, versions="1+", nullable="1+")
@@ -39,7 +39,7 @@ class DescribeConfigsSynonym(Struct):
 
 @struct
 class DescribeConfigsResourceResult(Struct):
-    """One element of configs."""
+    """One configuration with its value and source."""
 
     name: str = field(String)
     value: str | None = field(String, nullable="0+")
@@ -54,7 +54,7 @@ class DescribeConfigsResourceResult(Struct):
 
 @struct
 class DescribeConfigsResult(Struct):
-    """One element of results."""
+    """The configurations of one resource, or an error."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -65,7 +65,7 @@ class DescribeConfigsResult(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_CONFIGS, versions="0-4", flexible="4+")
 class DescribeConfigsResponse(Message):
-    """What the broker answers to DescribeConfigsRequest."""
+    """The response: the configuration or an error per resource."""
 
     throttle_time_ms: int = field(Int32)
     results: list[DescribeConfigsResult] = field(Array(DescribeConfigsResult))

@@ -1,4 +1,4 @@
-"""DescribeDelegationToken (api key 41): the delegation tokens of owners.
+"""DescribeDelegationToken (api key 41): list the delegation tokens of owners.
 
 Mirrors DescribeDelegationTokenRequest and DescribeDelegationTokenResponse; KIP-48, KIP-373.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DescribeDelegationTokenOwner(Struct):
-    """One element of owners."""
+    """An owner whose tokens are requested."""
 
     principal_type: str = field(String)
     principal_name: str = field(String)
@@ -20,14 +20,14 @@ class DescribeDelegationTokenOwner(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class DescribeDelegationTokenRequest(Message):
-    """What a client asks: the delegation tokens of owners."""
+    """The request: list the delegation tokens of owners."""
 
     owners: list[DescribeDelegationTokenOwner] | None = field(Array(DescribeDelegationTokenOwner), nullable="0+")
 
 
 @struct
 class DescribedDelegationTokenRenewer(Struct):
-    """One element of renewers."""
+    """A principal that may renew the token besides its owner."""
 
     principal_type: str = field(String)
     principal_name: str = field(String)
@@ -35,7 +35,7 @@ class DescribedDelegationTokenRenewer(Struct):
 
 @struct
 class DescribedDelegationToken(Struct):
-    """One element of tokens."""
+    """One token with its owner, requester, times and HMAC."""
 
     principal_type: str = field(String)
     principal_name: str = field(String)
@@ -51,7 +51,7 @@ class DescribedDelegationToken(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_DELEGATION_TOKEN, versions="0-3", flexible="2+")
 class DescribeDelegationTokenResponse(Message):
-    """What the broker answers to DescribeDelegationTokenRequest."""
+    """The response: the tokens of the owners."""
 
     error_code: int = field(Int16)
     tokens: list[DescribedDelegationToken] = field(Array(DescribedDelegationToken))

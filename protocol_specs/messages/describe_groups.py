@@ -1,4 +1,4 @@
-"""DescribeGroups (api key 15): state and members of classic groups.
+"""DescribeGroups (api key 15): describe the state and members of classic groups.
 
 Mirrors DescribeGroupsRequest and DescribeGroupsResponse; KIP-345, KIP-430, KIP-1043.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.DESCRIBE_GROUPS, versions="0-6", flexible="5+")
 class DescribeGroupsRequest(Message):
-    """What a client asks: state and members of classic groups."""
+    """The request: describe the state and members of classic groups."""
 
     groups: list[str] = field(Array(String), entity="groupId")
     include_authorized_operations: bool = field(Bool, versions="3+")
@@ -20,7 +20,7 @@ class DescribeGroupsRequest(Message):
 
 @struct
 class DescribedGroupMember(Struct):
-    """One element of members."""
+    """One member with its metadata and assignment, as bytes of the group's protocol."""
 
     member_id: str = field(String)
     group_instance_id: str | None = field(String, versions="4+", nullable="4+", default=None, ignorable=True)
@@ -32,7 +32,7 @@ class DescribedGroupMember(Struct):
 
 @struct
 class DescribedGroup(Struct):
-    """One element of groups."""
+    """One group with its state and members, or an error."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, versions="6+", nullable="6+", default=None)
@@ -46,7 +46,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_GROUPS, versions="0-6", flexible="5+")
 class DescribeGroupsResponse(Message):
-    """What the broker answers to DescribeGroupsRequest."""
+    """The response: one description or error per group."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     groups: list[DescribedGroup] = field(Array(DescribedGroup))

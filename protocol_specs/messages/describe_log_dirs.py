@@ -1,4 +1,4 @@
-"""DescribeLogDirs (api key 35): the log directories of a broker and the replicas in them.
+"""DescribeLogDirs (api key 35): list the log directories of a broker and the replicas in them.
 
 Mirrors DescribeLogDirsRequest and DescribeLogDirsResponse; KIP-113, KIP-827, KIP-1066.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DescribableLogDirTopic(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     topic: str = field(String, map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -20,14 +20,14 @@ class DescribableLogDirTopic(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_LOG_DIRS, versions="0-5", flexible="2+")
 class DescribeLogDirsRequest(Message):
-    """What a client asks: the log directories of a broker and the replicas in them."""
+    """The request: list the log directories of a broker and the replicas in them."""
 
     topics: list[DescribableLogDirTopic] | None = field(Array(DescribableLogDirTopic), nullable="0+")
 
 
 @struct
 class DescribeLogDirsPartition(Struct):
-    """One element of partitions."""
+    """One replica with its size and lag."""
 
     partition_index: int = field(Int32)
     partition_size: int = field(Int64)
@@ -37,7 +37,7 @@ class DescribeLogDirsPartition(Struct):
 
 @struct
 class DescribeLogDirsTopic(Struct):
-    """One element of topics."""
+    """The replicas of one topic in a log directory."""
 
     name: str = field(String, entity="topicName")
     partitions: list[DescribeLogDirsPartition] = field(Array(DescribeLogDirsPartition))
@@ -45,7 +45,7 @@ class DescribeLogDirsTopic(Struct):
 
 @struct
 class DescribeLogDirsResult(Struct):
-    """One element of results."""
+    """One log directory with its replicas, or an error."""
 
     error_code: int = field(Int16)
     log_dir: str = field(String)
@@ -57,7 +57,7 @@ class DescribeLogDirsResult(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_LOG_DIRS, versions="0-5", flexible="2+")
 class DescribeLogDirsResponse(Message):
-    """What the broker answers to DescribeLogDirsRequest."""
+    """The response: the replicas and sizes per log directory."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16, versions="3+", ignorable=True)

@@ -1,4 +1,4 @@
-"""DescribeProducers (api key 61): the producers that a partition remembers.
+"""DescribeProducers (api key 61): list the producers that partitions have state of.
 
 Mirrors DescribeProducersRequest and DescribeProducersResponse; KIP-664.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TopicRequest(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     name: str = field(String, entity="topicName")
     partition_indexes: list[int] = field(Array(Int32))
@@ -20,14 +20,14 @@ class TopicRequest(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_PRODUCERS, versions="0", flexible="0+")
 class DescribeProducersRequest(Message):
-    """What a client asks: the producers that a partition remembers."""
+    """The request: list the producers that partitions have state of."""
 
     topics: list[TopicRequest] = field(Array(TopicRequest))
 
 
 @struct
 class ProducerState(Struct):
-    """One element of active_producers."""
+    """The state of one producer in a partition, as ProducerStateManager keeps it."""
 
     producer_id: int = field(Int64, entity="producerId")
     producer_epoch: int = field(Int32)
@@ -39,7 +39,7 @@ class ProducerState(Struct):
 
 @struct
 class PartitionResponse(Struct):
-    """One element of partitions."""
+    """The producers of one partition, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -49,7 +49,7 @@ class PartitionResponse(Struct):
 
 @struct
 class TopicResponse(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[PartitionResponse] = field(Array(PartitionResponse))
@@ -57,7 +57,7 @@ class TopicResponse(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_PRODUCERS, versions="0", flexible="0+")
 class DescribeProducersResponse(Message):
-    """What the broker answers to DescribeProducersRequest."""
+    """The response: the producer state per partition."""
 
     throttle_time_ms: int = field(Int32)
     topics: list[TopicResponse] = field(Array(TopicResponse))

@@ -1,4 +1,4 @@
-"""DescribeQuorum (api key 55): leader, voters and observers of the metadata quorum.
+"""DescribeQuorum (api key 55): list the leader, voters and observers of the metadata quorum.
 
 Mirrors DescribeQuorumRequest and DescribeQuorumResponse; KIP-595, KIP-836, KIP-853.
 """
@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """One requested partition."""
 
     partition_index: int = field(Int32)
 
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic; a quorum has one, __cluster_metadata-0."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -27,14 +27,14 @@ class TopicData(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_QUORUM, versions="0-2", flexible="0+")
 class DescribeQuorumRequest(Message):
-    """What a client asks: leader, voters and observers of the metadata quorum."""
+    """The request: list the leader, voters and observers of the metadata quorum."""
 
     topics: list[TopicData] = field(Array(TopicData))
 
 
 @struct
 class ReplicaState(Struct):
-    """One element of current_voters."""
+    """One voter or observer with its log end offset and fetch times."""
 
     replica_id: int = field(Int32, entity="brokerId")
     replica_directory_id: bytes = field(Uuid, versions="2+")
@@ -45,7 +45,7 @@ class ReplicaState(Struct):
 
 @struct
 class ResponsePartitionData(Struct):
-    """One element of partitions."""
+    """The leader, high watermark, voters and observers of one partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -59,7 +59,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
@@ -67,7 +67,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class Listener(Struct):
-    """One element of listeners."""
+    """One endpoint of a node."""
 
     name: str = field(String, versions="2+", map_key=True)
     host: str = field(String, versions="2+")
@@ -76,7 +76,7 @@ class Listener(Struct):
 
 @struct
 class Node(Struct):
-    """One element of nodes."""
+    """One node of the quorum with its endpoints (KIP-853)."""
 
     node_id: int = field(Int32, versions="2+", map_key=True, entity="brokerId")
     listeners: list[Listener] = field(Array(Listener), versions="2+")
@@ -84,7 +84,7 @@ class Node(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_QUORUM, versions="0-2", flexible="0+")
 class DescribeQuorumResponse(Message):
-    """What the broker answers to DescribeQuorumRequest."""
+    """The response: the quorum state per partition, and the listeners of its nodes."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, versions="2+", nullable="2+", ignorable=True)

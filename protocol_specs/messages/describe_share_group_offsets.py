@@ -1,4 +1,4 @@
-"""DescribeShareGroupOffsets (api key 90): the start offsets of share groups.
+"""DescribeShareGroupOffsets (api key 90): list the start offsets of share groups.
 
 Mirrors DescribeShareGroupOffsetsRequest and DescribeShareGroupOffsetsResponse; KIP-932, KIP-1226.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class DescribeShareGroupOffsetsRequestTopic(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -20,7 +20,7 @@ class DescribeShareGroupOffsetsRequestTopic(Struct):
 
 @struct
 class DescribeShareGroupOffsetsRequestGroup(Struct):
-    """One element of groups."""
+    """One group with its requested topics; null requests all."""
 
     group_id: str = field(String, entity="groupId")
     topics: list[DescribeShareGroupOffsetsRequestTopic] | None = field(
@@ -30,14 +30,14 @@ class DescribeShareGroupOffsetsRequestGroup(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsRequest(Message):
-    """What a client asks: the start offsets of share groups."""
+    """The request: list the start offsets of share groups."""
 
     groups: list[DescribeShareGroupOffsetsRequestGroup] = field(Array(DescribeShareGroupOffsetsRequestGroup))
 
 
 @struct
 class DescribeShareGroupOffsetsResponsePartition(Struct):
-    """One element of partitions."""
+    """The start offset and lag of one share partition, or an error."""
 
     partition_index: int = field(Int32)
     start_offset: int = field(Int64)
@@ -49,7 +49,7 @@ class DescribeShareGroupOffsetsResponsePartition(Struct):
 
 @struct
 class DescribeShareGroupOffsetsResponseTopic(Struct):
-    """One element of topics."""
+    """The start offsets of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     topic_id: bytes = field(Uuid)
@@ -60,7 +60,7 @@ class DescribeShareGroupOffsetsResponseTopic(Struct):
 
 @struct
 class DescribeShareGroupOffsetsResponseGroup(Struct):
-    """One element of groups."""
+    """The start offsets of one group, or an error."""
 
     group_id: str = field(String, entity="groupId")
     topics: list[DescribeShareGroupOffsetsResponseTopic] = field(Array(DescribeShareGroupOffsetsResponseTopic))
@@ -70,7 +70,7 @@ class DescribeShareGroupOffsetsResponseGroup(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, versions="0-1", flexible="0+")
 class DescribeShareGroupOffsetsResponse(Message):
-    """What the broker answers to DescribeShareGroupOffsetsRequest."""
+    """The response: the start offsets per group and partition."""
 
     throttle_time_ms: int = field(Int32)
     groups: list[DescribeShareGroupOffsetsResponseGroup] = field(Array(DescribeShareGroupOffsetsResponseGroup))

@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions (api key 75): the partitions of topics, page by page.
+"""DescribeTopicPartitions (api key 75): list the partitions of topics, page by page.
 
 Mirrors DescribeTopicPartitionsRequest and DescribeTopicPartitionsResponse; KIP-966.
 """
@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TopicRequest(Struct):
-    """One element of topics."""
+    """A requested topic."""
 
     name: str = field(String, entity="topicName")
 
 
 @struct
 class Cursor(Struct):
-    """The struct behind cursor."""
+    """The first topic and partition of the page; null for the first page, or after the last."""
 
     topic_name: str = field(String, entity="topicName")
     partition_index: int = field(Int32)
@@ -27,7 +27,7 @@ class Cursor(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions="0", flexible="0+")
 class DescribeTopicPartitionsRequest(Message):
-    """What a client asks: the partitions of topics, page by page."""
+    """The request: list the partitions of topics, page by page."""
 
     topics: list[TopicRequest] = field(Array(TopicRequest))
     response_partition_limit: int = field(Int32, default=2000)
@@ -36,7 +36,7 @@ class DescribeTopicPartitionsRequest(Message):
 
 @struct
 class DescribeTopicPartitionsResponsePartition(Struct):
-    """One element of partitions."""
+    """One partition with leader, replicas, ISR and eligible leader replicas (KIP-966)."""
 
     error_code: int = field(Int16)
     partition_index: int = field(Int32)
@@ -51,7 +51,7 @@ class DescribeTopicPartitionsResponsePartition(Struct):
 
 @struct
 class DescribeTopicPartitionsResponseTopic(Struct):
-    """One element of topics."""
+    """One topic with its partitions on the page, or an error."""
 
     error_code: int = field(Int16)
     name: str | None = field(String, nullable="0+", map_key=True, entity="topicName")
@@ -63,7 +63,7 @@ class DescribeTopicPartitionsResponseTopic(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions="0", flexible="0+")
 class DescribeTopicPartitionsResponse(Message):
-    """What the broker answers to DescribeTopicPartitionsRequest."""
+    """The response: one page of partitions, and the cursor of the next page."""
 
     throttle_time_ms: int = field(Int32, ignorable=True)
     topics: list[DescribeTopicPartitionsResponseTopic] = field(Array(DescribeTopicPartitionsResponseTopic))

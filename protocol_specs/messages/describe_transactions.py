@@ -1,4 +1,4 @@
-"""DescribeTransactions (api key 65): the state of transactional ids.
+"""DescribeTransactions (api key 65): describe the state of transactional ids.
 
 Mirrors DescribeTransactionsRequest and DescribeTransactionsResponse; KIP-664.
 """
@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.DESCRIBE_TRANSACTIONS, versions="0", flexible="0+")
 class DescribeTransactionsRequest(Message):
-    """What a client asks: the state of transactional ids."""
+    """The request: describe the state of transactional ids."""
 
     transactional_ids: list[str] = field(Array(String), entity="transactionalId")
 
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The partitions of one topic in a transaction."""
 
     topic: str = field(String, map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -27,7 +27,7 @@ class TopicData(Struct):
 
 @struct
 class TransactionState(Struct):
-    """One element of transaction_states."""
+    """The state of one transactional id, or an error."""
 
     error_code: int = field(Int16)
     transactional_id: str = field(String, entity="transactionalId")
@@ -41,7 +41,7 @@ class TransactionState(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_TRANSACTIONS, versions="0", flexible="0+")
 class DescribeTransactionsResponse(Message):
-    """What the broker answers to DescribeTransactionsRequest."""
+    """The response: the state or an error per transactional id."""
 
     throttle_time_ms: int = field(Int32)
     transaction_states: list[TransactionState] = field(Array(TransactionState))

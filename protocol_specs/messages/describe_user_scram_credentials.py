@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials (api key 50): which SCRAM credentials users have.
+"""DescribeUserScramCredentials (api key 50): list the SCRAM credentials of users, without secrets.
 
 Mirrors DescribeUserScramCredentialsRequest and DescribeUserScramCredentialsResponse; KIP-554.
 """
@@ -12,21 +12,21 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class UserName(Struct):
-    """One element of users."""
+    """A user whose credentials are requested."""
 
     name: str = field(String)
 
 
 @message(api_key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class DescribeUserScramCredentialsRequest(Message):
-    """What a client asks: which SCRAM credentials users have."""
+    """The request: list the SCRAM credentials of users, without secrets."""
 
     users: list[UserName] | None = field(Array(UserName), nullable="0+")
 
 
 @struct
 class CredentialInfo(Struct):
-    """One element of credential_infos."""
+    """The mechanism and iterations of one credential."""
 
     mechanism: int = field(Int8)
     iterations: int = field(Int32)
@@ -34,7 +34,7 @@ class CredentialInfo(Struct):
 
 @struct
 class DescribeUserScramCredentialsResult(Struct):
-    """One element of results."""
+    """The credentials of one user, or an error."""
 
     user: str = field(String)
     error_code: int = field(Int16)
@@ -44,7 +44,7 @@ class DescribeUserScramCredentialsResult(Struct):
 
 @message(api_key=ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions="0", flexible="0+")
 class DescribeUserScramCredentialsResponse(Message):
-    """What the broker answers to DescribeUserScramCredentialsRequest."""
+    """The response: the mechanisms and iterations per user."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -13,7 +13,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TopicPartitions(Struct):
-    """One element of topic_partitions."""
+    """The partitions of one topic that elect a leader."""
 
     topic: str = field(String, map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -21,7 +21,7 @@ class TopicPartitions(Struct):
 
 @message(api_key=ApiKey.ELECT_LEADERS, versions="0-2", flexible="2+")
 class ElectLeadersRequest(Message):
-    """What a client asks: elect leaders of partitions: preferred or unclean."""
+    """The request: elect leaders of partitions: preferred or unclean."""
 
     election_type: int = field(Int8, versions="1+")
     topic_partitions: list[TopicPartitions] | None = field(Array(TopicPartitions), nullable="0+")
@@ -30,7 +30,7 @@ class ElectLeadersRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """One element of partition_result."""
+    """The result of one election."""
 
     partition_id: int = field(Int32)
     error_code: int = field(Int16)
@@ -39,7 +39,7 @@ class PartitionResult(Struct):
 
 @struct
 class ReplicaElectionResult(Struct):
-    """One element of replica_election_results."""
+    """The results of one topic."""
 
     topic: str = field(String, entity="topicName")
     partition_result: list[PartitionResult] = field(Array(PartitionResult))
@@ -47,7 +47,7 @@ class ReplicaElectionResult(Struct):
 
 @message(api_key=ApiKey.ELECT_LEADERS, versions="0-2", flexible="2+")
 class ElectLeadersResponse(Message):
-    """What the broker answers to ElectLeadersRequest."""
+    """The response: one result per partition."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16, versions="1+")

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ReplicaInfo(Struct):
-    """One element of preferred_candidates."""
+    """A voter that could be the next leader, by id and directory id (KIP-853)."""
 
     candidate_id: int = field(Int32, versions="1+", entity="brokerId")
     candidate_directory_id: bytes = field(Uuid, versions="1+")
@@ -20,7 +20,7 @@ class ReplicaInfo(Struct):
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The resigned leader of one partition and its preferred successors."""
 
     partition_index: int = field(Int32)
     leader_id: int = field(Int32, entity="brokerId")
@@ -31,7 +31,7 @@ class PartitionData(Struct):
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The partitions of one topic; a quorum has one, __cluster_metadata-0."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -39,7 +39,7 @@ class TopicData(Struct):
 
 @struct
 class LeaderEndpoint(Struct):
-    """One element of leader_endpoints."""
+    """One endpoint of the resigned leader."""
 
     name: str = field(String, versions="1+", map_key=True)
     host: str = field(String, versions="1+")
@@ -57,7 +57,7 @@ class EndQuorumEpochRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """One element of partitions."""
+    """The leader and epoch that the voter knows, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -67,7 +67,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
@@ -75,7 +75,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of the leader that the voter knows."""
 
     node_id: int = field(Int32, versions="1+", map_key=True, entity="brokerId")
     host: str = field(String, versions="1+")
@@ -84,7 +84,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.END_QUORUM_EPOCH, versions="0-1", flexible="1+")
 class EndQuorumEpochResponse(Message):
-    """What the broker answers to EndQuorumEpochRequest."""
+    """The response: the leader and epoch that the voter knows, per partition."""
 
     error_code: int = field(Int16)
     topics: list[ResponseTopicData] = field(Array(ResponseTopicData))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.END_TXN, versions="0-5", flexible="3+")
 class EndTxnRequest(Message):
-    """What a client asks: commit or abort a transaction."""
+    """The request: commit or abort a transaction."""
 
     transactional_id: str = field(String, entity="transactionalId")
     producer_id: int = field(Int64, entity="producerId")
@@ -22,7 +22,7 @@ class EndTxnRequest(Message):
 
 @message(api_key=ApiKey.END_TXN, versions="0-5", flexible="3+")
 class EndTxnResponse(Message):
-    """What the broker answers to EndTxnRequest."""
+    """The response: one error code; from v5 on also the producer id and epoch for the next transaction (KIP-890)."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -21,7 +21,7 @@ class EnvelopeRequest(Message):
 
 @message(api_key=ApiKey.ENVELOPE, versions="0", flexible="0+")
 class EnvelopeResponse(Message):
-    """What the broker answers to EnvelopeRequest."""
+    """The response: the embedded response of the controller."""
 
     response_data: bytes | None = field(Bytes, nullable="0+", default=None)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""ExpireDelegationToken (api key 40): let a delegation token expire.
+"""ExpireDelegationToken (api key 40): set the expiry time of a delegation token.
 
 Mirrors ExpireDelegationTokenRequest and ExpireDelegationTokenResponse; KIP-48.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.EXPIRE_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class ExpireDelegationTokenRequest(Message):
-    """What a client asks: let a delegation token expire."""
+    """The request: set the expiry time of a delegation token."""
 
     hmac: bytes = field(Bytes)
     expiry_time_period_ms: int = field(Int64)
@@ -20,7 +20,7 @@ class ExpireDelegationTokenRequest(Message):
 
 @message(api_key=ApiKey.EXPIRE_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class ExpireDelegationTokenResponse(Message):
-    """What the broker answers to ExpireDelegationTokenRequest."""
+    """The response: the new expiry time."""
 
     error_code: int = field(Int16)
     expiry_timestamp_ms: int = field(Int64)

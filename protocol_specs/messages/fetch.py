@@ -12,7 +12,7 @@ from protocol_specs.message import Message, RecordsBuffer, Struct, field, messag
 
 @struct
 class ReplicaState(Struct):
-    """The struct behind replica_state."""
+    """The follower that fetches, with its broker epoch (KIP-903)."""
 
     replica_id: int = field(Int32, versions="15+", default=-1, entity="brokerId")
     replica_epoch: int = field(Int64, versions="15+", default=-1)
@@ -20,7 +20,7 @@ class ReplicaState(Struct):
 
 @struct
 class FetchPartition(Struct):
-    """One element of partitions."""
+    """The fetch position and limit of one partition."""
 
     partition: int = field(Int32)
     current_leader_epoch: int = field(Int32, versions="9+", default=-1, ignorable=True)
@@ -34,7 +34,7 @@ class FetchPartition(Struct):
 
 @struct
 class FetchTopic(Struct):
-    """One element of topics."""
+    """The partitions of one topic to add to the fetch session, or to change in it."""
 
     topic: str = field(String, versions="0-12", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="13+", ignorable=True)
@@ -43,7 +43,7 @@ class FetchTopic(Struct):
 
 @struct
 class ForgottenTopic(Struct):
-    """One element of forgotten_topics_data."""
+    """The partitions of one topic to remove from the fetch session (KIP-227)."""
 
     topic: str = field(String, versions="7-12", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="13+", ignorable=True)
@@ -52,7 +52,7 @@ class ForgottenTopic(Struct):
 
 @message(api_key=ApiKey.FETCH, versions="0-18", flexible="12+")
 class FetchRequest(Message):
-    """What a client asks: read record batches, as a consumer or as a follower."""
+    """The request: read record batches, as a consumer or as a follower."""
 
     cluster_id: str | None = field(
         String, versions="12+", nullable="12+", tag=0, tagged="12+", default=None, ignorable=True
@@ -72,7 +72,7 @@ class FetchRequest(Message):
 
 @struct
 class EpochEndOffset(Struct):
-    """The struct behind diverging_epoch."""
+    """The epoch and offset to which the reader must truncate, if the logs diverge (KIP-595)."""
 
     epoch: int = field(Int32, versions="12+", default=-1)
     end_offset: int = field(Int64, versions="12+", default=-1)
@@ -80,7 +80,7 @@ class EpochEndOffset(Struct):
 
 @struct
 class LeaderIdAndEpoch(Struct):
-    """The struct behind current_leader."""
+    """The current leader, sent with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)."""
 
     leader_id: int = field(Int32, versions="12+", default=-1, entity="brokerId")
     leader_epoch: int = field(Int32, versions="12+", default=-1)
@@ -88,7 +88,7 @@ class LeaderIdAndEpoch(Struct):
 
 @struct
 class SnapshotId(Struct):
-    """The struct behind snapshot_id."""
+    """The snapshot to fetch, if the fetch offset is before the log start offset (KIP-630)."""
 
     end_offset: int = field(Int64, versions="12+", default=-1)
     epoch: int = field(Int32, versions="12+", default=-1)
@@ -96,7 +96,7 @@ class SnapshotId(Struct):
 
 @struct
 class AbortedTransaction(Struct):
-    """One element of aborted_transactions."""
+    """An aborted transaction in the returned range, for isolation level READ_COMMITTED (KIP-98)."""
 
     producer_id: int = field(Int64, versions="4+", entity="producerId")
     first_offset: int = field(Int64, versions="4+")
@@ -104,7 +104,7 @@ class AbortedTransaction(Struct):
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The record batches and watermarks of one partition, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -123,7 +123,7 @@ class PartitionData(Struct):
 
 @struct
 class FetchableTopicResponse(Struct):
-    """One element of responses."""
+    """The results of one topic."""
 
     topic: str = field(String, versions="0-12", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="13+", ignorable=True)
@@ -132,7 +132,7 @@ class FetchableTopicResponse(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of a new leader, so that a client needs no Metadata request (KIP-951)."""
 
     node_id: int = field(Int32, versions="16+", map_key=True, entity="brokerId")
     host: str = field(String, versions="16+")
@@ -142,7 +142,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.FETCH, versions="0-18", flexible="12+")
 class FetchResponse(Message):
-    """What the broker answers to FetchRequest."""
+    """The response: record batches or an error per partition."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     error_code: int = field(Int16, versions="7+", ignorable=True)

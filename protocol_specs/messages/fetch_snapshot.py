@@ -12,7 +12,7 @@ from protocol_specs.message import Message, RecordsBuffer, Struct, field, messag
 
 @struct
 class SnapshotId(Struct):
-    """The struct behind snapshot_id."""
+    """A snapshot by the offset and epoch of its end."""
 
     end_offset: int = field(Int64)
     epoch: int = field(Int32)
@@ -20,7 +20,7 @@ class SnapshotId(Struct):
 
 @struct
 class PartitionSnapshot(Struct):
-    """One element of partitions."""
+    """The position in the snapshot of one partition."""
 
     partition: int = field(Int32)
     current_leader_epoch: int = field(Int32)
@@ -31,7 +31,7 @@ class PartitionSnapshot(Struct):
 
 @struct
 class TopicSnapshot(Struct):
-    """One element of topics."""
+    """The requested snapshots of one topic; a quorum has one, __cluster_metadata-0."""
 
     name: str = field(String, entity="topicName")
     partitions: list[PartitionSnapshot] = field(Array(PartitionSnapshot))
@@ -49,7 +49,7 @@ class FetchSnapshotRequest(Message):
 
 @struct
 class LeaderIdAndEpoch(Struct):
-    """The struct behind current_leader."""
+    """The current leader of the quorum."""
 
     leader_id: int = field(Int32, entity="brokerId")
     leader_epoch: int = field(Int32)
@@ -57,7 +57,7 @@ class LeaderIdAndEpoch(Struct):
 
 @struct
 class ResponsePartitionSnapshot(Struct):
-    """One element of partitions."""
+    """One chunk of the snapshot of a partition, or an error."""
 
     index: int = field(Int32)
     error_code: int = field(Int16)
@@ -70,7 +70,7 @@ class ResponsePartitionSnapshot(Struct):
 
 @struct
 class ResponseTopicSnapshot(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[ResponsePartitionSnapshot] = field(Array(ResponsePartitionSnapshot))
@@ -78,7 +78,7 @@ class ResponseTopicSnapshot(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of the current leader."""
 
     node_id: int = field(Int32, versions="1+", map_key=True, entity="brokerId")
     host: str = field(String, versions="1+")
@@ -87,7 +87,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.FETCH_SNAPSHOT, versions="0-1", flexible="0+")
 class FetchSnapshotResponse(Message):
-    """What the broker answers to FetchSnapshotRequest."""
+    """The response: one chunk of a snapshot per partition."""
 
     throttle_time_ms: int = field(Int32, ignorable=True)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""FindCoordinator (api key 10): which broker coordinates a group or a transactional id.
+"""FindCoordinator (api key 10): find the broker that coordinates a group or a transactional id.
 
 Mirrors FindCoordinatorRequest and FindCoordinatorResponse; KIP-98, KIP-699, KIP-890, KIP-932.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.FIND_COORDINATOR, versions="0-6", flexible="3+")
 class FindCoordinatorRequest(Message):
-    """What a client asks: which broker coordinates a group or a transactional id."""
+    """The request: find the broker that coordinates a group or a transactional id."""
 
     key: str = field(String, versions="0-3")
     key_type: int = field(Int8, versions="1+")
@@ -21,7 +21,7 @@ class FindCoordinatorRequest(Message):
 
 @struct
 class Coordinator(Struct):
-    """One element of coordinators."""
+    """The coordinator of one key, or an error (KIP-699)."""
 
     key: str = field(String, versions="4+")
     node_id: int = field(Int32, versions="4+", entity="brokerId")
@@ -33,7 +33,7 @@ class Coordinator(Struct):
 
 @message(api_key=ApiKey.FIND_COORDINATOR, versions="0-6", flexible="3+")
 class FindCoordinatorResponse(Message):
-    """What the broker answers to FindCoordinatorRequest."""
+    """The response: the address of the coordinator; one per key from v4 on."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     error_code: int = field(Int16, versions="0-3")

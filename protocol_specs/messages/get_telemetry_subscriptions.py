@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions (api key 71): which metrics a client shall push.
+"""GetTelemetrySubscriptions (api key 71): list the metrics that a client shall push.
 
 Mirrors GetTelemetrySubscriptionsRequest and GetTelemetrySubscriptionsResponse; KIP-714.
 """
@@ -12,14 +12,14 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsRequest(Message):
-    """What a client asks: which metrics a client shall push."""
+    """The request: list the metrics that a client shall push."""
 
     client_instance_id: bytes = field(Uuid)
 
 
 @message(api_key=ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions="0", flexible="0+")
 class GetTelemetrySubscriptionsResponse(Message):
-    """What the broker answers to GetTelemetrySubscriptionsRequest."""
+    """The response: the subscription of the client: metrics, interval and compression."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,8 +1,8 @@
-"""RequestHeader and ResponseHeader: what stands between a frame's size and its message.
+"""RequestHeader and ResponseHeader: the header between the size of a frame and its message.
 
 Mirrors org.apache.kafka.common.requests.RequestHeader and ResponseHeader; KIP-482. Which header version goes with which
-message version follows from the message being flexible, with two exceptions that are history: ControlledShutdown v0 has
-no client id, and an ApiVersions response never has tags, because its reader cannot know yet which version it will be.
+message version follows from the message being flexible, with two historical exceptions: ControlledShutdown v0 has no
+client id, and an ApiVersions response never has tags, because its reader does not know its version in advance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @message(versions="0-2", flexible="2+")
 class RequestHeader(Message):
-    """What stands before every request: which API and version, and the number that the response repeats."""
+    """The header of a request: API key, version, client id, and the correlation id that the response repeats."""
 
     request_api_key: int = field(Int16)
     request_api_version: int = field(Int16)
@@ -29,7 +29,7 @@ class RequestHeader(Message):
 
 @message(versions="0-1", flexible="1+")
 class ResponseHeader(Message):
-    """What stands before every response: the number of its request."""
+    """The header of a response: the correlation id of its request."""
 
     correlation_id: int = field(Int32)
 

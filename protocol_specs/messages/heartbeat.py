@@ -1,4 +1,4 @@
-"""Heartbeat (api key 12): a member of a classic group says that it is alive.
+"""Heartbeat (api key 12): a member of a classic group reports that it is alive.
 
 Mirrors HeartbeatRequest and HeartbeatResponse; KIP-345.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.HEARTBEAT, versions="0-4", flexible="4+")
 class HeartbeatRequest(Message):
-    """What a client asks: a member of a classic group says that it is alive."""
+    """The request: a member of a classic group reports that it is alive."""
 
     group_id: str = field(String, entity="groupId")
     generation_id: int = field(Int32)
@@ -22,7 +22,7 @@ class HeartbeatRequest(Message):
 
 @message(api_key=ApiKey.HEARTBEAT, versions="0-4", flexible="4+")
 class HeartbeatResponse(Message):
-    """What the broker answers to HeartbeatRequest."""
+    """The response: one error code, such as REBALANCE_IN_PROGRESS."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     error_code: int = field(Int16)

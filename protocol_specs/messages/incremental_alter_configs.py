@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AlterableConfig(Struct):
-    """One element of configs."""
+    """One operation on one configuration (KIP-339)."""
 
     name: str = field(String, map_key=True)
     config_operation: int = field(Int8, map_key=True)
@@ -21,7 +21,7 @@ class AlterableConfig(Struct):
 
 @struct
 class AlterConfigsResource(Struct):
-    """One element of resources."""
+    """The operations on the configuration of one resource."""
 
     resource_type: int = field(Int8, map_key=True)
     resource_name: str = field(String, map_key=True)
@@ -30,7 +30,7 @@ class AlterConfigsResource(Struct):
 
 @message(api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsRequest(Message):
-    """What a client asks: set, delete, append to or subtract from single configurations."""
+    """The request: set, delete, append to or subtract from single configurations."""
 
     resources: list[AlterConfigsResource] = field(Array(AlterConfigsResource))
     validate_only: bool = field(Bool)
@@ -38,7 +38,7 @@ class IncrementalAlterConfigsRequest(Message):
 
 @struct
 class AlterConfigsResourceResponse(Struct):
-    """One element of responses."""
+    """The result of one resource."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")
@@ -48,7 +48,7 @@ class AlterConfigsResourceResponse(Struct):
 
 @message(api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, versions="0-1", flexible="1+")
 class IncrementalAlterConfigsResponse(Message):
-    """What the broker answers to IncrementalAlterConfigsRequest."""
+    """The response: one result per resource."""
 
     throttle_time_ms: int = field(Int32)
     responses: list[AlterConfigsResourceResponse] = field(Array(AlterConfigsResourceResponse))

@@ -1,4 +1,4 @@
-"""InitProducerId (api key 22): a producer id and epoch, for idempotence and transactions.
+"""InitProducerId (api key 22): obtain a producer id and epoch, for idempotence and transactions.
 
 Mirrors InitProducerIdRequest and InitProducerIdResponse; KIP-98, KIP-360, KIP-890, KIP-939.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.INIT_PRODUCER_ID, versions="0-6", flexible="2+", unstable="6")
 class InitProducerIdRequest(Message):
-    """What a client asks: a producer id and epoch, for idempotence and transactions."""
+    """The request: obtain a producer id and epoch, for idempotence and transactions."""
 
     transactional_id: str | None = field(String, nullable="0+", entity="transactionalId")
     transaction_timeout_ms: int = field(Int32)
@@ -24,7 +24,7 @@ class InitProducerIdRequest(Message):
 
 @message(api_key=ApiKey.INIT_PRODUCER_ID, versions="0-6", flexible="2+", unstable="6")
 class InitProducerIdResponse(Message):
-    """What the broker answers to InitProducerIdRequest."""
+    """The response: the producer id and epoch."""
 
     throttle_time_ms: int = field(Int32, ignorable=True)
     error_code: int = field(Int16)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The state epoch and start offset of one share partition."""
 
     partition: int = field(Int32)
     state_epoch: int = field(Int32)
@@ -21,7 +21,7 @@ class PartitionData(Struct):
 
 @struct
 class InitializeStateData(Struct):
-    """One element of topics."""
+    """The share partitions of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -37,7 +37,7 @@ class InitializeShareGroupStateRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """One element of partitions."""
+    """The result of one share partition."""
 
     partition: int = field(Int32)
     error_code: int = field(Int16)
@@ -46,7 +46,7 @@ class PartitionResult(Struct):
 
 @struct
 class InitializeStateResult(Struct):
-    """One element of results."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionResult] = field(Array(PartitionResult))
@@ -54,6 +54,6 @@ class InitializeStateResult(Struct):
 
 @message(api_key=ApiKey.INITIALIZE_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class InitializeShareGroupStateResponse(Message):
-    """What the broker answers to InitializeShareGroupStateRequest."""
+    """The response: one result per share partition."""
 
     results: list[InitializeStateResult] = field(Array(InitializeStateResult))

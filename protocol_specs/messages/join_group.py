@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class JoinGroupRequestProtocol(Struct):
-    """One element of protocols."""
+    """A protocol that the member supports, such as an assignor, with its metadata."""
 
     name: str = field(String, map_key=True)
     metadata: bytes = field(Bytes)
@@ -20,7 +20,7 @@ class JoinGroupRequestProtocol(Struct):
 
 @message(api_key=ApiKey.JOIN_GROUP, versions="0-9", flexible="6+")
 class JoinGroupRequest(Message):
-    """What a client asks: join a classic group and offer protocols."""
+    """The request: join a classic group and offer protocols."""
 
     group_id: str = field(String, entity="groupId")
     session_timeout_ms: int = field(Int32)
@@ -34,7 +34,7 @@ class JoinGroupRequest(Message):
 
 @struct
 class JoinGroupResponseMember(Struct):
-    """One element of members."""
+    """One member with its metadata, sent to the leader of the group alone."""
 
     member_id: str = field(String)
     group_instance_id: str | None = field(String, versions="5+", nullable="5+", default=None, ignorable=True)
@@ -43,7 +43,7 @@ class JoinGroupResponseMember(Struct):
 
 @message(api_key=ApiKey.JOIN_GROUP, versions="0-9", flexible="6+")
 class JoinGroupResponse(Message):
-    """What the broker answers to JoinGroupRequest."""
+    """The response: the generation and the protocol; the leader also receives the members."""
 
     throttle_time_ms: int = field(Int32, versions="2+", ignorable=True)
     error_code: int = field(Int16)

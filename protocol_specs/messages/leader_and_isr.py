@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class LeaderAndIsrPartitionState(Struct):
-    """One element of ungrouped_partition_states."""
+    """The state of one partition, up to v1."""
 
     topic_name: str = field(String, versions="0-1", ignorable=True, entity="topicName")
     partition_index: int = field(Int32, versions="0-1")
@@ -27,7 +27,7 @@ class LeaderAndIsrPartitionState(Struct):
 
 @struct
 class RequestLeaderAndIsrPartitionState(Struct):
-    """One element of partition_states."""
+    """The state of one partition: leader, ISR, replicas and recovery state."""
 
     partition_index: int = field(Int32, versions="2+")
     controller_epoch: int = field(Int32, versions="2+")
@@ -44,7 +44,7 @@ class RequestLeaderAndIsrPartitionState(Struct):
 
 @struct
 class LeaderAndIsrTopicState(Struct):
-    """One element of topic_states."""
+    """The partition states of one topic."""
 
     topic_name: str = field(String, versions="2+", entity="topicName")
     topic_id: bytes = field(Uuid, versions="5+", ignorable=True)
@@ -55,7 +55,7 @@ class LeaderAndIsrTopicState(Struct):
 
 @struct
 class LeaderAndIsrLiveLeader(Struct):
-    """One element of live_leaders."""
+    """The address of a broker that leads one of the partitions."""
 
     broker_id: int = field(Int32, entity="brokerId")
     host_name: str = field(String)
@@ -80,7 +80,7 @@ class LeaderAndIsrRequest(Message):
 
 @struct
 class LeaderAndIsrPartitionError(Struct):
-    """One element of partition_errors."""
+    """The result of one partition, up to v4."""
 
     topic_name: str = field(String, versions="0-4", ignorable=True, entity="topicName")
     partition_index: int = field(Int32, versions="0-4")
@@ -89,7 +89,7 @@ class LeaderAndIsrPartitionError(Struct):
 
 @struct
 class ResponseLeaderAndIsrPartitionError(Struct):
-    """One element of partition_errors."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32, versions="5+")
     error_code: int = field(Int16, versions="5+")
@@ -97,7 +97,7 @@ class ResponseLeaderAndIsrPartitionError(Struct):
 
 @struct
 class LeaderAndIsrTopicError(Struct):
-    """One element of topics."""
+    """The results of one topic, by its id."""
 
     topic_id: bytes = field(Uuid, versions="5+", map_key=True)
     partition_errors: list[ResponseLeaderAndIsrPartitionError] = field(
@@ -107,7 +107,7 @@ class LeaderAndIsrTopicError(Struct):
 
 @message(api_key=ApiKey.LEADER_AND_ISR, versions="0-7", flexible="4+")
 class LeaderAndIsrResponse(Message):
-    """What the broker answers to LeaderAndIsrRequest."""
+    """The response: one error code per partition."""
 
     error_code: int = field(Int16)
     partition_errors: list[LeaderAndIsrPartitionError] = field(Array(LeaderAndIsrPartitionError), versions="0-4")

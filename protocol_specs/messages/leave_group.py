@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class MemberIdentity(Struct):
-    """One element of members."""
+    """A member that leaves, by member id or group instance id (KIP-345)."""
 
     member_id: str = field(String, versions="3+")
     group_instance_id: str | None = field(String, versions="3+", nullable="3+", default=None)
@@ -21,7 +21,7 @@ class MemberIdentity(Struct):
 
 @message(api_key=ApiKey.LEAVE_GROUP, versions="0-5", flexible="4+")
 class LeaveGroupRequest(Message):
-    """What a client asks: members leave a classic group."""
+    """The request: members leave a classic group."""
 
     group_id: str = field(String, entity="groupId")
     member_id: str = field(String, versions="0-2")
@@ -30,7 +30,7 @@ class LeaveGroupRequest(Message):
 
 @struct
 class MemberResponse(Struct):
-    """One element of members."""
+    """The result of one member."""
 
     member_id: str = field(String, versions="3+")
     group_instance_id: str | None = field(String, versions="3+", nullable="3+")
@@ -39,7 +39,7 @@ class MemberResponse(Struct):
 
 @message(api_key=ApiKey.LEAVE_GROUP, versions="0-5", flexible="4+")
 class LeaveGroupResponse(Message):
-    """What the broker answers to LeaveGroupRequest."""
+    """The response: one result per member from v3 on."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     error_code: int = field(Int16)

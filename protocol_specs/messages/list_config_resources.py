@@ -1,4 +1,4 @@
-"""ListConfigResources (api key 74): the configuration resources of a cluster; once the client metrics resources alone.
+"""ListConfigResources (api key 74): list configuration resources; v0 lists client metrics resources alone.
 
 Mirrors ListConfigResourcesRequest and ListConfigResourcesResponse; KIP-1000, KIP-1142.
 Once named ListClientMetricsResources.
@@ -13,14 +13,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.LIST_CONFIG_RESOURCES, versions="0-1", flexible="0+")
 class ListConfigResourcesRequest(Message):
-    """What a client asks: the configuration resources of a cluster; once the client metrics resources alone."""
+    """The request: list configuration resources; v0 lists client metrics resources alone."""
 
     resource_types: list[int] = field(Array(Int8), versions="1+")
 
 
 @struct
 class ConfigResource(Struct):
-    """One element of config_resources."""
+    """One resource by name and type."""
 
     resource_name: str = field(String)
     resource_type: int = field(Int8, versions="1+", default=16, ignorable=True)
@@ -28,7 +28,7 @@ class ConfigResource(Struct):
 
 @message(api_key=ApiKey.LIST_CONFIG_RESOURCES, versions="0-1", flexible="0+")
 class ListConfigResourcesResponse(Message):
-    """What the broker answers to ListConfigResourcesRequest."""
+    """The response: the names and types of the resources."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

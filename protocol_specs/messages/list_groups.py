@@ -1,4 +1,4 @@
-"""ListGroups (api key 16): the groups that a broker coordinates.
+"""ListGroups (api key 16): list the groups that a broker coordinates.
 
 Mirrors ListGroupsRequest and ListGroupsResponse; KIP-518, KIP-848.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.LIST_GROUPS, versions="0-5", flexible="3+")
 class ListGroupsRequest(Message):
-    """What a client asks: the groups that a broker coordinates."""
+    """The request: list the groups that a broker coordinates."""
 
     states_filter: list[str] = field(Array(String), versions="4+")
     types_filter: list[str] = field(Array(String), versions="5+")
@@ -20,7 +20,7 @@ class ListGroupsRequest(Message):
 
 @struct
 class ListedGroup(Struct):
-    """One element of groups."""
+    """One group with its type, protocol and state."""
 
     group_id: str = field(String, entity="groupId")
     protocol_type: str = field(String)
@@ -30,7 +30,7 @@ class ListedGroup(Struct):
 
 @message(api_key=ApiKey.LIST_GROUPS, versions="0-5", flexible="3+")
 class ListGroupsResponse(Message):
-    """What the broker answers to ListGroupsRequest."""
+    """The response: the groups with their state and type."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     error_code: int = field(Int16)

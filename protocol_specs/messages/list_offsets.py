@@ -1,4 +1,4 @@
-"""ListOffsets (api key 2): offsets by time, or the earliest and the latest.
+"""ListOffsets (api key 2): find offsets by timestamp, or the earliest and the latest.
 
 Mirrors ListOffsetsRequest and ListOffsetsResponse; KIP-79, KIP-207, KIP-405, KIP-734, KIP-1005.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ListOffsetsPartition(Struct):
-    """One element of partitions."""
+    """The timestamp to find in one partition, or a special one: -1 latest, -2 earliest."""
 
     partition_index: int = field(Int32)
     current_leader_epoch: int = field(Int32, versions="4+", default=-1, ignorable=True)
@@ -22,7 +22,7 @@ class ListOffsetsPartition(Struct):
 
 @struct
 class ListOffsetsTopic(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[ListOffsetsPartition] = field(Array(ListOffsetsPartition))
@@ -30,7 +30,7 @@ class ListOffsetsTopic(Struct):
 
 @message(api_key=ApiKey.LIST_OFFSETS, versions="0-11", flexible="6+")
 class ListOffsetsRequest(Message):
-    """What a client asks: offsets by time, or the earliest and the latest."""
+    """The request: find offsets by timestamp, or the earliest and the latest."""
 
     replica_id: int = field(Int32, entity="brokerId")
     isolation_level: int = field(Int8, versions="2+")
@@ -40,7 +40,7 @@ class ListOffsetsRequest(Message):
 
 @struct
 class ListOffsetsPartitionResponse(Struct):
-    """One element of partitions."""
+    """The offset and timestamp that were found in one partition, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -52,7 +52,7 @@ class ListOffsetsPartitionResponse(Struct):
 
 @struct
 class ListOffsetsTopicResponse(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[ListOffsetsPartitionResponse] = field(Array(ListOffsetsPartitionResponse))
@@ -60,7 +60,7 @@ class ListOffsetsTopicResponse(Struct):
 
 @message(api_key=ApiKey.LIST_OFFSETS, versions="0-11", flexible="6+")
 class ListOffsetsResponse(Message):
-    """What the broker answers to ListOffsetsRequest."""
+    """The response: the offset and timestamp or an error per partition."""
 
     throttle_time_ms: int = field(Int32, versions="2+", ignorable=True)
     topics: list[ListOffsetsTopicResponse] = field(Array(ListOffsetsTopicResponse))

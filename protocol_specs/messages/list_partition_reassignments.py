@@ -1,4 +1,4 @@
-"""ListPartitionReassignments (api key 46): the partitions whose replicas are being changed.
+"""ListPartitionReassignments (api key 46): list the partitions whose replicas are being changed.
 
 Mirrors ListPartitionReassignmentsRequest and ListPartitionReassignmentsResponse; KIP-455.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ListPartitionReassignmentsTopics(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     name: str = field(String, entity="topicName")
     partition_indexes: list[int] = field(Array(Int32))
@@ -20,7 +20,7 @@ class ListPartitionReassignmentsTopics(Struct):
 
 @message(api_key=ApiKey.LIST_PARTITION_REASSIGNMENTS, versions="0", flexible="0+")
 class ListPartitionReassignmentsRequest(Message):
-    """What a client asks: the partitions whose replicas are being changed."""
+    """The request: list the partitions whose replicas are being changed."""
 
     timeout_ms: int = field(Int32, default=60000)
     topics: list[ListPartitionReassignmentsTopics] | None = field(
@@ -30,7 +30,7 @@ class ListPartitionReassignmentsRequest(Message):
 
 @struct
 class OngoingPartitionReassignment(Struct):
-    """One element of partitions."""
+    """The replicas of one partition, and those that are added and removed."""
 
     partition_index: int = field(Int32)
     replicas: list[int] = field(Array(Int32), entity="brokerId")
@@ -40,7 +40,7 @@ class OngoingPartitionReassignment(Struct):
 
 @struct
 class OngoingTopicReassignment(Struct):
-    """One element of topics."""
+    """The ongoing reassignments of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[OngoingPartitionReassignment] = field(Array(OngoingPartitionReassignment))
@@ -48,7 +48,7 @@ class OngoingTopicReassignment(Struct):
 
 @message(api_key=ApiKey.LIST_PARTITION_REASSIGNMENTS, versions="0", flexible="0+")
 class ListPartitionReassignmentsResponse(Message):
-    """What the broker answers to ListPartitionReassignmentsRequest."""
+    """The response: the ongoing reassignments, by topic."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""ListTransactions (api key 66): the transactional ids that a broker coordinates.
+"""ListTransactions (api key 66): list the transactional ids that a broker coordinates.
 
 Mirrors ListTransactionsRequest and ListTransactionsResponse; KIP-664, KIP-994, KIP-1152.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.LIST_TRANSACTIONS, versions="0-2", flexible="0+")
 class ListTransactionsRequest(Message):
-    """What a client asks: the transactional ids that a broker coordinates."""
+    """The request: list the transactional ids that a broker coordinates."""
 
     state_filters: list[str] = field(Array(String))
     producer_id_filters: list[int] = field(Array(Int64), entity="producerId")
@@ -22,7 +22,7 @@ class ListTransactionsRequest(Message):
 
 @struct
 class TransactionState(Struct):
-    """One element of transaction_states."""
+    """One transactional id with its producer id and state."""
 
     transactional_id: str = field(String, entity="transactionalId")
     producer_id: int = field(Int64, entity="producerId")
@@ -31,7 +31,7 @@ class TransactionState(Struct):
 
 @message(api_key=ApiKey.LIST_TRANSACTIONS, versions="0-2", flexible="0+")
 class ListTransactionsResponse(Message):
-    """What the broker answers to ListTransactionsRequest."""
+    """The response: the transactional ids with their state."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

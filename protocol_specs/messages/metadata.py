@@ -1,4 +1,4 @@
-"""Metadata (api key 3): brokers, topics, partitions and their leaders.
+"""Metadata (api key 3): list brokers, topics, partitions and their leaders.
 
 Mirrors MetadataRequest and MetadataResponse; KIP-4, KIP-516, KIP-700.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class MetadataRequestTopic(Struct):
-    """One element of topics."""
+    """A requested topic, by name or by id (KIP-516)."""
 
     topic_id: bytes = field(Uuid, versions="10+", ignorable=True)
     name: str | None = field(String, nullable="10+", entity="topicName")
@@ -20,7 +20,7 @@ class MetadataRequestTopic(Struct):
 
 @message(api_key=ApiKey.METADATA, versions="0-13", flexible="9+")
 class MetadataRequest(Message):
-    """What a client asks: brokers, topics, partitions and their leaders."""
+    """The request: list brokers, topics, partitions and their leaders."""
 
     topics: list[MetadataRequestTopic] | None = field(Array(MetadataRequestTopic), nullable="1+")
     allow_auto_topic_creation: bool = field(Bool, versions="4+", default=True)
@@ -30,7 +30,7 @@ class MetadataRequest(Message):
 
 @struct
 class MetadataResponseBroker(Struct):
-    """One element of brokers."""
+    """One broker with its address and rack."""
 
     node_id: int = field(Int32, map_key=True, entity="brokerId")
     host: str = field(String)
@@ -40,7 +40,7 @@ class MetadataResponseBroker(Struct):
 
 @struct
 class MetadataResponsePartition(Struct):
-    """One element of partitions."""
+    """One partition with leader, replicas, ISR and offline replicas."""
 
     error_code: int = field(Int16)
     partition_index: int = field(Int32)
@@ -53,7 +53,7 @@ class MetadataResponsePartition(Struct):
 
 @struct
 class MetadataResponseTopic(Struct):
-    """One element of topics."""
+    """One topic with its partitions, or an error."""
 
     error_code: int = field(Int16)
     name: str | None = field(String, nullable="12+", map_key=True, entity="topicName")
@@ -65,7 +65,7 @@ class MetadataResponseTopic(Struct):
 
 @message(api_key=ApiKey.METADATA, versions="0-13", flexible="9+")
 class MetadataResponse(Message):
-    """What the broker answers to MetadataRequest."""
+    """The response: the brokers of the cluster, and leader and replicas of each partition."""
 
     throttle_time_ms: int = field(Int32, versions="3+", ignorable=True)
     brokers: list[MetadataResponseBroker] = field(Array(MetadataResponseBroker))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class OffsetCommitRequestPartition(Struct):
-    """One element of partitions."""
+    """The offset to commit for one partition."""
 
     partition_index: int = field(Int32)
     committed_offset: int = field(Int64)
@@ -23,7 +23,7 @@ class OffsetCommitRequestPartition(Struct):
 
 @struct
 class OffsetCommitRequestTopic(Struct):
-    """One element of topics."""
+    """The offsets to commit for one topic."""
 
     name: str = field(String, versions="0-9", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="10+", ignorable=True)
@@ -32,7 +32,7 @@ class OffsetCommitRequestTopic(Struct):
 
 @message(api_key=ApiKey.OFFSET_COMMIT, versions="0-10", flexible="8+")
 class OffsetCommitRequest(Message):
-    """What a client asks: commit the offsets that a group has consumed."""
+    """The request: commit the offsets that a group has consumed."""
 
     group_id: str = field(String, entity="groupId")
     generation_id_or_member_epoch: int = field(Int32, versions="1+", default=-1, ignorable=True)
@@ -44,7 +44,7 @@ class OffsetCommitRequest(Message):
 
 @struct
 class OffsetCommitResponsePartition(Struct):
-    """One element of partitions."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -52,7 +52,7 @@ class OffsetCommitResponsePartition(Struct):
 
 @struct
 class OffsetCommitResponseTopic(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, versions="0-9", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="10+", ignorable=True)
@@ -61,7 +61,7 @@ class OffsetCommitResponseTopic(Struct):
 
 @message(api_key=ApiKey.OFFSET_COMMIT, versions="0-10", flexible="8+")
 class OffsetCommitResponse(Message):
-    """What the broker answers to OffsetCommitRequest."""
+    """The response: one error code per partition."""
 
     throttle_time_ms: int = field(Int32, versions="3+", ignorable=True)
     topics: list[OffsetCommitResponseTopic] = field(Array(OffsetCommitResponseTopic))

@@ -12,14 +12,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class OffsetDeleteRequestPartition(Struct):
-    """One element of partitions."""
+    """A partition whose committed offset is deleted."""
 
     partition_index: int = field(Int32)
 
 
 @struct
 class OffsetDeleteRequestTopic(Struct):
-    """One element of topics."""
+    """The partitions of one topic."""
 
     name: str = field(String, map_key=True, entity="topicName")
     partitions: list[OffsetDeleteRequestPartition] = field(Array(OffsetDeleteRequestPartition))
@@ -27,7 +27,7 @@ class OffsetDeleteRequestTopic(Struct):
 
 @message(api_key=ApiKey.OFFSET_DELETE, versions="0")
 class OffsetDeleteRequest(Message):
-    """What a client asks: delete committed offsets of a group."""
+    """The request: delete committed offsets of a group."""
 
     group_id: str = field(String, entity="groupId")
     topics: list[OffsetDeleteRequestTopic] = field(Array(OffsetDeleteRequestTopic))
@@ -35,7 +35,7 @@ class OffsetDeleteRequest(Message):
 
 @struct
 class OffsetDeleteResponsePartition(Struct):
-    """One element of partitions."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32, map_key=True)
     error_code: int = field(Int16)
@@ -43,7 +43,7 @@ class OffsetDeleteResponsePartition(Struct):
 
 @struct
 class OffsetDeleteResponseTopic(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, map_key=True, entity="topicName")
     partitions: list[OffsetDeleteResponsePartition] = field(Array(OffsetDeleteResponsePartition))
@@ -51,7 +51,7 @@ class OffsetDeleteResponseTopic(Struct):
 
 @message(api_key=ApiKey.OFFSET_DELETE, versions="0")
 class OffsetDeleteResponse(Message):
-    """What the broker answers to OffsetDeleteRequest."""
+    """The response: one error code per partition."""
 
     error_code: int = field(Int16)
     throttle_time_ms: int = field(Int32, ignorable=True)

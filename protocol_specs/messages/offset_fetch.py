@@ -1,4 +1,4 @@
-"""OffsetFetch (api key 9): the committed offsets of groups.
+"""OffsetFetch (api key 9): fetch the committed offsets of groups.
 
 Mirrors OffsetFetchRequest and OffsetFetchResponse; KIP-88, KIP-320, KIP-447, KIP-709, KIP-848.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class OffsetFetchRequestTopic(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic, up to v7."""
 
     name: str = field(String, versions="0-7", entity="topicName")
     partition_indexes: list[int] = field(Array(Int32), versions="0-7")
@@ -20,7 +20,7 @@ class OffsetFetchRequestTopic(Struct):
 
 @struct
 class OffsetFetchRequestTopics(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     name: str = field(String, versions="8-9", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="10+", ignorable=True)
@@ -29,7 +29,7 @@ class OffsetFetchRequestTopics(Struct):
 
 @struct
 class OffsetFetchRequestGroup(Struct):
-    """One element of groups."""
+    """One group with its requested topics; null requests all (KIP-709)."""
 
     group_id: str = field(String, versions="8+", entity="groupId")
     member_id: str | None = field(String, versions="9+", nullable="9+", default=None, ignorable=True)
@@ -39,7 +39,7 @@ class OffsetFetchRequestGroup(Struct):
 
 @message(api_key=ApiKey.OFFSET_FETCH, versions="0-10", flexible="6+")
 class OffsetFetchRequest(Message):
-    """What a client asks: the committed offsets of groups."""
+    """The request: fetch the committed offsets of groups."""
 
     group_id: str = field(String, versions="0-7", entity="groupId")
     topics: list[OffsetFetchRequestTopic] | None = field(Array(OffsetFetchRequestTopic), versions="0-7", nullable="2-7")
@@ -49,7 +49,7 @@ class OffsetFetchRequest(Message):
 
 @struct
 class OffsetFetchResponsePartition(Struct):
-    """One element of partitions."""
+    """The committed offset of one partition, or an error, up to v7."""
 
     partition_index: int = field(Int32, versions="0-7")
     committed_offset: int = field(Int64, versions="0-7")
@@ -60,7 +60,7 @@ class OffsetFetchResponsePartition(Struct):
 
 @struct
 class OffsetFetchResponseTopic(Struct):
-    """One element of topics."""
+    """The committed offsets of one topic, up to v7."""
 
     name: str = field(String, versions="0-7", entity="topicName")
     partitions: list[OffsetFetchResponsePartition] = field(Array(OffsetFetchResponsePartition), versions="0-7")
@@ -68,7 +68,7 @@ class OffsetFetchResponseTopic(Struct):
 
 @struct
 class OffsetFetchResponsePartitions(Struct):
-    """One element of partitions."""
+    """The committed offset of one partition, or an error."""
 
     partition_index: int = field(Int32, versions="8+")
     committed_offset: int = field(Int64, versions="8+")
@@ -79,7 +79,7 @@ class OffsetFetchResponsePartitions(Struct):
 
 @struct
 class OffsetFetchResponseTopics(Struct):
-    """One element of topics."""
+    """The committed offsets of one topic."""
 
     name: str = field(String, versions="8-9", ignorable=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="10+", ignorable=True)
@@ -88,7 +88,7 @@ class OffsetFetchResponseTopics(Struct):
 
 @struct
 class OffsetFetchResponseGroup(Struct):
-    """One element of groups."""
+    """The committed offsets of one group, or an error."""
 
     group_id: str = field(String, versions="8+", entity="groupId")
     topics: list[OffsetFetchResponseTopics] = field(Array(OffsetFetchResponseTopics), versions="8+")
@@ -97,7 +97,7 @@ class OffsetFetchResponseGroup(Struct):
 
 @message(api_key=ApiKey.OFFSET_FETCH, versions="0-10", flexible="6+")
 class OffsetFetchResponse(Message):
-    """What the broker answers to OffsetFetchRequest."""
+    """The response: the committed offset or an error per partition; by group from v8 on."""
 
     throttle_time_ms: int = field(Int32, versions="3+", ignorable=True)
     topics: list[OffsetFetchResponseTopic] = field(Array(OffsetFetchResponseTopic), versions="0-7")

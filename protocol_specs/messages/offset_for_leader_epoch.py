@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch (api key 23): where a leader epoch ends in a log.
+"""OffsetForLeaderEpoch (api key 23): find the end offset of a leader epoch in a log.
 
 Mirrors OffsetsForLeaderEpochRequest and OffsetsForLeaderEpochResponse; KIP-101, KIP-320.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class OffsetForLeaderPartition(Struct):
-    """One element of partitions."""
+    """The requested leader epoch of one partition."""
 
     partition: int = field(Int32)
     current_leader_epoch: int = field(Int32, versions="2+", default=-1, ignorable=True)
@@ -21,7 +21,7 @@ class OffsetForLeaderPartition(Struct):
 
 @struct
 class OffsetForLeaderTopic(Struct):
-    """One element of topics."""
+    """The requested partitions of one topic."""
 
     topic: str = field(String, map_key=True, entity="topicName")
     partitions: list[OffsetForLeaderPartition] = field(Array(OffsetForLeaderPartition))
@@ -29,7 +29,7 @@ class OffsetForLeaderTopic(Struct):
 
 @message(api_key=ApiKey.OFFSET_FOR_LEADER_EPOCH, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochRequest(Message):
-    """What a client asks: where a leader epoch ends in a log."""
+    """The request: find the end offset of a leader epoch in a log."""
 
     replica_id: int = field(Int32, versions="3+", default=-2, ignorable=True, entity="brokerId")
     topics: list[OffsetForLeaderTopic] = field(Array(OffsetForLeaderTopic))
@@ -37,7 +37,7 @@ class OffsetForLeaderEpochRequest(Message):
 
 @struct
 class EpochEndOffset(Struct):
-    """One element of partitions."""
+    """The largest epoch up to the requested one and its end offset, or an error."""
 
     error_code: int = field(Int16)
     partition: int = field(Int32)
@@ -47,7 +47,7 @@ class EpochEndOffset(Struct):
 
 @struct
 class OffsetForLeaderTopicResult(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic: str = field(String, map_key=True, entity="topicName")
     partitions: list[EpochEndOffset] = field(Array(EpochEndOffset))
@@ -55,7 +55,7 @@ class OffsetForLeaderTopicResult(Struct):
 
 @message(api_key=ApiKey.OFFSET_FOR_LEADER_EPOCH, versions="0-4", flexible="4+")
 class OffsetForLeaderEpochResponse(Message):
-    """What the broker answers to OffsetForLeaderEpochRequest."""
+    """The response: the end offset of the epoch per partition."""
 
     throttle_time_ms: int = field(Int32, versions="2+", ignorable=True)
     topics: list[OffsetForLeaderTopicResult] = field(Array(OffsetForLeaderTopicResult))

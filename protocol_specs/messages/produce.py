@@ -12,7 +12,7 @@ from protocol_specs.message import Message, RecordsBuffer, Struct, field, messag
 
 @struct
 class PartitionProduceData(Struct):
-    """One element of partition_data."""
+    """The record batches to append to one partition."""
 
     index: int = field(Int32)
     records: RecordsBuffer | None = field(Records, nullable="0+")
@@ -20,7 +20,7 @@ class PartitionProduceData(Struct):
 
 @struct
 class TopicProduceData(Struct):
-    """One element of topic_data."""
+    """The record batches for one topic."""
 
     name: str = field(String, versions="0-12", ignorable=True, map_key=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="13+", ignorable=True, map_key=True)
@@ -29,7 +29,7 @@ class TopicProduceData(Struct):
 
 @message(api_key=ApiKey.PRODUCE, versions="0-13", flexible="9+")
 class ProduceRequest(Message):
-    """What a client asks: append record batches to partitions."""
+    """The request: append record batches to partitions."""
 
     transactional_id: str | None = field(String, versions="3+", nullable="3+", default=None, entity="transactionalId")
     acks: int = field(Int16)
@@ -39,7 +39,7 @@ class ProduceRequest(Message):
 
 @struct
 class BatchIndexAndErrorMessage(Struct):
-    """One element of record_errors."""
+    """A record that made the leader reject the batch, with the reason (KIP-467)."""
 
     batch_index: int = field(Int32, versions="8+")
     batch_index_error_message: str | None = field(String, versions="8+", nullable="8+", default=None)
@@ -47,7 +47,7 @@ class BatchIndexAndErrorMessage(Struct):
 
 @struct
 class LeaderIdAndEpoch(Struct):
-    """The struct behind current_leader."""
+    """The current leader, sent with NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951)."""
 
     leader_id: int = field(Int32, versions="10+", default=-1, entity="brokerId")
     leader_epoch: int = field(Int32, versions="10+", default=-1)
@@ -55,7 +55,7 @@ class LeaderIdAndEpoch(Struct):
 
 @struct
 class PartitionProduceResponse(Struct):
-    """One element of partition_responses."""
+    """The base offset of the appended batch, or an error."""
 
     index: int = field(Int32)
     error_code: int = field(Int16)
@@ -71,7 +71,7 @@ class PartitionProduceResponse(Struct):
 
 @struct
 class TopicProduceResponse(Struct):
-    """One element of responses."""
+    """The results of one topic."""
 
     name: str = field(String, versions="0-12", ignorable=True, map_key=True, entity="topicName")
     topic_id: bytes = field(Uuid, versions="13+", ignorable=True, map_key=True)
@@ -80,7 +80,7 @@ class TopicProduceResponse(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of a new leader, so that a client needs no Metadata request (KIP-951)."""
 
     node_id: int = field(Int32, versions="10+", map_key=True, entity="brokerId")
     host: str = field(String, versions="10+")
@@ -90,7 +90,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.PRODUCE, versions="0-13", flexible="9+")
 class ProduceResponse(Message):
-    """What the broker answers to ProduceRequest."""
+    """The response: the base offset or an error per partition."""
 
     responses: list[TopicProduceResponse] = field(Array(TopicProduceResponse))
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.PUSH_TELEMETRY, versions="0", flexible="0+")
 class PushTelemetryRequest(Message):
-    """What a client asks: a client pushes its metrics."""
+    """The request: a client pushes its metrics."""
 
     client_instance_id: bytes = field(Uuid)
     subscription_id: int = field(Int32)
@@ -23,7 +23,7 @@ class PushTelemetryRequest(Message):
 
 @message(api_key=ApiKey.PUSH_TELEMETRY, versions="0", flexible="0+")
 class PushTelemetryResponse(Message):
-    """What the broker answers to PushTelemetryRequest."""
+    """The response: one error code."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""ReadShareGroupState (api key 84): the state of share partitions, for their leader.
+"""ReadShareGroupState (api key 84): the leader of share partitions reads their state.
 
 Mirrors ReadShareGroupStateRequest and ReadShareGroupStateResponse; KIP-932.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """A requested share partition, with the leader epoch of the reader."""
 
     partition: int = field(Int32)
     leader_epoch: int = field(Int32)
@@ -20,7 +20,7 @@ class PartitionData(Struct):
 
 @struct
 class ReadStateData(Struct):
-    """One element of topics."""
+    """The requested share partitions of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -28,7 +28,7 @@ class ReadStateData(Struct):
 
 @message(api_key=ApiKey.READ_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class ReadShareGroupStateRequest(Message):
-    """The request: the state of share partitions, for their leader."""
+    """The request: the leader of share partitions reads their state."""
 
     group_id: str = field(String)
     topics: list[ReadStateData] = field(Array(ReadStateData))
@@ -36,7 +36,7 @@ class ReadShareGroupStateRequest(Message):
 
 @struct
 class StateBatch(Struct):
-    """One element of state_batches."""
+    """The delivery state and count of a range of offsets."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)
@@ -46,7 +46,7 @@ class StateBatch(Struct):
 
 @struct
 class PartitionResult(Struct):
-    """One element of partitions."""
+    """The start offset and state batches of one share partition, or an error."""
 
     partition: int = field(Int32)
     error_code: int = field(Int16)
@@ -58,7 +58,7 @@ class PartitionResult(Struct):
 
 @struct
 class ReadStateResult(Struct):
-    """One element of results."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionResult] = field(Array(PartitionResult))
@@ -66,6 +66,6 @@ class ReadStateResult(Struct):
 
 @message(api_key=ApiKey.READ_SHARE_GROUP_STATE, versions="0", flexible="0+")
 class ReadShareGroupStateResponse(Message):
-    """What the broker answers to ReadShareGroupStateRequest."""
+    """The response: the whole state per share partition."""
 
     results: list[ReadStateResult] = field(Array(ReadStateResult))

@@ -1,4 +1,4 @@
-"""ReadShareGroupStateSummary (api key 87): a summary of the state of share partitions.
+"""ReadShareGroupStateSummary (api key 87): the group coordinator reads a summary of the state of share partitions.
 
 Mirrors ReadShareGroupStateSummaryRequest and ReadShareGroupStateSummaryResponse; KIP-932, KIP-1226.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """A requested share partition, with the leader epoch of the reader."""
 
     partition: int = field(Int32)
     leader_epoch: int = field(Int32)
@@ -20,7 +20,7 @@ class PartitionData(Struct):
 
 @struct
 class ReadStateSummaryData(Struct):
-    """One element of topics."""
+    """The requested share partitions of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -28,7 +28,7 @@ class ReadStateSummaryData(Struct):
 
 @message(api_key=ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryRequest(Message):
-    """The request: a summary of the state of share partitions."""
+    """The request: the group coordinator reads a summary of the state of share partitions."""
 
     group_id: str = field(String)
     topics: list[ReadStateSummaryData] = field(Array(ReadStateSummaryData))
@@ -36,7 +36,7 @@ class ReadShareGroupStateSummaryRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """One element of partitions."""
+    """The start offset and epochs of one share partition, or an error."""
 
     partition: int = field(Int32)
     error_code: int = field(Int16)
@@ -49,7 +49,7 @@ class PartitionResult(Struct):
 
 @struct
 class ReadStateSummaryResult(Struct):
-    """One element of results."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionResult] = field(Array(PartitionResult))
@@ -57,6 +57,6 @@ class ReadStateSummaryResult(Struct):
 
 @message(api_key=ApiKey.READ_SHARE_GROUP_STATE_SUMMARY, versions="0-1", flexible="0+")
 class ReadShareGroupStateSummaryResponse(Message):
-    """What the broker answers to ReadShareGroupStateSummaryRequest."""
+    """The response: the start offset and epochs per share partition."""
 
     results: list[ReadStateSummaryResult] = field(Array(ReadStateSummaryResult))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.REMOVE_RAFT_VOTER, versions="0", flexible="0+")
 class RemoveRaftVoterRequest(Message):
-    """What a client asks: remove a voter from the metadata quorum."""
+    """The request: remove a voter from the metadata quorum."""
 
     cluster_id: str | None = field(String, nullable="0+")
     voter_id: int = field(Int32)
@@ -21,7 +21,7 @@ class RemoveRaftVoterRequest(Message):
 
 @message(api_key=ApiKey.REMOVE_RAFT_VOTER, versions="0", flexible="0+")
 class RemoveRaftVoterResponse(Message):
-    """What the broker answers to RemoveRaftVoterRequest."""
+    """The response: one error code for the change of the voter set."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

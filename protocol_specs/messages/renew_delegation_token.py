@@ -1,4 +1,4 @@
-"""RenewDelegationToken (api key 39): prolong a delegation token.
+"""RenewDelegationToken (api key 39): extend the expiry time of a delegation token.
 
 Mirrors RenewDelegationTokenRequest and RenewDelegationTokenResponse; KIP-48.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.RENEW_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class RenewDelegationTokenRequest(Message):
-    """What a client asks: prolong a delegation token."""
+    """The request: extend the expiry time of a delegation token."""
 
     hmac: bytes = field(Bytes)
     renew_period_ms: int = field(Int64)
@@ -20,7 +20,7 @@ class RenewDelegationTokenRequest(Message):
 
 @message(api_key=ApiKey.RENEW_DELEGATION_TOKEN, versions="0-2", flexible="2+")
 class RenewDelegationTokenResponse(Message):
-    """What the broker answers to RenewDelegationTokenRequest."""
+    """The response: the new expiry time."""
 
     error_code: int = field(Int16)
     expiry_timestamp_ms: int = field(Int64)

@@ -12,14 +12,14 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.SASL_AUTHENTICATE, versions="0-2", flexible="2+")
 class SaslAuthenticateRequest(Message):
-    """What a client asks: one step of a SASL exchange."""
+    """The request: one step of a SASL exchange."""
 
     auth_bytes: bytes = field(Bytes)
 
 
 @message(api_key=ApiKey.SASL_AUTHENTICATE, versions="0-2", flexible="2+")
 class SaslAuthenticateResponse(Message):
-    """What the broker answers to SaslAuthenticateRequest."""
+    """The response: the challenge of the server, and the lifetime of the session."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+")

@@ -12,14 +12,14 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.SASL_HANDSHAKE, versions="0-1")
 class SaslHandshakeRequest(Message):
-    """What a client asks: choose a SASL mechanism."""
+    """The request: choose a SASL mechanism."""
 
     mechanism: str = field(String)
 
 
 @message(api_key=ApiKey.SASL_HANDSHAKE, versions="0-1")
 class SaslHandshakeResponse(Message):
-    """What the broker answers to SaslHandshakeRequest."""
+    """The response: the mechanisms that the broker has enabled."""
 
     error_code: int = field(Int16)
     mechanisms: list[str] = field(Array(String))

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class AcknowledgementBatch(Struct):
-    """One element of acknowledgement_batches."""
+    """The acknowledge types of a range of offsets: gap, accept, release or reject."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)
@@ -21,7 +21,7 @@ class AcknowledgementBatch(Struct):
 
 @struct
 class AcknowledgePartition(Struct):
-    """One element of partitions."""
+    """The acknowledgements of one share partition."""
 
     partition_index: int = field(Int32, map_key=True)
     acknowledgement_batches: list[AcknowledgementBatch] = field(Array(AcknowledgementBatch))
@@ -29,7 +29,7 @@ class AcknowledgePartition(Struct):
 
 @struct
 class AcknowledgeTopic(Struct):
-    """One element of topics."""
+    """The acknowledgements of one topic."""
 
     topic_id: bytes = field(Uuid, map_key=True)
     partitions: list[AcknowledgePartition] = field(Array(AcknowledgePartition))
@@ -37,7 +37,7 @@ class AcknowledgeTopic(Struct):
 
 @message(api_key=ApiKey.SHARE_ACKNOWLEDGE, versions="0-2", flexible="0+")
 class ShareAcknowledgeRequest(Message):
-    """What a client asks: acknowledge records of a share group."""
+    """The request: acknowledge records of a share group."""
 
     group_id: str | None = field(String, nullable="0+", default=None, entity="groupId")
     member_id: str | None = field(String, nullable="0+")
@@ -48,7 +48,7 @@ class ShareAcknowledgeRequest(Message):
 
 @struct
 class LeaderIdAndEpoch(Struct):
-    """The struct behind current_leader."""
+    """The current leader, sent with NOT_LEADER_OR_FOLLOWER."""
 
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
@@ -56,7 +56,7 @@ class LeaderIdAndEpoch(Struct):
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The result of one share partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -66,7 +66,7 @@ class PartitionData(Struct):
 
 @struct
 class ShareAcknowledgeTopicResponse(Struct):
-    """One element of responses."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid, map_key=True)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -74,7 +74,7 @@ class ShareAcknowledgeTopicResponse(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of a new leader."""
 
     node_id: int = field(Int32, map_key=True, entity="brokerId")
     host: str = field(String)
@@ -84,7 +84,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.SHARE_ACKNOWLEDGE, versions="0-2", flexible="0+")
 class ShareAcknowledgeResponse(Message):
-    """What the broker answers to ShareAcknowledgeRequest."""
+    """The response: one result per partition."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

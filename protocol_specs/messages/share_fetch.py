@@ -12,7 +12,7 @@ from protocol_specs.message import Message, RecordsBuffer, Struct, field, messag
 
 @struct
 class AcknowledgementBatch(Struct):
-    """One element of acknowledgement_batches."""
+    """The acknowledge types of a range of offsets: gap, accept, release or reject."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)
@@ -21,7 +21,7 @@ class AcknowledgementBatch(Struct):
 
 @struct
 class FetchPartition(Struct):
-    """One element of partitions."""
+    """The limit of one share partition, and acknowledgements of earlier records."""
 
     partition_index: int = field(Int32, map_key=True)
     partition_max_bytes: int = field(Int32, versions="0")
@@ -30,7 +30,7 @@ class FetchPartition(Struct):
 
 @struct
 class FetchTopic(Struct):
-    """One element of topics."""
+    """The share partitions of one topic to add to the share session, or to change in it."""
 
     topic_id: bytes = field(Uuid, map_key=True)
     partitions: list[FetchPartition] = field(Array(FetchPartition))
@@ -38,7 +38,7 @@ class FetchTopic(Struct):
 
 @struct
 class ForgottenTopic(Struct):
-    """One element of forgotten_topics_data."""
+    """The share partitions of one topic to remove from the share session."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[int] = field(Array(Int32))
@@ -46,7 +46,7 @@ class ForgottenTopic(Struct):
 
 @message(api_key=ApiKey.SHARE_FETCH, versions="0-2", flexible="0+")
 class ShareFetchRequest(Message):
-    """What a client asks: acquire records of a share group, and acknowledge earlier ones."""
+    """The request: acquire records of a share group, and acknowledge earlier ones."""
 
     group_id: str | None = field(String, nullable="0+", default=None, entity="groupId")
     member_id: str | None = field(String, nullable="0+")
@@ -64,7 +64,7 @@ class ShareFetchRequest(Message):
 
 @struct
 class LeaderIdAndEpoch(Struct):
-    """The struct behind current_leader."""
+    """The current leader, sent with NOT_LEADER_OR_FOLLOWER."""
 
     leader_id: int = field(Int32)
     leader_epoch: int = field(Int32)
@@ -72,7 +72,7 @@ class LeaderIdAndEpoch(Struct):
 
 @struct
 class AcquiredRecords(Struct):
-    """One element of acquired_records."""
+    """A range of offsets that the member has acquired, with its delivery count."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)
@@ -81,7 +81,7 @@ class AcquiredRecords(Struct):
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The acquired records of one share partition, or an error."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -95,7 +95,7 @@ class PartitionData(Struct):
 
 @struct
 class ShareFetchableTopicResponse(Struct):
-    """One element of responses."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid, map_key=True)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -103,7 +103,7 @@ class ShareFetchableTopicResponse(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of a new leader."""
 
     node_id: int = field(Int32, map_key=True, entity="brokerId")
     host: str = field(String)
@@ -113,7 +113,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.SHARE_FETCH, versions="0-2", flexible="0+")
 class ShareFetchResponse(Message):
-    """What the broker answers to ShareFetchRequest."""
+    """The response: the acquired records or an error per partition."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

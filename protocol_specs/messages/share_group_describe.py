@@ -1,4 +1,4 @@
-"""ShareGroupDescribe (api key 77): state, members and assignments of share groups.
+"""ShareGroupDescribe (api key 77): describe the state, members and assignments of share groups.
 
 Mirrors ShareGroupDescribeRequest and ShareGroupDescribeResponse; KIP-932.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.SHARE_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ShareGroupDescribeRequest(Message):
-    """What a client asks: state, members and assignments of share groups."""
+    """The request: describe the state, members and assignments of share groups."""
 
     group_ids: list[str] = field(Array(String), entity="groupId")
     include_authorized_operations: bool = field(Bool)
@@ -20,7 +20,7 @@ class ShareGroupDescribeRequest(Message):
 
 @struct
 class TopicPartitions(Struct):
-    """One element of topic_partitions."""
+    """The partitions of one topic in an assignment."""
 
     topic_id: bytes = field(Uuid)
     topic_name: str = field(String, entity="topicName")
@@ -29,14 +29,14 @@ class TopicPartitions(Struct):
 
 @struct
 class Assignment(Struct):
-    """The struct behind assignment."""
+    """The partitions of a member."""
 
     topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
 @struct
 class Member(Struct):
-    """One element of members."""
+    """One member of the group with its subscription and assignment."""
 
     member_id: str = field(String)
     rack_id: str | None = field(String, nullable="0+", default=None)
@@ -49,7 +49,7 @@ class Member(Struct):
 
 @struct
 class DescribedGroup(Struct):
-    """One element of groups."""
+    """One group with its state, epochs and members, or an error."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+", default=None)
@@ -64,7 +64,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=ApiKey.SHARE_GROUP_DESCRIBE, versions="0-1", flexible="0+")
 class ShareGroupDescribeResponse(Message):
-    """What the broker answers to ShareGroupDescribeRequest."""
+    """The response: one description or error per group."""
 
     throttle_time_ms: int = field(Int32)
     groups: list[DescribedGroup] = field(Array(DescribedGroup))

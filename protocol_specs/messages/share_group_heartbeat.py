@@ -1,4 +1,4 @@
-"""ShareGroupHeartbeat (api key 76): a member of a share group says what it wants and learns its assignment.
+"""ShareGroupHeartbeat (api key 76): a member of a share group reports its state and receives its assignment.
 
 Mirrors ShareGroupHeartbeatRequest and ShareGroupHeartbeatResponse; KIP-932.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.SHARE_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ShareGroupHeartbeatRequest(Message):
-    """What a client asks: a member of a share group says what it wants and learns its assignment."""
+    """The request: a member of a share group reports its state and receives its assignment."""
 
     group_id: str = field(String, entity="groupId")
     member_id: str = field(String)
@@ -23,7 +23,7 @@ class ShareGroupHeartbeatRequest(Message):
 
 @struct
 class TopicPartitions(Struct):
-    """One element of topic_partitions."""
+    """The partitions of one topic in an assignment."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[int] = field(Array(Int32))
@@ -31,14 +31,14 @@ class TopicPartitions(Struct):
 
 @struct
 class Assignment(Struct):
-    """The struct behind assignment."""
+    """The partitions that the member may fetch from."""
 
     topic_partitions: list[TopicPartitions] = field(Array(TopicPartitions))
 
 
 @message(api_key=ApiKey.SHARE_GROUP_HEARTBEAT, versions="0-1", flexible="0+")
 class ShareGroupHeartbeatResponse(Message):
-    """What the broker answers to ShareGroupHeartbeatRequest."""
+    """The response: the member epoch, and the assignment if it has changed."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

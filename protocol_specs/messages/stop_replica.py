@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class StopReplicaPartitionV0(Struct):
-    """One element of ungrouped_partitions."""
+    """One replica to stop, in v0."""
 
     topic_name: str = field(String, versions="0", entity="topicName")
     partition_index: int = field(Int32, versions="0")
@@ -20,7 +20,7 @@ class StopReplicaPartitionV0(Struct):
 
 @struct
 class StopReplicaTopicV1(Struct):
-    """One element of topics."""
+    """The replicas of one topic to stop, in v1 and v2."""
 
     name: str = field(String, versions="1-2", entity="topicName")
     partition_indexes: list[int] = field(Array(Int32), versions="1-2")
@@ -28,7 +28,7 @@ class StopReplicaTopicV1(Struct):
 
 @struct
 class StopReplicaPartitionState(Struct):
-    """One element of partition_states."""
+    """One replica to stop, and whether to delete it."""
 
     partition_index: int = field(Int32, versions="3+")
     leader_epoch: int = field(Int32, versions="3+", default=-1)
@@ -37,7 +37,7 @@ class StopReplicaPartitionState(Struct):
 
 @struct
 class StopReplicaTopicState(Struct):
-    """One element of topic_states."""
+    """The replicas of one topic to stop."""
 
     topic_name: str = field(String, versions="3+", entity="topicName")
     partition_states: list[StopReplicaPartitionState] = field(Array(StopReplicaPartitionState), versions="3+")
@@ -59,7 +59,7 @@ class StopReplicaRequest(Message):
 
 @struct
 class StopReplicaPartitionError(Struct):
-    """One element of partition_errors."""
+    """The result of one replica."""
 
     topic_name: str = field(String, entity="topicName")
     partition_index: int = field(Int32)
@@ -68,7 +68,7 @@ class StopReplicaPartitionError(Struct):
 
 @message(api_key=ApiKey.STOP_REPLICA, versions="0-4", flexible="2+")
 class StopReplicaResponse(Message):
-    """What the broker answers to StopReplicaRequest."""
+    """The response: one error code per partition."""
 
     error_code: int = field(Int16)
     partition_errors: list[StopReplicaPartitionError] = field(Array(StopReplicaPartitionError))

@@ -1,4 +1,4 @@
-"""StreamsGroupDescribe (api key 89): state, topology and members of streams groups.
+"""StreamsGroupDescribe (api key 89): describe the state, topology and members of streams groups.
 
 Mirrors StreamsGroupDescribeRequest and StreamsGroupDescribeResponse; KIP-1071.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @message(api_key=ApiKey.STREAMS_GROUP_DESCRIBE, versions="0", flexible="0+")
 class StreamsGroupDescribeRequest(Message):
-    """What a client asks: state, topology and members of streams groups."""
+    """The request: describe the state, topology and members of streams groups."""
 
     group_ids: list[str] = field(Array(String), entity="groupId")
     include_authorized_operations: bool = field(Bool)
@@ -20,7 +20,7 @@ class StreamsGroupDescribeRequest(Message):
 
 @struct
 class KeyValue(Struct):
-    """One element of topic_configs."""
+    """One configuration of an internal topic."""
 
     key: str = field(String)
     value: str = field(String)
@@ -28,7 +28,7 @@ class KeyValue(Struct):
 
 @struct
 class TopicInfo(Struct):
-    """One element of state_changelog_topics."""
+    """An internal topic: its partition count, replication factor and configuration."""
 
     name: str = field(String, entity="topicName")
     partitions: int = field(Int32)
@@ -38,7 +38,7 @@ class TopicInfo(Struct):
 
 @struct
 class Subtopology(Struct):
-    """One element of subtopologies."""
+    """One subtopology with its source and internal topics."""
 
     subtopology_id: str = field(String)
     source_topics: list[str] = field(Array(String), entity="topicName")
@@ -49,7 +49,7 @@ class Subtopology(Struct):
 
 @struct
 class Topology(Struct):
-    """The struct behind topology."""
+    """The topology of the group with its epoch."""
 
     epoch: int = field(Int32)
     subtopologies: list[Subtopology] | None = field(Array(Subtopology), nullable="0+", default=None)
@@ -57,7 +57,7 @@ class Topology(Struct):
 
 @struct
 class Endpoint(Struct):
-    """The struct behind user_endpoint."""
+    """The address for interactive queries (`application.server`)."""
 
     host: str = field(String)
     port: int = field(Uint16)
@@ -65,7 +65,7 @@ class Endpoint(Struct):
 
 @struct
 class TaskOffset(Struct):
-    """One element of task_offsets."""
+    """The cumulative changelog offset of one task."""
 
     subtopology_id: str = field(String)
     partition: int = field(Int32)
@@ -74,7 +74,7 @@ class TaskOffset(Struct):
 
 @struct
 class TaskIds(Struct):
-    """One element of active_tasks."""
+    """The tasks of one subtopology, by partition."""
 
     subtopology_id: str = field(String)
     partitions: list[int] = field(Array(Int32))
@@ -82,7 +82,7 @@ class TaskIds(Struct):
 
 @struct
 class Assignment(Struct):
-    """The struct behind assignment."""
+    """The active, standby and warm-up tasks of a member."""
 
     active_tasks: list[TaskIds] = field(Array(TaskIds))
     standby_tasks: list[TaskIds] = field(Array(TaskIds))
@@ -91,7 +91,7 @@ class Assignment(Struct):
 
 @struct
 class Member(Struct):
-    """One element of members."""
+    """One member of the group with its process and tasks."""
 
     member_id: str = field(String)
     member_epoch: int = field(Int32)
@@ -112,7 +112,7 @@ class Member(Struct):
 
 @struct
 class DescribedGroup(Struct):
-    """One element of groups."""
+    """One group with its state, topology and members, or an error."""
 
     error_code: int = field(Int16)
     error_message: str | None = field(String, nullable="0+", default=None)
@@ -127,7 +127,7 @@ class DescribedGroup(Struct):
 
 @message(api_key=ApiKey.STREAMS_GROUP_DESCRIBE, versions="0", flexible="0+")
 class StreamsGroupDescribeResponse(Message):
-    """What the broker answers to StreamsGroupDescribeRequest."""
+    """The response: one description or error per group."""
 
     throttle_time_ms: int = field(Int32)
     groups: list[DescribedGroup] = field(Array(DescribedGroup))

@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat (api key 88): a member of a streams group says what it wants and learns its tasks.
+"""StreamsGroupHeartbeat (api key 88): a member of a streams group reports its state and receives its tasks.
 
 Mirrors StreamsGroupHeartbeatRequest and StreamsGroupHeartbeatResponse; KIP-1071.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class KeyValue(Struct):
-    """One element of topic_configs."""
+    """One configuration of an internal topic, or one client tag."""
 
     key: str = field(String)
     value: str = field(String)
@@ -20,7 +20,7 @@ class KeyValue(Struct):
 
 @struct
 class TopicInfo(Struct):
-    """One element of state_changelog_topics."""
+    """An internal topic: its partition count, replication factor and configuration."""
 
     name: str = field(String, entity="topicName")
     partitions: int = field(Int32)
@@ -30,7 +30,7 @@ class TopicInfo(Struct):
 
 @struct
 class CopartitionGroup(Struct):
-    """One element of copartition_groups."""
+    """Topics of a subtopology that must have equal partition counts."""
 
     source_topics: list[int] = field(Array(Int16))
     source_topic_regex: list[int] = field(Array(Int16))
@@ -39,7 +39,7 @@ class CopartitionGroup(Struct):
 
 @struct
 class Subtopology(Struct):
-    """One element of subtopologies."""
+    """One subtopology with its source and internal topics."""
 
     subtopology_id: str = field(String)
     source_topics: list[str] = field(Array(String), entity="topicName")
@@ -52,7 +52,7 @@ class Subtopology(Struct):
 
 @struct
 class Topology(Struct):
-    """The struct behind topology."""
+    """The topology of the member with its epoch."""
 
     epoch: int = field(Int32)
     subtopologies: list[Subtopology] = field(Array(Subtopology))
@@ -60,7 +60,7 @@ class Topology(Struct):
 
 @struct
 class TaskIds(Struct):
-    """One element of active_tasks."""
+    """The tasks of one subtopology, by partition."""
 
     subtopology_id: str = field(String)
     partitions: list[int] = field(Array(Int32))
@@ -68,7 +68,7 @@ class TaskIds(Struct):
 
 @struct
 class Endpoint(Struct):
-    """The struct behind user_endpoint."""
+    """The address for interactive queries (`application.server`)."""
 
     host: str = field(String)
     port: int = field(Uint16)
@@ -76,7 +76,7 @@ class Endpoint(Struct):
 
 @struct
 class TaskOffset(Struct):
-    """One element of task_offsets."""
+    """The cumulative changelog offset of one task."""
 
     subtopology_id: str = field(String)
     partition: int = field(Int32)
@@ -85,7 +85,7 @@ class TaskOffset(Struct):
 
 @message(api_key=ApiKey.STREAMS_GROUP_HEARTBEAT, versions="0", flexible="0+")
 class StreamsGroupHeartbeatRequest(Message):
-    """What a client asks: a member of a streams group says what it wants and learns its tasks."""
+    """The request: a member of a streams group reports its state and receives its tasks."""
 
     group_id: str = field(String, entity="groupId")
     member_id: str = field(String)
@@ -108,7 +108,7 @@ class StreamsGroupHeartbeatRequest(Message):
 
 @struct
 class Status(Struct):
-    """One element of status."""
+    """A condition that the member must handle, such as a stale topology."""
 
     status_code: int = field(Int8)
     status_detail: str = field(String)
@@ -116,7 +116,7 @@ class Status(Struct):
 
 @struct
 class TopicPartition(Struct):
-    """One element of active_partitions."""
+    """The partitions of one topic at an endpoint."""
 
     topic: str = field(String, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -124,7 +124,7 @@ class TopicPartition(Struct):
 
 @struct
 class EndpointToPartitions(Struct):
-    """One element of partitions_by_user_endpoint."""
+    """The partitions that an endpoint serves for interactive queries."""
 
     user_endpoint: Endpoint = field(Endpoint)
     active_partitions: list[TopicPartition] = field(Array(TopicPartition))
@@ -133,7 +133,7 @@ class EndpointToPartitions(Struct):
 
 @message(api_key=ApiKey.STREAMS_GROUP_HEARTBEAT, versions="0", flexible="0+")
 class StreamsGroupHeartbeatResponse(Message):
-    """What the broker answers to StreamsGroupHeartbeatRequest."""
+    """The response: the member epoch, and the tasks if they have changed."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""SyncGroup (api key 14): the leader of a classic group hands out the assignment; followers ask for theirs.
+"""SyncGroup (api key 14): the leader of a classic group sends the assignment; every member receives its own.
 
 Mirrors SyncGroupRequest and SyncGroupResponse; KIP-345, KIP-559.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class SyncGroupRequestAssignment(Struct):
-    """One element of assignments."""
+    """The assignment of one member, computed by the leader of the group."""
 
     member_id: str = field(String)
     assignment: bytes = field(Bytes)
@@ -20,7 +20,7 @@ class SyncGroupRequestAssignment(Struct):
 
 @message(api_key=ApiKey.SYNC_GROUP, versions="0-5", flexible="4+")
 class SyncGroupRequest(Message):
-    """What a client asks: the leader of a classic group hands out the assignment; followers ask for theirs."""
+    """The request: the leader of a classic group sends the assignment; every member receives its own."""
 
     group_id: str = field(String, entity="groupId")
     generation_id: int = field(Int32)
@@ -33,7 +33,7 @@ class SyncGroupRequest(Message):
 
 @message(api_key=ApiKey.SYNC_GROUP, versions="0-5", flexible="4+")
 class SyncGroupResponse(Message):
-    """What the broker answers to SyncGroupRequest."""
+    """The response: the assignment of the member."""
 
     throttle_time_ms: int = field(Int32, versions="1+", ignorable=True)
     error_code: int = field(Int16)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TxnOffsetCommitRequestPartition(Struct):
-    """One element of partitions."""
+    """The offset to commit for one partition."""
 
     partition_index: int = field(Int32)
     committed_offset: int = field(Int64)
@@ -22,7 +22,7 @@ class TxnOffsetCommitRequestPartition(Struct):
 
 @struct
 class TxnOffsetCommitRequestTopic(Struct):
-    """One element of topics."""
+    """The offsets to commit for one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[TxnOffsetCommitRequestPartition] = field(Array(TxnOffsetCommitRequestPartition))
@@ -30,7 +30,7 @@ class TxnOffsetCommitRequestTopic(Struct):
 
 @message(api_key=ApiKey.TXN_OFFSET_COMMIT, versions="0-5", flexible="3+")
 class TxnOffsetCommitRequest(Message):
-    """What a client asks: commit the offsets of a group within a transaction."""
+    """The request: commit the offsets of a group within a transaction."""
 
     transactional_id: str = field(String, entity="transactionalId")
     group_id: str = field(String, entity="groupId")
@@ -44,7 +44,7 @@ class TxnOffsetCommitRequest(Message):
 
 @struct
 class TxnOffsetCommitResponsePartition(Struct):
-    """One element of partitions."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -52,7 +52,7 @@ class TxnOffsetCommitResponsePartition(Struct):
 
 @struct
 class TxnOffsetCommitResponseTopic(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[TxnOffsetCommitResponsePartition] = field(Array(TxnOffsetCommitResponsePartition))
@@ -60,7 +60,7 @@ class TxnOffsetCommitResponseTopic(Struct):
 
 @message(api_key=ApiKey.TXN_OFFSET_COMMIT, versions="0-5", flexible="3+")
 class TxnOffsetCommitResponse(Message):
-    """What the broker answers to TxnOffsetCommitRequest."""
+    """The response: one error code per partition."""
 
     throttle_time_ms: int = field(Int32)
     topics: list[TxnOffsetCommitResponseTopic] = field(Array(TxnOffsetCommitResponseTopic))

@@ -12,14 +12,14 @@ from protocol_specs.message import Message, field, message
 
 @message(api_key=ApiKey.UNREGISTER_BROKER, versions="0", flexible="0+")
 class UnregisterBrokerRequest(Message):
-    """What a client asks: remove the registration of a broker."""
+    """The request: remove the registration of a broker."""
 
     broker_id: int = field(Int32, entity="brokerId")
 
 
 @message(api_key=ApiKey.UNREGISTER_BROKER, versions="0", flexible="0+")
 class UnregisterBrokerResponse(Message):
-    """What the broker answers to UnregisterBrokerRequest."""
+    """The response: one error code."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class FeatureUpdateKey(Struct):
-    """One element of feature_updates."""
+    """The new level of one feature, and the kind of change that is allowed."""
 
     feature: str = field(String, map_key=True)
     max_version_level: int = field(Int16)
@@ -22,7 +22,7 @@ class FeatureUpdateKey(Struct):
 
 @message(api_key=ApiKey.UPDATE_FEATURES, versions="0-2", flexible="0+")
 class UpdateFeaturesRequest(Message):
-    """What a client asks: finalize feature levels."""
+    """The request: finalize feature levels."""
 
     timeout_ms: int = field(Int32, default=60000)
     feature_updates: list[FeatureUpdateKey] = field(Array(FeatureUpdateKey))
@@ -31,7 +31,7 @@ class UpdateFeaturesRequest(Message):
 
 @struct
 class UpdatableFeatureResult(Struct):
-    """One element of results."""
+    """The result of one feature."""
 
     feature: str = field(String, versions="0-1", map_key=True)
     error_code: int = field(Int16, versions="0-1")
@@ -40,7 +40,7 @@ class UpdatableFeatureResult(Struct):
 
 @message(api_key=ApiKey.UPDATE_FEATURES, versions="0-2", flexible="0+")
 class UpdateFeaturesResponse(Message):
-    """What the broker answers to UpdateFeaturesRequest."""
+    """The response: one result per feature up to v1; one error code from v2 on."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

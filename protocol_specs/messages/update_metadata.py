@@ -1,4 +1,4 @@
-"""UpdateMetadata (api key 6): the controller tells a broker of leaders, endpoints and topic ids (ZooKeeper mode).
+"""UpdateMetadata (api key 6): the controller sends leaders, endpoints and topic ids to a broker (ZooKeeper mode).
 
 Mirrors UpdateMetadataRequest and UpdateMetadataResponse; KIP-4, KIP-103, KIP-380, KIP-516, KIP-866.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class UpdateMetadataPartitionState(Struct):
-    """One element of ungrouped_partition_states."""
+    """The state of one partition, up to v4."""
 
     topic_name: str = field(String, versions="0-4", ignorable=True, entity="topicName")
     partition_index: int = field(Int32, versions="0-4")
@@ -27,7 +27,7 @@ class UpdateMetadataPartitionState(Struct):
 
 @struct
 class RequestUpdateMetadataPartitionState(Struct):
-    """One element of partition_states."""
+    """The state of one partition: leader, ISR and replicas."""
 
     partition_index: int = field(Int32, versions="5+")
     controller_epoch: int = field(Int32, versions="5+")
@@ -41,7 +41,7 @@ class RequestUpdateMetadataPartitionState(Struct):
 
 @struct
 class UpdateMetadataTopicState(Struct):
-    """One element of topic_states."""
+    """The partition states of one topic."""
 
     topic_name: str = field(String, versions="5+", entity="topicName")
     topic_id: bytes = field(Uuid, versions="7+", ignorable=True)
@@ -52,7 +52,7 @@ class UpdateMetadataTopicState(Struct):
 
 @struct
 class UpdateMetadataEndpoint(Struct):
-    """One element of endpoints."""
+    """One endpoint of a live broker."""
 
     port: int = field(Int32, versions="1+")
     host: str = field(String, versions="1+")
@@ -62,7 +62,7 @@ class UpdateMetadataEndpoint(Struct):
 
 @struct
 class UpdateMetadataBroker(Struct):
-    """One element of live_brokers."""
+    """One live broker with its endpoints and rack."""
 
     id: int = field(Int32, entity="brokerId")
     v0_host: str = field(String, versions="0", ignorable=True)
@@ -73,7 +73,7 @@ class UpdateMetadataBroker(Struct):
 
 @message(api_key=ApiKey.UPDATE_METADATA, versions="0-8", flexible="6+")
 class UpdateMetadataRequest(Message):
-    """The request: the controller tells a broker of leaders, endpoints and topic ids (ZooKeeper mode)."""
+    """The request: the controller sends leaders, endpoints and topic ids to a broker (ZooKeeper mode)."""
 
     controller_id: int = field(Int32, entity="brokerId")
     is_k_raft_controller: bool = field(Bool, versions="8+")
@@ -89,6 +89,6 @@ class UpdateMetadataRequest(Message):
 
 @message(api_key=ApiKey.UPDATE_METADATA, versions="0-8", flexible="6+")
 class UpdateMetadataResponse(Message):
-    """What the broker answers to UpdateMetadataRequest."""
+    """The response: one error code."""
 
     error_code: int = field(Int16)

@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Listener(Struct):
-    """One element of listeners."""
+    """One endpoint of the voter."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -21,7 +21,7 @@ class Listener(Struct):
 
 @struct
 class KRaftVersionFeature(Struct):
-    """The struct behind k_raft_version_feature."""
+    """The range of kraft.version that the voter supports."""
 
     min_supported_version: int = field(Int16)
     max_supported_version: int = field(Int16)
@@ -41,7 +41,7 @@ class UpdateRaftVoterRequest(Message):
 
 @struct
 class CurrentLeader(Struct):
-    """The struct behind current_leader."""
+    """The current leader of the quorum with its address."""
 
     leader_id: int = field(Int32, default=-1, entity="brokerId")
     leader_epoch: int = field(Int32, default=-1)
@@ -51,7 +51,7 @@ class CurrentLeader(Struct):
 
 @message(api_key=ApiKey.UPDATE_RAFT_VOTER, versions="0", flexible="0+")
 class UpdateRaftVoterResponse(Message):
-    """What the broker answers to UpdateRaftVoterRequest."""
+    """The response: one error code, and the current leader."""
 
     throttle_time_ms: int = field(Int32)
     error_code: int = field(Int16)

@@ -1,4 +1,4 @@
-"""Vote (api key 52): a candidate asks for votes in the metadata quorum.
+"""Vote (api key 52): a candidate requests votes in the metadata quorum.
 
 Mirrors VoteRequest and VoteResponse; KIP-595, KIP-853, KIP-996.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The vote request for one partition: the candidate's epoch and the end of its log."""
 
     partition_index: int = field(Int32)
     replica_epoch: int = field(Int32)
@@ -26,7 +26,7 @@ class PartitionData(Struct):
 
 @struct
 class TopicData(Struct):
-    """One element of topics."""
+    """The partitions of one topic; a quorum has one, __cluster_metadata-0."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -34,7 +34,7 @@ class TopicData(Struct):
 
 @message(api_key=ApiKey.VOTE, versions="0-2", flexible="0+")
 class VoteRequest(Message):
-    """The request: a candidate asks for votes in the metadata quorum."""
+    """The request: a candidate requests votes in the metadata quorum."""
 
     cluster_id: str | None = field(String, nullable="0+", default=None)
     voter_id: int = field(Int32, versions="1+", default=-1, ignorable=True, entity="brokerId")
@@ -43,7 +43,7 @@ class VoteRequest(Message):
 
 @struct
 class ResponsePartitionData(Struct):
-    """One element of partitions."""
+    """The vote for one partition, and the leader that the voter knows."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -54,7 +54,7 @@ class ResponsePartitionData(Struct):
 
 @struct
 class ResponseTopicData(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     topic_name: str = field(String, entity="topicName")
     partitions: list[ResponsePartitionData] = field(Array(ResponsePartitionData))
@@ -62,7 +62,7 @@ class ResponseTopicData(Struct):
 
 @struct
 class NodeEndpoint(Struct):
-    """One element of node_endpoints."""
+    """The address of the leader that the voter knows."""
 
     node_id: int = field(Int32, versions="1+", map_key=True, entity="brokerId")
     host: str = field(String, versions="1+")
@@ -71,7 +71,7 @@ class NodeEndpoint(Struct):
 
 @message(api_key=ApiKey.VOTE, versions="0-2", flexible="0+")
 class VoteResponse(Message):
-    """What the broker answers to VoteRequest."""
+    """The response: the granted or refused vote per partition."""
 
     error_code: int = field(Int16)
     topics: list[ResponseTopicData] = field(Array(ResponseTopicData))

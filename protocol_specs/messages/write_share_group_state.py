@@ -1,4 +1,4 @@
-"""WriteShareGroupState (api key 85): the leader of share partitions keeps their state.
+"""WriteShareGroupState (api key 85): the leader of share partitions writes their state.
 
 Mirrors WriteShareGroupStateRequest and WriteShareGroupStateResponse; KIP-932.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class StateBatch(Struct):
-    """One element of state_batches."""
+    """The delivery state and count of a range of offsets."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)
@@ -22,7 +22,7 @@ class StateBatch(Struct):
 
 @struct
 class PartitionData(Struct):
-    """One element of partitions."""
+    """The start offset and state batches of one share partition."""
 
     partition: int = field(Int32)
     state_epoch: int = field(Int32)
@@ -34,7 +34,7 @@ class PartitionData(Struct):
 
 @struct
 class WriteStateData(Struct):
-    """One element of topics."""
+    """The states of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionData] = field(Array(PartitionData))
@@ -42,7 +42,7 @@ class WriteStateData(Struct):
 
 @message(api_key=ApiKey.WRITE_SHARE_GROUP_STATE, versions="0-1", flexible="0+")
 class WriteShareGroupStateRequest(Message):
-    """The request: the leader of share partitions keeps their state."""
+    """The request: the leader of share partitions writes their state."""
 
     group_id: str = field(String)
     topics: list[WriteStateData] = field(Array(WriteStateData))
@@ -50,7 +50,7 @@ class WriteShareGroupStateRequest(Message):
 
 @struct
 class PartitionResult(Struct):
-    """One element of partitions."""
+    """The result of one share partition."""
 
     partition: int = field(Int32)
     error_code: int = field(Int16)
@@ -59,7 +59,7 @@ class PartitionResult(Struct):
 
 @struct
 class WriteStateResult(Struct):
-    """One element of results."""
+    """The results of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[PartitionResult] = field(Array(PartitionResult))
@@ -67,6 +67,6 @@ class WriteStateResult(Struct):
 
 @message(api_key=ApiKey.WRITE_SHARE_GROUP_STATE, versions="0-1", flexible="0+")
 class WriteShareGroupStateResponse(Message):
-    """What the broker answers to WriteShareGroupStateRequest."""
+    """The response: one result per share partition."""
 
     results: list[WriteStateResult] = field(Array(WriteStateResult))

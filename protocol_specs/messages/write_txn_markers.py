@@ -1,4 +1,4 @@
-"""WriteTxnMarkers (api key 27): the transaction coordinator has brokers write the markers that end transactions.
+"""WriteTxnMarkers (api key 27): the transaction coordinator sends the markers that end transactions to brokers.
 
 Mirrors WriteTxnMarkersRequest and WriteTxnMarkersResponse; KIP-98, KIP-890.
 """
@@ -12,7 +12,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class WritableTxnMarkerTopic(Struct):
-    """One element of topics."""
+    """The partitions of one topic that receive the marker."""
 
     name: str = field(String, entity="topicName")
     partition_indexes: list[int] = field(Array(Int32))
@@ -20,7 +20,7 @@ class WritableTxnMarkerTopic(Struct):
 
 @struct
 class WritableTxnMarker(Struct):
-    """One element of markers."""
+    """A marker that commits or aborts the transaction of one producer."""
 
     producer_id: int = field(Int64, entity="producerId")
     producer_epoch: int = field(Int16)
@@ -32,14 +32,14 @@ class WritableTxnMarker(Struct):
 
 @message(api_key=ApiKey.WRITE_TXN_MARKERS, versions="0-2", flexible="1+")
 class WriteTxnMarkersRequest(Message):
-    """The request: the transaction coordinator has brokers write the markers that end transactions."""
+    """The request: the transaction coordinator sends the markers that end transactions to brokers."""
 
     markers: list[WritableTxnMarker] = field(Array(WritableTxnMarker))
 
 
 @struct
 class WritableTxnMarkerPartitionResult(Struct):
-    """One element of partitions."""
+    """The result of one partition."""
 
     partition_index: int = field(Int32)
     error_code: int = field(Int16)
@@ -47,7 +47,7 @@ class WritableTxnMarkerPartitionResult(Struct):
 
 @struct
 class WritableTxnMarkerTopicResult(Struct):
-    """One element of topics."""
+    """The results of one topic."""
 
     name: str = field(String, entity="topicName")
     partitions: list[WritableTxnMarkerPartitionResult] = field(Array(WritableTxnMarkerPartitionResult))
@@ -55,7 +55,7 @@ class WritableTxnMarkerTopicResult(Struct):
 
 @struct
 class WritableTxnMarkerResult(Struct):
-    """One element of markers."""
+    """The results of one marker."""
 
     producer_id: int = field(Int64, entity="producerId")
     topics: list[WritableTxnMarkerTopicResult] = field(Array(WritableTxnMarkerTopicResult))
@@ -63,6 +63,6 @@ class WritableTxnMarkerResult(Struct):
 
 @message(api_key=ApiKey.WRITE_TXN_MARKERS, versions="0-2", flexible="1+")
 class WriteTxnMarkersResponse(Message):
-    """What the broker answers to WriteTxnMarkersRequest."""
+    """The response: one result per marker and partition."""
 
     markers: list[WritableTxnMarkerResult] = field(Array(WritableTxnMarkerResult))

@@ -1,4 +1,4 @@
-"""ConsumerProtocolAssignment: what the leader of a classic consumer group assigns to a member.
+"""ConsumerProtocolAssignment: the assignment of one member of a classic consumer group, by the group leader.
 
 Mirrors org.apache.kafka.clients.consumer.internals.ConsumerProtocol; KIP-429.
 """
@@ -11,7 +11,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TopicPartition(Struct):
-    """One element of assigned_partitions."""
+    """The assigned partitions of one topic."""
 
     topic: str = field(String, map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32))
@@ -19,7 +19,7 @@ class TopicPartition(Struct):
 
 @message(versions="0-3")
 class ConsumerProtocolAssignment(Message):
-    """What the leader of a classic consumer group assigns to a member."""
+    """The assignment of one member of a classic consumer group, by the group leader."""
 
     assigned_partitions: list[TopicPartition] = field(Array(TopicPartition))
     user_data: bytes | None = field(Bytes, nullable="0+", default=None)

@@ -1,4 +1,4 @@
-"""ConsumerProtocolSubscription: what a member of a classic consumer group asks for.
+"""ConsumerProtocolSubscription: the subscription of one member of a classic consumer group.
 
 Mirrors org.apache.kafka.clients.consumer.internals.ConsumerProtocol; KIP-429, KIP-792, KIP-881.
 """
@@ -11,7 +11,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class TopicPartition(Struct):
-    """One element of owned_partitions."""
+    """The partitions of one topic that the member owns (KIP-429)."""
 
     topic: str = field(String, versions="1+", map_key=True, entity="topicName")
     partitions: list[int] = field(Array(Int32), versions="1+")
@@ -19,7 +19,7 @@ class TopicPartition(Struct):
 
 @message(versions="0-3")
 class ConsumerProtocolSubscription(Message):
-    """What a member of a classic consumer group asks for."""
+    """The subscription of one member of a classic consumer group."""
 
     topics: list[str] = field(Array(String))
     user_data: bytes | None = field(Bytes, nullable="0+", default=None)

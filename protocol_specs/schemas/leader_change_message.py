@@ -11,7 +11,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Voter(Struct):
-    """One element of voters."""
+    """One voter of the quorum."""
 
     voter_id: int = field(Int32)
     voter_directory_id: bytes = field(Uuid, versions="1+")

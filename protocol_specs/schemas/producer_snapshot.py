@@ -1,4 +1,4 @@
-"""ProducerSnapshot: the file that keeps the producers of a partition.
+"""ProducerSnapshot: a file with the producer state of a partition.
 
 Mirrors ProducerStateManager; KIP-98, KIP-360, KIP-890.
 """
@@ -11,7 +11,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class ProducerEntry(Struct):
-    """One element of producer_entries."""
+    """The state of one producer: its epoch, last batch and open transaction."""
 
     producer_id: int = field(Int64, versions="1+")
     epoch: int = field(Int16, versions="1+")
@@ -25,7 +25,7 @@ class ProducerEntry(Struct):
 
 @message(versions="1")
 class ProducerSnapshot(Message):
-    """The file that keeps the producers of a partition."""
+    """A file with the producer state of a partition."""
 
     crc: int = field(Uint32, versions="1+")
     producer_entries: list[ProducerEntry] = field(Array(ProducerEntry), versions="1+")

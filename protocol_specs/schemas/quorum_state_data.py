@@ -1,4 +1,4 @@
-"""QuorumStateData: the file that keeps the vote of a quorum's node.
+"""QuorumStateData: a file with the vote of a node of a quorum.
 
 Mirrors FileQuorumStateStore; KIP-595, KIP-853.
 """
@@ -11,14 +11,14 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Voter(Struct):
-    """One element of current_voters."""
+    """One voter of the quorum."""
 
     voter_id: int = field(Int32, versions="0")
 
 
 @message(versions="0-1", flexible="0+")
 class QuorumStateData(Message):
-    """The file that keeps the vote of a quorum's node."""
+    """A file with the vote of a node of a quorum."""
 
     cluster_id: str = field(String, versions="0")
     leader_id: int = field(Int32, default=-1)

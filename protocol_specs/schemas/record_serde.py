@@ -1,8 +1,8 @@
-"""What stands around schema records in a log: a type and a version before the body, and how a reader finds the class.
+"""The framing of schema records in a log: type and version before the body, and the class for a record type.
 
 Mirrors CoordinatorRecordSerde (keys begin with their record type, values with their version), AbstractApiMessageSerde
-(three unsigned varints before a metadata record) and ConsumerProtocol (a version, and newer ones are read as the newest
-that is known).
+(three unsigned varints before a metadata record) and ConsumerProtocol (a version; versions above the newest known one
+are decoded as the newest).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _INT16: Final = struct.Struct(">h")
 
 
 class Log(enum.Enum):
-    """Whose records they are: each log counts its record types from 0."""
+    """The log of a record: each log numbers its record types from 0."""
 
     CONSUMER_OFFSETS = "__consumer_offsets"
     SHARE_GROUP_STATE = "__share_group_state"
@@ -84,8 +84,8 @@ def encode_metadata_record(record: Message, version: int) -> bytes:
 def decode_versioned(cls: type[M], data: Buffer) -> tuple[M, int]:
     """A subscription or assignment of ConsumerProtocol, and the version that it was read in.
 
-    A version above the newest is read as the newest, and what follows is left alone, as ConsumerProtocol does. Raises
-    UnsupportedVersion below 0.
+    A version above the newest is decoded as the newest, and the bytes after it are ignored, as ConsumerProtocol does.
+    Raises UnsupportedVersion for a version below 0.
     """
     version = _leading_int16(cls.__name__, data)
     if version < cls.VERSIONS.lowest:

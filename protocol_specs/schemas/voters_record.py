@@ -11,7 +11,7 @@ from protocol_specs.message import Message, Struct, field, message, struct
 
 @struct
 class Endpoint(Struct):
-    """One element of endpoints."""
+    """One endpoint of the voter."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -20,7 +20,7 @@ class Endpoint(Struct):
 
 @struct
 class KRaftVersionFeature(Struct):
-    """The struct behind k_raft_version_feature."""
+    """The range of kraft.version that the voter supports."""
 
     min_supported_version: int = field(Int16)
     max_supported_version: int = field(Int16)
@@ -28,7 +28,7 @@ class KRaftVersionFeature(Struct):
 
 @struct
 class Voter(Struct):
-    """One element of voters."""
+    """One voter with its directory id, endpoints and kraft.version range (KIP-853)."""
 
     voter_id: int = field(Int32, entity="brokerId")
     voter_directory_id: bytes = field(Uuid)

@@ -39,7 +39,11 @@ PROSE: Final = re.compile(rf"\b(?:{'|'.join(sorted(FORMS, key=len, reverse=True)
 RIDDLES: Final = re.compile(r"^(?:What|Who|Whom|Whether|Whose)\b")
 """How no docstring begins: it has a subject (language.md, rule 4) or is an imperative."""
 
-FOLDERS: Final = ("protocol_specs/api_key.py",)
+FOLDERS: Final = (
+    "protocol_specs/api_key.py",
+    "protocol_specs/messages",
+    "protocol_specs/schemas",
+)
 """What the language pass has finished: folders and files, from the root of the checkout."""
 
 KAFKAS_OWN: Final[frozenset[str]] = frozenset()

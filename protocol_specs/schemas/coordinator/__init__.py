@@ -1,1 +1,1 @@
-"""Records of the group, share and transaction coordinators: key and value, one file a record type."""
+"""Records of the group, share and transaction coordinators: key and value, one file per record type."""

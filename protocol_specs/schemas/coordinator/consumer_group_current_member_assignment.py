@@ -1,4 +1,4 @@
-"""ConsumerGroupCurrentMemberAssignment: what a member of a consumer group has now.
+"""ConsumerGroupCurrentMemberAssignment: the current assignment of a member of a consumer group.
 
 Record type 8 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=8, versions="0")
 class ConsumerGroupCurrentMemberAssignmentKey(Message):
-    """The key: what a member of a consumer group has now."""
+    """The key: the current assignment of a member of a consumer group."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class ConsumerGroupCurrentMemberAssignmentKey(Message):
 
 @struct
 class TopicPartitions(Struct):
-    """One element of assigned_partitions."""
+    """The partitions of one topic that the member has."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[int] = field(Array(Int32))
@@ -30,7 +30,7 @@ class TopicPartitions(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=8, versions="0", flexible="0+")
 class ConsumerGroupCurrentMemberAssignmentValue(Message):
-    """The value: what a member of a consumer group has now."""
+    """The value: the current assignment of a member of a consumer group."""
 
     member_epoch: int = field(Int32)
     previous_member_epoch: int = field(Int32)

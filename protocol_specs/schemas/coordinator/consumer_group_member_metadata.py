@@ -1,4 +1,4 @@
-"""ConsumerGroupMemberMetadata: what a member of a consumer group said of itself.
+"""ConsumerGroupMemberMetadata: the metadata that a member of a consumer group has sent.
 
 Record type 5 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=5, versions="0")
 class ConsumerGroupMemberMetadataKey(Message):
-    """The key: what a member of a consumer group said of itself."""
+    """The key: the metadata that a member of a consumer group has sent."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class ConsumerGroupMemberMetadataKey(Message):
 
 @struct
 class ClassicProtocol(Struct):
-    """One element of supported_protocols."""
+    """A protocol of the classic group, with its metadata."""
 
     name: str = field(String)
     metadata: bytes = field(Bytes)
@@ -29,7 +29,7 @@ class ClassicProtocol(Struct):
 
 @struct
 class ClassicMemberMetadata(Struct):
-    """The struct behind classic_member_metadata."""
+    """The data of a member that uses the classic protocol in a consumer group."""
 
     session_timeout_ms: int = field(Int32)
     supported_protocols: list[ClassicProtocol] = field(Array(ClassicProtocol))
@@ -37,7 +37,7 @@ class ClassicMemberMetadata(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=5, versions="0", flexible="0+")
 class ConsumerGroupMemberMetadataValue(Message):
-    """The value: what a member of a consumer group said of itself."""
+    """The value: the metadata that a member of a consumer group has sent."""
 
     instance_id: str | None = field(String, nullable="0+")
     rack_id: str | None = field(String, nullable="0+")

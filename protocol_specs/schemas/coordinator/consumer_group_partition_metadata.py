@@ -1,4 +1,4 @@
-"""ConsumerGroupPartitionMetadata: the partition counts that a consumer group was assigned by; not written since 4.1.
+"""ConsumerGroupPartitionMetadata: the partition counts behind an assignment; not written since 4.1.
 
 Record type 4 of __consumer_offsets.
 
@@ -13,14 +13,14 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=4, versions="0")
 class ConsumerGroupPartitionMetadataKey(Message):
-    """The key: the partition counts that a consumer group was assigned by; not written since 4.1."""
+    """The key: the partition counts behind an assignment; not written since 4.1."""
 
     group_id: str = field(String)
 
 
 @struct
 class PartitionMetadata(Struct):
-    """One element of partition_metadata."""
+    """The racks of the replicas of one partition."""
 
     partition: int = field(Int32)
     racks: list[str] = field(Array(String))
@@ -28,7 +28,7 @@ class PartitionMetadata(Struct):
 
 @struct
 class TopicMetadata(Struct):
-    """One element of topics."""
+    """One topic with its partition count."""
 
     topic_id: bytes = field(Uuid)
     topic_name: str = field(String)
@@ -38,6 +38,6 @@ class TopicMetadata(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=4, versions="0", flexible="0+")
 class ConsumerGroupPartitionMetadataValue(Message):
-    """The value: the partition counts that a consumer group was assigned by; not written since 4.1."""
+    """The value: the partition counts behind an assignment; not written since 4.1."""
 
     topics: list[TopicMetadata] = field(Array(TopicMetadata))

@@ -1,4 +1,4 @@
-"""ConsumerGroupRegularExpression: the topics that a regular expression of a consumer group means.
+"""ConsumerGroupRegularExpression: the topics that match a regular expression of a consumer group.
 
 Record type 16 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, field, message
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=16, versions="0")
 class ConsumerGroupRegularExpressionKey(Message):
-    """The key: the topics that a regular expression of a consumer group means."""
+    """The key: the topics that match a regular expression of a consumer group."""
 
     group_id: str = field(String)
     regular_expression: str = field(String)
@@ -21,7 +21,7 @@ class ConsumerGroupRegularExpressionKey(Message):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=16, versions="0", flexible="0+")
 class ConsumerGroupRegularExpressionValue(Message):
-    """The value: the topics that a regular expression of a consumer group means."""
+    """The value: the topics that match a regular expression of a consumer group."""
 
     topics: list[str] = field(Array(String))
     version: int = field(Int64)

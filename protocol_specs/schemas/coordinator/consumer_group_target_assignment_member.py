@@ -1,4 +1,4 @@
-"""ConsumerGroupTargetAssignmentMember: what a member of a consumer group shall have.
+"""ConsumerGroupTargetAssignmentMember: the target assignment of a member of a consumer group.
 
 Record type 7 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=7, versions="0")
 class ConsumerGroupTargetAssignmentMemberKey(Message):
-    """The key: what a member of a consumer group shall have."""
+    """The key: the target assignment of a member of a consumer group."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class ConsumerGroupTargetAssignmentMemberKey(Message):
 
 @struct
 class TopicPartition(Struct):
-    """One element of topic_partitions."""
+    """The partitions of one topic."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[int] = field(Array(Int32))
@@ -29,6 +29,6 @@ class TopicPartition(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=7, versions="0", flexible="0+")
 class ConsumerGroupTargetAssignmentMemberValue(Message):
-    """The value: what a member of a consumer group shall have."""
+    """The value: the target assignment of a member of a consumer group."""
 
     topic_partitions: list[TopicPartition] = field(Array(TopicPartition))

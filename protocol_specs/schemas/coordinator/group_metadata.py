@@ -20,7 +20,7 @@ class GroupMetadataKey(Message):
 
 @struct
 class MemberMetadata(Struct):
-    """One element of members."""
+    """One member with its subscription and assignment."""
 
     member_id: str = field(String)
     group_instance_id: str | None = field(String, versions="3+", nullable="3+", default=None, ignorable=True)

@@ -1,4 +1,4 @@
-"""LegacyOffsetCommit: a committed offset as it was kept at first.
+"""LegacyOffsetCommit: a committed offset in the oldest format.
 
 Record type 0 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, field, message
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=0, versions="0")
 class LegacyOffsetCommitKey(Message):
-    """The key: a committed offset as it was kept at first."""
+    """The key: a committed offset in the oldest format."""
 
     group: str = field(String)
     topic: str = field(String)
@@ -22,7 +22,7 @@ class LegacyOffsetCommitKey(Message):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=0, versions="0")
 class LegacyOffsetCommitValue(Message):
-    """The value: a committed offset as it was kept at first."""
+    """The value: a committed offset in the oldest format."""
 
     offset: int = field(Int64)
     metadata: str = field(String)

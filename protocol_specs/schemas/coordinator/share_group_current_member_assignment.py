@@ -1,4 +1,4 @@
-"""ShareGroupCurrentMemberAssignment: what a member of a share group has now.
+"""ShareGroupCurrentMemberAssignment: the current assignment of a member of a share group.
 
 Record type 14 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=14, versions="0")
 class ShareGroupCurrentMemberAssignmentKey(Message):
-    """The key: what a member of a share group has now."""
+    """The key: the current assignment of a member of a share group."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class ShareGroupCurrentMemberAssignmentKey(Message):
 
 @struct
 class TopicPartitions(Struct):
-    """One element of assigned_partitions."""
+    """The partitions of one topic that the member has."""
 
     topic_id: bytes = field(Uuid)
     partitions: list[int] = field(Array(Int32))
@@ -29,7 +29,7 @@ class TopicPartitions(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=14, versions="0", flexible="0+")
 class ShareGroupCurrentMemberAssignmentValue(Message):
-    """The value: what a member of a share group has now."""
+    """The value: the current assignment of a member of a share group."""
 
     member_epoch: int = field(Int32)
     previous_member_epoch: int = field(Int32)

@@ -1,4 +1,4 @@
-"""ShareGroupMemberMetadata: what a member of a share group said of itself.
+"""ShareGroupMemberMetadata: the metadata that a member of a share group has sent.
 
 Record type 10 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, field, message
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=10, versions="0")
 class ShareGroupMemberMetadataKey(Message):
-    """The key: what a member of a share group said of itself."""
+    """The key: the metadata that a member of a share group has sent."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class ShareGroupMemberMetadataKey(Message):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=10, versions="0", flexible="0+")
 class ShareGroupMemberMetadataValue(Message):
-    """The value: what a member of a share group said of itself."""
+    """The value: the metadata that a member of a share group has sent."""
 
     rack_id: str | None = field(String, nullable="0+")
     client_id: str = field(String)

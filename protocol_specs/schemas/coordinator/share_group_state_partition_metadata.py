@@ -1,4 +1,4 @@
-"""ShareGroupStatePartitionMetadata: which share partitions of a share group are set up.
+"""ShareGroupStatePartitionMetadata: the initialization state of share partitions.
 
 Record type 15 of __consumer_offsets.
 
@@ -13,14 +13,14 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=15, versions="0")
 class ShareGroupStatePartitionMetadataKey(Message):
-    """The key: which share partitions of a share group are set up."""
+    """The key: the initialization state of share partitions."""
 
     group_id: str = field(String)
 
 
 @struct
 class TopicPartitionsInfo(Struct):
-    """One element of initializing_topics."""
+    """The share partitions of one topic."""
 
     topic_id: bytes = field(Uuid)
     topic_name: str = field(String)
@@ -29,7 +29,7 @@ class TopicPartitionsInfo(Struct):
 
 @struct
 class TopicInfo(Struct):
-    """One element of deleting_topics."""
+    """A topic whose share partitions are being deleted."""
 
     topic_id: bytes = field(Uuid)
     topic_name: str = field(String)
@@ -37,7 +37,7 @@ class TopicInfo(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=15, versions="0", flexible="0+")
 class ShareGroupStatePartitionMetadataValue(Message):
-    """The value: which share partitions of a share group are set up."""
+    """The value: the initialization state of share partitions."""
 
     initializing_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))
     initialized_topics: list[TopicPartitionsInfo] = field(Array(TopicPartitionsInfo))

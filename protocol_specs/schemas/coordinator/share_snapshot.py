@@ -22,7 +22,7 @@ class ShareSnapshotKey(Message):
 
 @struct
 class StateBatch(Struct):
-    """One element of state_batches."""
+    """The delivery state and count of a range of offsets."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)

@@ -1,4 +1,4 @@
-"""ShareUpdate: what changed in a share partition since its snapshot.
+"""ShareUpdate: the changes of a share partition since its snapshot.
 
 Record type 1 of __share_group_state.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=1, versions="0")
 class ShareUpdateKey(Message):
-    """The key: what changed in a share partition since its snapshot."""
+    """The key: the changes of a share partition since its snapshot."""
 
     group_id: str = field(String)
     topic_id: bytes = field(Uuid)
@@ -22,7 +22,7 @@ class ShareUpdateKey(Message):
 
 @struct
 class StateBatch(Struct):
-    """One element of state_batches."""
+    """The delivery state and count of a range of offsets."""
 
     first_offset: int = field(Int64)
     last_offset: int = field(Int64)
@@ -32,7 +32,7 @@ class StateBatch(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=1, versions="0", flexible="0+")
 class ShareUpdateValue(Message):
-    """The value: what changed in a share partition since its snapshot."""
+    """The value: the changes of a share partition since its snapshot."""
 
     snapshot_epoch: int = field(Int32)
     leader_epoch: int = field(Int32)

@@ -1,4 +1,4 @@
-"""StreamsGroupCurrentMemberAssignment: the tasks that a member of a streams group has now.
+"""StreamsGroupCurrentMemberAssignment: the current tasks of a member of a streams group.
 
 Record type 22 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=22, versions="0")
 class StreamsGroupCurrentMemberAssignmentKey(Message):
-    """The key: the tasks that a member of a streams group has now."""
+    """The key: the current tasks of a member of a streams group."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class StreamsGroupCurrentMemberAssignmentKey(Message):
 
 @struct
 class TaskIds(Struct):
-    """One element of active_tasks."""
+    """The tasks of one subtopology, by partition."""
 
     subtopology_id: str = field(String)
     partitions: list[int] = field(Array(Int32))
@@ -30,7 +30,7 @@ class TaskIds(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=22, versions="0", flexible="0+")
 class StreamsGroupCurrentMemberAssignmentValue(Message):
-    """The value: the tasks that a member of a streams group has now."""
+    """The value: the current tasks of a member of a streams group."""
 
     member_epoch: int = field(Int32)
     previous_member_epoch: int = field(Int32)

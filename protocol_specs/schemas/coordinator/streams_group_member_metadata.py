@@ -1,4 +1,4 @@
-"""StreamsGroupMemberMetadata: what a member of a streams group said of itself.
+"""StreamsGroupMemberMetadata: the metadata that a member of a streams group has sent.
 
 Record type 19 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=19, versions="0")
 class StreamsGroupMemberMetadataKey(Message):
-    """The key: what a member of a streams group said of itself."""
+    """The key: the metadata that a member of a streams group has sent."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class StreamsGroupMemberMetadataKey(Message):
 
 @struct
 class Endpoint(Struct):
-    """The struct behind user_endpoint."""
+    """The address for interactive queries (`application.server`)."""
 
     host: str = field(String)
     port: int = field(Uint16)
@@ -29,7 +29,7 @@ class Endpoint(Struct):
 
 @struct
 class KeyValue(Struct):
-    """One element of client_tags."""
+    """One client tag of the member."""
 
     key: str = field(String)
     value: str = field(String)
@@ -37,7 +37,7 @@ class KeyValue(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=19, versions="0", flexible="0+")
 class StreamsGroupMemberMetadataValue(Message):
-    """The value: what a member of a streams group said of itself."""
+    """The value: the metadata that a member of a streams group has sent."""
 
     instance_id: str | None = field(String, nullable="0+")
     rack_id: str | None = field(String, nullable="0+")

@@ -20,7 +20,7 @@ class StreamsGroupMetadataKey(Message):
 
 @struct
 class LastAssignmentConfig(Struct):
-    """One element of last_assignment_configs."""
+    """One assignment configuration that the last assignment used."""
 
     key: str = field(String)
     value: str = field(String)

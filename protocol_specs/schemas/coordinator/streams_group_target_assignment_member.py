@@ -1,4 +1,4 @@
-"""StreamsGroupTargetAssignmentMember: the tasks that a member of a streams group shall have.
+"""StreamsGroupTargetAssignmentMember: the target tasks of a member of a streams group.
 
 Record type 21 of __consumer_offsets.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @message(kind=Kind.COORDINATOR_KEY, record_type=21, versions="0")
 class StreamsGroupTargetAssignmentMemberKey(Message):
-    """The key: the tasks that a member of a streams group shall have."""
+    """The key: the target tasks of a member of a streams group."""
 
     group_id: str = field(String)
     member_id: str = field(String)
@@ -21,7 +21,7 @@ class StreamsGroupTargetAssignmentMemberKey(Message):
 
 @struct
 class TaskIds(Struct):
-    """One element of active_tasks."""
+    """The tasks of one subtopology, by partition."""
 
     subtopology_id: str = field(String)
     partitions: list[int] = field(Array(Int32))
@@ -29,7 +29,7 @@ class TaskIds(Struct):
 
 @message(kind=Kind.COORDINATOR_VALUE, record_type=21, versions="0", flexible="0+")
 class StreamsGroupTargetAssignmentMemberValue(Message):
-    """The value: the tasks that a member of a streams group shall have."""
+    """The value: the target tasks of a member of a streams group."""
 
     active_tasks: list[TaskIds] = field(Array(TaskIds))
     standby_tasks: list[TaskIds] = field(Array(TaskIds))

@@ -20,7 +20,7 @@ class StreamsGroupTopologyKey(Message):
 
 @struct
 class TopicConfig(Struct):
-    """One element of topic_configs."""
+    """One configuration of an internal topic."""
 
     key: str = field(String)
     value: str = field(String)
@@ -28,7 +28,7 @@ class TopicConfig(Struct):
 
 @struct
 class TopicInfo(Struct):
-    """One element of state_changelog_topics."""
+    """An internal topic: its partition count, replication factor and configuration."""
 
     name: str = field(String)
     partitions: int = field(Int32)
@@ -38,7 +38,7 @@ class TopicInfo(Struct):
 
 @struct
 class CopartitionGroup(Struct):
-    """One element of copartition_groups."""
+    """Topics of a subtopology that must have equal partition counts."""
 
     source_topics: list[int] = field(Array(Int16))
     source_topic_regex: list[int] = field(Array(Int16))
@@ -47,7 +47,7 @@ class CopartitionGroup(Struct):
 
 @struct
 class Subtopology(Struct):
-    """One element of subtopologies."""
+    """One subtopology with its source and internal topics."""
 
     subtopology_id: str = field(String)
     source_topics: list[str] = field(Array(String))

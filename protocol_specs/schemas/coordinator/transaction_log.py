@@ -20,7 +20,7 @@ class TransactionLogKey(Message):
 
 @struct
 class PartitionsSchema(Struct):
-    """One element of transaction_partitions."""
+    """The partitions of one topic in the transaction."""
 
     topic: str = field(String)
     partition_ids: list[int] = field(Array(Int32))

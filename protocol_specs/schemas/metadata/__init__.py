@@ -1,1 +1,1 @@
-"""Records of the metadata log, one file each."""
+"""Records of the metadata log, one file per record type."""

@@ -1,4 +1,4 @@
-"""AbortTransactionRecord: what was written since the last BeginTransactionRecord does not count.
+"""AbortTransactionRecord: the records since the last BeginTransactionRecord are discarded.
 
 Record type 25 of the metadata log.
 
@@ -13,6 +13,6 @@ from protocol_specs.message import Kind, Message, field, message
 
 @message(kind=Kind.METADATA, record_type=25, versions="0", flexible="0+")
 class AbortTransactionRecord(Message):
-    """The record: what was written since the last BeginTransactionRecord does not count."""
+    """The record: the records since the last BeginTransactionRecord are discarded."""
 
     reason: str | None = field(String, nullable="0+", tag=0, tagged="0+", default=None)

@@ -1,4 +1,4 @@
-"""ClearElrRecord: forget the eligible leader replicas of a topic or of all.
+"""ClearElrRecord: the eligible leader replicas of a topic, or of all topics, are removed.
 
 Record type 28 of the metadata log.
 
@@ -13,6 +13,6 @@ from protocol_specs.message import Kind, Message, field, message
 
 @message(kind=Kind.METADATA, record_type=28, versions="0", flexible="0+")
 class ClearElrRecord(Message):
-    """The record: forget the eligible leader replicas of a topic or of all."""
+    """The record: the eligible leader replicas of a topic, or of all topics, are removed."""
 
     topic_name: str = field(String, entity="topicName")

@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @struct
 class EntityData(Struct):
-    """One element of entity."""
+    """One part of a quota entity: a user, client id or IP address, or the default of that type."""
 
     entity_type: str = field(String)
     entity_name: str | None = field(String, nullable="0+")

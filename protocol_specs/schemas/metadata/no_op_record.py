@@ -1,4 +1,4 @@
-"""NoOpRecord: nothing: it lets the high watermark move on.
+"""NoOpRecord: no content; the record lets the high watermark advance.
 
 Record type 20 of the metadata log.
 
@@ -12,4 +12,4 @@ from protocol_specs.message import Kind, Message, message
 
 @message(kind=Kind.METADATA, record_type=20, versions="0", flexible="0+")
 class NoOpRecord(Message):
-    """The record: nothing: it lets the high watermark move on."""
+    """The record: no content; the record lets the high watermark advance."""

@@ -1,4 +1,4 @@
-"""PartitionChangeRecord: what changes in a partition.
+"""PartitionChangeRecord: changed fields of a partition.
 
 Record type 5 of the metadata log.
 
@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, field, message
 
 @message(kind=Kind.METADATA, record_type=5, versions="0-2", flexible="0+")
 class PartitionChangeRecord(Message):
-    """The record: what changes in a partition."""
+    """The record: changed fields of a partition."""
 
     partition_id: int = field(Int32, default=-1)
     topic_id: bytes = field(Uuid)

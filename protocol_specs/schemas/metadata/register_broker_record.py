@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @struct
 class BrokerEndpoint(Struct):
-    """One element of end_points."""
+    """One listener of the broker."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -23,7 +23,7 @@ class BrokerEndpoint(Struct):
 
 @struct
 class BrokerFeature(Struct):
-    """One element of features."""
+    """The range of levels of one feature that the broker supports (KIP-584)."""
 
     name: str = field(String, map_key=True)
     min_supported_version: int = field(Int16)

@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @struct
 class ControllerEndpoint(Struct):
-    """One element of end_points."""
+    """One listener of the controller."""
 
     name: str = field(String, map_key=True)
     host: str = field(String)
@@ -23,7 +23,7 @@ class ControllerEndpoint(Struct):
 
 @struct
 class ControllerFeature(Struct):
-    """One element of features."""
+    """The range of levels of one feature that the controller supports (KIP-584)."""
 
     name: str = field(String, map_key=True)
     min_supported_version: int = field(Int16)

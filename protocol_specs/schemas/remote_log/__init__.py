@@ -1,1 +1,1 @@
-"""Records of the remote log metadata topic (KIP-405), one file each."""
+"""Records of the remote log metadata topic (KIP-405), one file per record type."""

@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @struct
 class SegmentLeaderEpochEntry(Struct):
-    """One element of segment_leader_epochs."""
+    """A leader epoch in the segment with its start offset."""
 
     leader_epoch: int = field(Int32)
     offset: int = field(Int64)

@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @struct
 class TopicIdPartitionEntry(Struct):
-    """The struct behind topic_id_partition."""
+    """A partition with its topic id."""
 
     name: str = field(String)
     id: bytes = field(Uuid)
@@ -22,7 +22,7 @@ class TopicIdPartitionEntry(Struct):
 
 @struct
 class RemoteLogSegmentIdEntry(Struct):
-    """The struct behind remote_log_segment_id."""
+    """The id of a remote log segment."""
 
     topic_id_partition: TopicIdPartitionEntry = field(TopicIdPartitionEntry)
     id: bytes = field(Uuid)

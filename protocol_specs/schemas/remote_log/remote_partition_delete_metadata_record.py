@@ -13,7 +13,7 @@ from protocol_specs.message import Kind, Message, Struct, field, message, struct
 
 @struct
 class TopicIdPartitionEntry(Struct):
-    """The struct behind topic_id_partition."""
+    """A partition with its topic id."""
 
     name: str = field(String)
     id: bytes = field(Uuid)

@@ -36,7 +36,7 @@ def test_the_history_of_every_message_can_be_told(capsys: pytest.CaptureFixture[
 
 def test_a_difference_names_what_came_went_and_changed_and_when(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "Metadata", "8", "12") == [
-        "Metadata (api key 3): brokers, topics, partitions and their leaders.",
+        "Metadata (api key 3): list brokers, topics, partitions and their leaders.",
         "",
         "MetadataRequest v8 -> v12",
         "  ~  v9   (header)                               header 1 -> header 2",

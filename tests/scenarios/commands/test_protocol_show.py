@@ -74,7 +74,7 @@ def test_a_message_is_a_tree_of_fields(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_version_is_shown_in_the_order_of_its_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, "18", "--version", "3")[:22] == [
-        "ApiVersions (api key 18): which APIs, versions and features a broker has.",
+        "ApiVersions (api key 18): list the APIs, versions and features of a broker.",
         "",
         "ApiVersionsRequest v3, flexible, after request header 2",
         "  client_software_name     compact string",
