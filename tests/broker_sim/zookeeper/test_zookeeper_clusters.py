@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker_sim.broker_state import BrokerState
 from broker_sim.cluster import Cluster, TopicSpec
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.control.events import ControllerElected, ZooKeeperSessionExpired
@@ -124,19 +123,6 @@ def test_a_controlled_shutdown_moves_the_leaderships_first(zookeeper_cluster: Ca
     cluster.run(ms=200)
     assert 2 not in cluster.zookeeper.image.brokers, "the session ends with the process, not with a time-out"
     assert [cluster.broker(each).metadata_cache.image.brokers.keys() for each in (1, 3)] == [{1, 3}, {1, 3}]
-
-
-def test_a_broker_killed_during_its_controlled_shutdown_stays_dead(zookeeper_cluster: Callable[..., Any]) -> None:
-    cluster = zookeeper_cluster("2.8", config={"controlled.shutdown.max.retries": "1"})
-    cluster.cluster.links.link(2, 1).hold()
-    stopped = cluster.cluster.stop(2)
-    cluster.run(ms=100)
-    cluster.cluster.kill(2)
-    cluster.cluster.links.link(2, 1).release()
-    cluster.run_out_session()
-    assert stopped.called
-    assert not cluster.broker(2).alive
-    assert cluster.broker(2).lifecycle.state is BrokerState.NOT_RUNNING
 
 
 @pytest.mark.parametrize("release", RELEASES)
