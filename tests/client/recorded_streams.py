@@ -1,31 +1,79 @@
-"""The streams of the Java producer, as they were recorded: one JSON file a script."""
+"""The recorded request streams of the Java producer: one compressed JSON archive per family of scripts.
+
+An archive maps the name of each script to its streams, outcomes and calls. `tests.interop.java_scripts` records them.
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
 from difflib import unified_diff
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from tests.client.scripts.every import FAMILIES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tests.client.script_runs import Came
 
-FOLDER = Path(__file__).parent / "java_streams"
+FOLDER: Final = Path(__file__).parent / "java_streams"
+
+Recordings: TypeAlias = "dict[str, dict[str, Any]]"
 
 
-def keep(name: str, came: Came) -> None:
-    """Write what a script came to."""
-    FOLDER.mkdir(exist_ok=True)
-    (FOLDER / f"{name}.json").write_text(_text(came) + "\n")
+@cache
+def recorded(family: str) -> Recordings:
+    """The recordings of one family, by script name; empty without an archive."""
+    path = _archive(family)
+    if not path.exists():
+        return {}
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        found: Recordings = json.load(file)
+    return found
+
+
+def record(results: Mapping[str, Came]) -> None:
+    """Replace the recordings of these scripts and drop those of deleted scripts; equal results give equal bytes."""
+    for family, names in _names_by_family().items():
+        before = recorded(family)
+        every = {**before, **{name: _as_json(came) for name, came in results.items()}}
+        kept = {name: every[name] for name in sorted(every) if name in names}
+        if kept != before:
+            FOLDER.mkdir(exist_ok=True)
+            _archive(family).write_bytes(gzip.compress(json.dumps(kept, indent=0).encode(), 9, mtime=0))
+    recorded.cache_clear()
+
+
+def recorded_names() -> list[str]:
+    """The names of all recorded scripts, sorted; a name recorded in two archives appears twice."""
+    return sorted(name for path in FOLDER.glob("*.json.gz") for name in recorded(path.name.removesuffix(".json.gz")))
 
 
 def differences_from_java(name: str, came: Came) -> str:
-    """What another run came to, line by line against what was recorded; empty when it is the same."""
-    kept = (FOLDER / f"{name}.json").read_text().splitlines()
-    return "\n".join(unified_diff(kept, _text(came).splitlines(), "java", "here", lineterm="", n=30))
+    """A line-by-line diff of another run of a script from its recording; empty when they are equal."""
+    kept = next(recorded(family)[name] for family, names in _names_by_family().items() if name in names)
+    return "\n".join(unified_diff(_lines(kept), _lines(_as_json(came)), "java", "here", lineterm="", n=30))
 
 
-def _text(came: Came) -> str:
+@cache
+def _names_by_family() -> dict[str, frozenset[str]]:
+    return {
+        family.__name__.rpartition(".")[2]: frozenset(script.name for script in family.SCRIPTS) for family in FAMILIES
+    }
+
+
+def _archive(family: str) -> Path:
+    return FOLDER / f"{family}.json.gz"
+
+
+def _as_json(came: Came) -> dict[str, Any]:
     outcomes = [f"{index}: {outcome}" for index, outcome in enumerate(came.outcomes)]
     calls = {"calls": came.calls} if came.calls else {}
-    return json.dumps({"streams": came.streams, "outcomes": outcomes, **calls}, indent=1)
+    return {"streams": came.streams, "outcomes": outcomes, **calls}
+
+
+def _lines(recording: dict[str, Any]) -> list[str]:
+    return json.dumps(recording, indent=1).splitlines()

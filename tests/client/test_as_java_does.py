@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.client.recorded_streams import FOLDER, differences_from_java
-from tests.client.script_runs import run_on_virtual_time
+from tests.client import recorded_streams
+from tests.client.recorded_streams import differences_from_java, record, recorded_names
+from tests.client.script_runs import Came, run_on_virtual_time
 from tests.client.scripts.every import SCRIPTS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from tests.client.producer_script import Script
 
 
@@ -22,4 +26,29 @@ def test_the_streams_are_those_of_java(script: Script) -> None:
 
 def test_every_script_has_a_name_and_a_recording_of_its_own() -> None:
     names = [script.name for script in SCRIPTS]
-    assert sorted(names) == sorted(path.stem for path in FOLDER.glob("*.json"))
+    assert sorted(names) == recorded_names()
+
+
+@pytest.fixture
+def empty_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setattr(recorded_streams, "FOLDER", tmp_path)
+    recorded_streams.recorded.cache_clear()
+    yield tmp_path
+    recorded_streams.recorded.cache_clear()
+
+
+def test_a_recording_replaces_only_its_own_script(empty_archives: Path) -> None:
+    first, second = SCRIPTS[0].name, SCRIPTS[1].name
+    written = Came(streams={"connection 1": ["Metadata v13"]}, outcomes=["ok t-0@0"], calls=[])
+    record({first: written, second: written})
+    record({second: Came(streams={"connection 1": []}, outcomes=[], calls=["flush: ok"]), "no script": written})
+    assert recorded_names() == sorted([first, second])
+    assert differences_from_java(first, written) == ""
+    assert '-   "Metadata v13"' not in differences_from_java(second, written)
+    assert '+   "Metadata v13"' in differences_from_java(second, written)
+    (archive,) = empty_archives.iterdir()
+    before = archive.read_bytes()
+    archive.unlink()
+    recorded_streams.recorded.cache_clear()
+    record({second: Came(streams={"connection 1": []}, outcomes=[], calls=["flush: ok"]), first: written})
+    assert archive.read_bytes() == before

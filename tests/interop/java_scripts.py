@@ -18,7 +18,7 @@ from twisted.internet.endpoints import HostnameEndpoint, connectProtocol
 from twisted.protocols.basic import LineReceiver
 
 from sim_runtime.reactor_thread import ReactorThread
-from tests.client.recorded_streams import keep
+from tests.client.recorded_streams import record
 from tests.client.script_cluster import Place, ScriptCluster, Waits
 from tests.client.script_runs import CallWaiting, Came, OurProducer, Progress, Record, Run
 from tests.client.scripts.every import SCRIPTS
@@ -174,7 +174,7 @@ def main(names: list[str]) -> None:
             if not names or script.name in names:
                 (came,) = run_all_with_java(thread, [script], port).values()
                 if isinstance(came, Came):
-                    keep(script.name, came)
+                    record({script.name: came})
                 else:
                     print(f"{script.name}: {came}")
 
