@@ -357,7 +357,7 @@ class CompressionUnavailable(CompressionError):
         self.codec = codec
 
     def __str__(self) -> str:
-        return f"{self.codec} needs the package cramjam: pip install 'broker-sim[compression]'"
+        return f"{self.codec} needs the package cramjam: pip install cramjam"
 
 
 def _place(message: str, version: int, path: str) -> str:

@@ -15,7 +15,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from broker_client.admin_errors import ItemsFailed
-from broker_client.client_options import client_options
+from broker_client.client_options import client_options, parsed_options
+from broker_client.config.consumer_keys import ADMIN_KEYS
 from broker_client.core.admin.admin_core import AdminCore
 from broker_client.core.admin.cluster import (
     ClusterDescription,
@@ -105,7 +106,7 @@ class Admin:
     """For any number of threads. Options are the client's, with underscores; see the module for what calls raise."""
 
     def __init__(self, *, random: Random | None = None, **options: object) -> None:
-        parsed = client_options(options, client_id="admin-1")
+        parsed = client_options(parsed_options(ADMIN_KEYS, options), client_id="admin-1")
         self._limit_s = parsed.default_api_timeout_ms / 1000 + _GRACE_S
         self._thread = ReactorThread(f"kafka-admin-client-thread | {parsed.network.client_id}")
         reactor = self._thread.reactor

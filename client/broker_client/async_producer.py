@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from twisted.internet.defer import Deferred
 
+from broker_client.api_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.async_futures import AsyncFutures
 from broker_client.async_waits import AsyncWaits
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
@@ -35,7 +36,6 @@ from broker_client.errors import (
     WaitExpired,
 )
 from broker_client.exit_warnings import warn_at_exit, warn_of_given_up
-from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedAsyncSend
 from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig

@@ -11,11 +11,12 @@ position (KIP-320), or ends before it, auto.offset.reset decides; with "none" th
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from broker_client.client_options import client_options
+from broker_client.client_options import client_options, parsed_options
+from broker_client.config.consumer_keys import CONSUMER_KEYS, FETCH_KEYS
 from broker_client.core.admin.records import ListedOffset, OffsetSpec
 from broker_client.core.consumer.consumer_core import ConsumerCore
 from broker_client.core.consumer.fetched_batches import ConsumerRecord
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["Consumer", "ConsumerRecord", "FetchOptions", "ListedOffset"]
 
 _GRACE_S: Final = 5.0
-_FETCH_OPTIONS: Final = tuple(one.name for one in fields(FetchOptions))
 
 
 class Consumer:
@@ -41,10 +41,10 @@ class Consumer:
     """
 
     def __init__(self, *, fetch: FetchOptions | None = None, random: Random | None = None, **options: Any) -> None:
-        named = {name.replace(".", "_"): name for name in options}
-        given = {one: options.pop(named[one]) for one in _FETCH_OPTIONS if one in named}
-        fetching = replace(fetch or FetchOptions(), **given)
-        parsed = client_options(options, client_id="consumer-1")
+        given = parsed_options(CONSUMER_KEYS, options)
+        of_fetches: dict[str, Any] = {name.replace(".", "_"): given[name] for name in FETCH_KEYS if name in given}
+        fetching = replace(fetch or FetchOptions(), **of_fetches)
+        parsed = client_options(given, client_id="consumer-1")
         self._limit_s = parsed.default_api_timeout_ms / 1000 + _GRACE_S
         self._thread = ReactorThread(f"kafka-consumer-network-thread | {parsed.network.client_id}")
         reactor = self._thread.reactor

@@ -16,6 +16,7 @@ import os
 from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
+from broker_client.api_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.core.batching.buffer_pool import WaiterState
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore, WaitFor
@@ -28,7 +29,6 @@ from broker_client.errors import (
     WaitExpired,
 )
 from broker_client.exit_warnings import warn_at_exit, warn_of_given_up
-from broker_client.face_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.interceptors import InterceptedSend
 from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
 from broker_client.bootstrap import canonical_servers, parse_bootstrap_servers
-from broker_client.config.class_values import Serializer, loaded_class, partitioner_of, serializer_of
-from broker_client.config.config_key import ConfigKey, KeyStatus, ValueType
+from broker_client.config.class_values import Serializer, partitioner_of, serializer_of
 from broker_client.config.cross_checks import INT_MAX, delivery_timeout_ms, post_process
 from broker_client.config.docs_table import as_markdown, as_text
+from broker_client.config.given_values import by_dotted_name, parsed_values, refuse_given, unknown_key
 from broker_client.config.older_keys import SCALA_KEYS
-from broker_client.config.value_parsing import checked_value, parsed_value
 from broker_client.config_keys import KEYS
 from broker_client.core.batching.producer_batch import Compression
 from broker_client.core.batching.record_accumulator import AccumulatorConfig
@@ -26,8 +24,9 @@ from broker_client.core.network.network_client import NetworkClientConfig
 from broker_client.core.producer.sender import SenderConfig
 from broker_client.errors import ConfigError
 from broker_client.interceptors import ProducerInterceptors
-from broker_client.security_config import channel_builder
-from protocol_specs.records.compression import CompressionCodec
+from broker_client.security_config import SASL_NOT_SERVED, channel_builder
+from protocol_specs.errors import CompressionUnavailable
+from protocol_specs.records.compression import CompressionCodec, compress
 
 if TYPE_CHECKING:
     from broker_client.core.batching.partitioners import Partitioner
@@ -39,23 +38,13 @@ class ProducerConfig(Mapping[str, object]):
     """Parsed, validated values by their dotted names; raises ConfigError for what cannot be."""
 
     def __init__(self, config: Mapping[str, object] | None = None, **options: object) -> None:
-        given: dict[str, object] = {}
-        for name, value in [*(config or {}).items(), *options.items()]:
-            dotted = _known_name(name)
-            if dotted in given:
-                raise ConfigError(f"{dotted} is given twice")
-            given[dotted] = value
+        given = by_dotted_name(KEYS, [*(config or {}).items(), *options.items()], replaced=SCALA_KEYS)
         self._given = frozenset(given)
-        self._values: dict[str, Any] = {}
-        for key in KEYS.values():
-            if key.name in given:
-                self._values[key.name] = _value_of(key, given[key.name])
-            elif key.required:
-                raise ConfigError(f"missing required configuration {key.name}, which has no default value")
-            else:
-                self._values[key.name] = key.default
+        self._values: dict[str, Any] = {**parsed_values(KEYS, given)}
         post_process(self._values, self._given)
-        self._refuse(given)
+        refuse_given(KEYS, given, self._values)
+        self._refuse_sasl()
+        self._check_codec()
         # From here on in the order of KafkaProducer's constructor.
         values = self._values
         values["partitioner.class"] = partitioner_of(values["partitioner.class"], given)
@@ -69,7 +58,7 @@ class ProducerConfig(Mapping[str, object]):
         try:
             return self._values[name]
         except KeyError:
-            raise ConfigError(_unknown(name)) from None
+            raise unknown_key(KEYS, name, replaced=SCALA_KEYS) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -200,38 +189,15 @@ class ProducerConfig(Mapping[str, object]):
             channel_builder=channel_builder(self._values.get),
         )
 
-    def _refuse(self, given: Mapping[str, object]) -> None:
-        for name in given:
-            key = KEYS[name]
-            # An empty list asks for nothing.
-            if key.status is KeyStatus.REFUSED and self._values[name] not in (key.default, ()):
-                shown = "(hidden)" if key.type is ValueType.PASSWORD else repr(given[name])
-                raise ConfigError(f"{name}={shown} is refused: {key.note}")
+    def _refuse_sasl(self) -> None:
         protocol = self.text("security.protocol")
         if protocol.upper().startswith("SASL"):
-            raise ConfigError(
-                f"security.protocol={protocol!r} is refused: SASL is not spoken yet; PLAINTEXT and SSL are"
-            )
+            raise ConfigError(f"security.protocol={protocol!r} is refused: {SASL_NOT_SERVED}")
 
-
-def _known_name(name: str) -> str:
-    dotted = name.replace("_", ".")
-    if dotted not in KEYS:
-        raise ConfigError(_unknown(name))
-    return dotted
-
-
-def _unknown(name: str) -> str:
-    dotted = name.replace("_", ".")
-    if dotted in SCALA_KEYS:
-        return f"unknown configuration {name!r}: it was one of the Scala producer's; now: {SCALA_KEYS[dotted]}"
-    nearest = get_close_matches(dotted, KEYS, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return f"unknown configuration {name!r}{hint}"
-
-
-def _value_of(key: ConfigKey, value: object) -> object:
-    parsed = parsed_value(key, value)
-    if key.type is ValueType.CLASS and key.status is not KeyStatus.REFUSED:
-        parsed = loaded_class(key.name, parsed)
-    return checked_value(key, parsed)
+    def _check_codec(self) -> None:
+        """Refuse a codec whose package is not installed here, rather than at the first batch."""
+        name = self.text("compression.type")
+        try:
+            compress(CompressionCodec.for_name(name), b"")
+        except CompressionUnavailable as missing:
+            raise ConfigError(f"compression.type={name!r}: {missing}") from None

@@ -7,29 +7,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_client.config_keys import KEYS, KeyStatus
 from broker_client.core.network.channel_builder import PLAINTEXT_CHANNELS
 from broker_client.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from broker_client.core.network.channel_builder import ChannelBuilder
 
-__all__ = ["SECURITY_KEYS", "channel_builder", "given_channel_builder"]
+__all__ = ["SASL_NOT_SERVED", "channel_builder"]
 
-SECURITY_KEYS: Final = ("security.protocol", *(name for name in KEYS if name.startswith("ssl.")))
-"""What Consumer and Admin take as Producer does."""
+SASL_NOT_SERVED: Final = "SASL is not supported yet; use PLAINTEXT or SSL"
 EXTRA: Final = "security.protocol=SSL needs OpenSSL for Python: pip install 'broker-sim[tls]'"
 
 
 def channel_builder(value_of: Callable[[str], object]) -> ChannelBuilder:
-    """The builder for the protocol that is configured; ConfigError for what cannot be, in the stores too."""
+    """Return the builder for the configured protocol; `value_of` returns a configuration by its dotted name.
+
+    Raises:
+        ConfigError: the protocol is not served, OpenSSL is missing, or a key store cannot be used.
+    """
     protocol = str(value_of("security.protocol")).upper()
     if protocol == "PLAINTEXT":
         return PLAINTEXT_CHANNELS
     if protocol != "SSL":
-        raise ConfigError(f"security.protocol={protocol!r} is refused: SASL is not spoken yet; PLAINTEXT and SSL are")
+        raise ConfigError(f"security.protocol={protocol!r} is refused: {SASL_NOT_SERVED}")
     try:
         from broker_client.core.network.ssl_channel import SslChannelBuilder
         from sim_runtime.ssl_engine import SslEngineFactory
@@ -41,20 +43,3 @@ def channel_builder(value_of: Callable[[str], object]) -> ChannelBuilder:
         return SslChannelBuilder(SslEngineFactory(SslSettings.read(value_of), server=False))
     except SslConfigError as error:
         raise ConfigError(str(error)) from None
-
-
-def given_channel_builder(given: Mapping[str, object]) -> ChannelBuilder:
-    """As `channel_builder`, of a client that is given some of SECURITY_KEYS; all others have their defaults."""
-
-    def value_of(name: str) -> object:
-        key = KEYS.get(name)
-        if name not in given:
-            return None if key is None else key.default
-        value = given[name]
-        if key is not None and key.status is KeyStatus.REFUSED and value != key.default:
-            raise ConfigError(f"{name}={value!r} is refused: {key.note}")
-        return value
-
-    for name in given:
-        value_of(name)
-    return channel_builder(value_of)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +15,7 @@ from tests.client.scripted_broker import ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from broker_sim.threaded_cluster import ThreadedCluster
 
@@ -47,6 +50,21 @@ def producer_on(world: World) -> Iterator[Callable[..., ProducerCore]]:
         world.run_until(core.close(0))
         assert core.pool.available_bytes == core.pool.memory_bytes
         assert core.loop_errors == 0
+
+
+@pytest.fixture
+def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """Return a context in which the package of most codecs is not installed."""
+
+    @contextmanager
+    def missing() -> Iterator[None]:
+        with monkeypatch.context() as patch:
+            for name in ("protocol_specs.records.lz4_frame", "protocol_specs.records.xerial_snappy"):
+                patch.delitem(sys.modules, name, raising=False)
+            patch.setitem(sys.modules, "cramjam", None)
+            yield
+
+    return missing
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import (
     BrokerError,
     BufferExhausted,
-    ConfigError,
     MetadataTimeout,
     ProducerClosed,
     ProducerError,
@@ -367,17 +366,6 @@ def test_latest_reads_only_what_comes(cluster: ThreadedCluster) -> None:
         assert consumer.poll(0.05) == []
         producer.send("latest", b"after").result(10)
         assert [record.value for record in consumer.poll(5.0)] == [b"after"]
-
-
-def test_small_clients_refuse_what_they_do_not_know() -> None:
-    with pytest.raises(
-        ConfigError, match=r"unknown configuration 'request\.timeout'; did you mean request\.timeout\.ms"
-    ):
-        Admin(bootstrap_servers="a:1", request_timeout=3)
-    with pytest.raises(ConfigError, match=r"auto\.offset\.reset='newest'"):
-        FetchOptions(auto_offset_reset="newest")
-    with pytest.raises(ConfigError, match=r"missing required configuration bootstrap\.servers"):
-        Consumer()
 
 
 def test_an_admin_without_brokers_ends_by_its_timeout() -> None:

@@ -15,6 +15,7 @@ from protocol_specs.records.compression import CompressionCodec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from broker_client.core.producer.producer_core import ProducerCore
     from tests.client.scripted_broker import ScriptedCluster
@@ -66,10 +67,10 @@ def test_an_unknown_key_names_the_nearest() -> None:
             {"partitioner_class": "Mine"},
             "partitioner.class='Mine': nothing of that name can be imported; expected RoundRobinPartitioner",
         ),
-        ({"sasl_mechanism": "PLAIN"}, "sasl.mechanism='PLAIN' is refused: SASL is not spoken yet"),
+        ({"sasl_mechanism": "PLAIN"}, "sasl.mechanism='PLAIN' is refused: SASL is not supported yet"),
         ({"ssl_provider": "BC"}, "ssl.provider='BC' is refused: it names a part of a JVM"),
-        ({"security_protocol": "SASL_SSL"}, "security.protocol='SASL_SSL' is refused: SASL is not spoken yet"),
-        ({"zk_connect": "here:2181"}, "it was one of the Scala producer's; now: producers do not ask ZooKeeper"),
+        ({"security_protocol": "SASL_SSL"}, "security.protocol='SASL_SSL' is refused: SASL is not supported yet"),
+        ({"zk_connect": "here:2181"}, "only the Scala producer had it; use instead: bootstrap.servers"),
         ({"interceptor_classes": "a.B"}, "interceptor.classes='a.B': nothing of that name can be imported"),
         ({"interceptor_classes": [object()]}, "expected an object with on_send(record)"),
     ],
@@ -77,6 +78,18 @@ def test_an_unknown_key_names_the_nearest() -> None:
 def test_what_cannot_be_is_refused_by_name(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         config(**options)
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4", "snappy"])
+def test_a_codec_without_its_package_is_refused(
+    codec: str, without_cramjam: Callable[[], AbstractContextManager[None]]
+) -> None:
+    message = f"compression.type='{codec}': {codec} needs the package cramjam: pip install cramjam"
+    with without_cramjam():
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            config(compression_type=codec)
+        assert config(compression_type="gzip").accumulator_config().compression.codec == 1
+    assert config(compression_type=codec)["compression.type"] == codec
 
 
 @pytest.mark.parametrize("servers", ["", "localhost", "localhost:", "localhost:0", "localhost:99999", [], 9092])

@@ -98,5 +98,5 @@ def test_stores_that_cannot_be_are_refused_when_the_client_is_made(client: Any, 
         client(**tls | {"ssl_truststore_location": "/nowhere"})
     with pytest.raises(ConfigError, match=r"ssl\.provider='BC' is refused"):
         client(**tls | {"ssl_provider": "BC"})
-    with pytest.raises(ConfigError, match=r"security\.protocol='SASL_SSL' is refused: SASL is not spoken yet"):
+    with pytest.raises(ConfigError, match=r"security\.protocol='SASL_SSL' is refused: SASL is not supported yet"):
         client(**tls | {"security_protocol": "SASL_SSL"})

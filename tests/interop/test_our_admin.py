@@ -91,7 +91,7 @@ class OneBroker:
 
     def _start(self, servers: str, broker_id: int) -> PinnedCore:
         reactor = self.thread.reactor
-        options = client_options({"bootstrap_servers": servers}, client_id="pinned")
+        options = client_options({"bootstrap.servers": servers}, client_id="pinned")
         core = PinnedCore(options, reactor, Random(broker_id), call_from_thread=reactor.callFromThread)
         core.broker_id = broker_id
         return core

@@ -47,7 +47,7 @@ EXAMPLES: list[tuple[errors.ProtocolError, str]] = [
     (errors.DecompressionLimitExceeded("zstd", 10), "zstd: decompressed records pass limit_bytes=10"),
     (
         errors.CompressionUnavailable("zstd"),
-        "zstd needs the package cramjam: pip install 'broker-sim[compression]'",
+        "zstd needs the package cramjam: pip install cramjam",
     ),
 ]
 

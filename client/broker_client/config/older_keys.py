@@ -71,19 +71,19 @@ OLDER_KEYS: Final = (
 
 # The Scala producer had another configuration altogether; what its keys are called now, or why they are gone.
 SCALA_KEYS: Final[Mapping[str, str]] = {
-    "batch.num.messages": "batches are measured in bytes: batch.size",
+    "batch.num.messages": "batch.size, which is in bytes",
     "broker.list": "bootstrap.servers",
-    "compressed.topics": "every topic of a producer is compressed alike: compression.type",
+    "compressed.topics": "compression.type, which holds for all topics",
     "compression.codec": "compression.type",
     "message.send.max.retries": "retries",
     "metadata.broker.list": "bootstrap.servers",
-    "producer.type": "every send is asynchronous: wait for its future where it should not be",
-    "queue.buffering.max.messages": "what waits is measured in bytes: buffer.memory",
+    "producer.type": "the future of each send; wait for it to send synchronously",
+    "queue.buffering.max.messages": "buffer.memory, which is in bytes",
     "queue.buffering.max.ms": "linger.ms",
     "queue.enqueue.timeout.ms": "max.block.ms",
     "request.required.acks": "acks",
     "serializer.class": "value.serializer",
     "key.serializer.class": "key.serializer",
     "topic.metadata.refresh.interval.ms": "metadata.max.age.ms",
-    "zk.connect": "producers do not ask ZooKeeper: bootstrap.servers",
+    "zk.connect": "bootstrap.servers; producers do not connect to ZooKeeper",
 }

@@ -9,7 +9,7 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["SASL_KEYS"]
 
-_SASL: Final = "SASL is not spoken yet; security.protocol=PLAINTEXT is"
+_SASL: Final = "SASL is not supported yet; use PLAINTEXT or SSL"
 _T = ValueType
 _I = Importance
 _refused: Final = partial(ConfigKey, status=KeyStatus.REFUSED, note=_SASL)

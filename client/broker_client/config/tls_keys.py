@@ -9,7 +9,7 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["TLS_KEYS"]
 
-_SPOKEN: Final = "PLAINTEXT, and SSL with the extra broker-sim[tls]; SASL is not spoken yet"
+_SPOKEN: Final = "PLAINTEXT, and SSL with the extra broker-sim[tls]; SASL is not supported yet"
 _STORES: Final = "PEM and PKCS12; JKS needs a JVM"
 _TLS: Final = "it names a part of a JVM; TLS is OpenSSL's here"
 _JVM: Final = "it loads classes into a JVM"

@@ -7,7 +7,7 @@ where Java's stand; an `int` has the range of the key's type.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_client.config.config_key import ConfigKey, ValueType
 from broker_client.errors import ConfigError
@@ -15,7 +15,10 @@ from broker_client.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["checked_value", "parsed_value"]
+__all__ = ["ConfigText", "checked_value", "config_text", "parsed_value"]
+
+ConfigText: TypeAlias = str | int | float | bool
+"""A configuration that a broker receives as text."""
 
 # String.trim() takes away everything up to the space, and nothing else.
 _TRIMMED: Final = "".join(map(chr, range(33)))
@@ -57,6 +60,21 @@ def checked_value(key: ConfigKey, value: object) -> object:
     if key.has_range and isinstance(value, (int, float)) and value not in key.also:
         _check_range(key, value)
     return value
+
+
+def config_text(name: str, value: object) -> str:
+    """Return a broker's or topic's configuration as the text that the wire has: `True` as "true", numbers in decimal.
+
+    Raises:
+        ConfigError: the value is neither text nor a number nor a boolean.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return str(value)
+    raise ConfigError(f"{name}={value!r}: expected a text, a number or a boolean")
 
 
 def _check_range(key: ConfigKey, value: float) -> None:

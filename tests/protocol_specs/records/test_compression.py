@@ -304,13 +304,13 @@ def test_codecs_have_the_names_and_numbers_of_kafka() -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSED[1:])
-def test_a_missing_library_names_the_extra(codec: CompressionCodec, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named(codec: CompressionCodec, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     for name in ("protocol_specs.records.lz4_frame", "protocol_specs.records.xerial_snappy"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "cramjam", None)
-    with pytest.raises(CompressionUnavailable, match=r"broker-sim\[compression\]"):
+    with pytest.raises(CompressionUnavailable, match="pip install cramjam"):
         compress(codec, b"")
     with pytest.raises(CompressionUnavailable, match=codec.type_name):
         decompress(codec, b"", limit_bytes=1)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from broker_client.config.value_parsing import config_text
 from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin.routes import ANY, BrokerRoute
 from broker_client.errors import ConfigError, UnsupportedVersion
@@ -27,6 +28,7 @@ from protocol_specs.messages.list_config_resources import ListConfigResourcesReq
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from broker_client.config.value_parsing import ConfigText
     from protocol_specs.messages.list_config_resources import ListConfigResourcesResponse
 
 __all__ = [
@@ -147,8 +149,13 @@ class AlterConfigOp:
     """One change; DELETE needs no value, APPEND and SUBTRACT take commas between several. Mirrors AlterConfigOp."""
 
     name: str
-    value: str | None = None
+    value: ConfigText | None = None
     operation: ConfigOperation = ConfigOperation.SET
+
+
+def _alterable(change: AlterConfigOp) -> AlterableConfig:
+    value = None if change.value is None else config_text(change.name, change.value)
+    return AlterableConfig(name=change.name, config_operation=change.operation, value=value)
 
 
 def _broker_of(resource: ConfigResource) -> int | None:
@@ -213,6 +220,7 @@ class ConfigCalls:
     ) -> None:
         """Change single configurations, or only try; raises ItemsFailed by resource."""
         _check(list(changes))
+        altered = {resource: [_alterable(one) for one in of_resource] for resource, of_resource in changes.items()}
 
         def build(version: int, asked: list[ConfigResource], timeout_ms: int) -> IncrementalAlterConfigsRequest:
             del version, timeout_ms
@@ -221,10 +229,7 @@ class ConfigCalls:
                     AlterConfigsResource(
                         resource_type=resource.type,
                         resource_name=resource.name,
-                        configs=[
-                            AlterableConfig(name=one.name, config_operation=one.operation, value=one.value)
-                            for one in changes[resource]
-                        ],
+                        configs=altered[resource],
                     )
                     for resource in asked
                 ],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from broker_client.config.value_parsing import config_text
 from broker_client.core.admin.calls import AdminCalls, ItemCall, Outcomes
 from broker_client.core.admin.routes import ANY, CONTROLLER
 from broker_client.core.network.old_requests import metadata_request_at
@@ -34,6 +35,7 @@ from protocol_specs.uuids import ZERO_UUID, from_text, to_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from broker_client.config.value_parsing import ConfigText
     from protocol_specs.messages.metadata import MetadataResponse, MetadataResponseTopic
 
 __all__ = [
@@ -63,7 +65,7 @@ class NewTopic:
     name: str
     partitions: int = BROKER_DEFAULT
     replication_factor: int = BROKER_DEFAULT
-    configs: Mapping[str, str] = field(default_factory=dict)
+    configs: Mapping[str, ConfigText] = field(default_factory=dict)
     assignments: Mapping[int, Sequence[int]] = field(default_factory=dict)
 
 
@@ -144,11 +146,12 @@ class TopicCalls:
             twice = next(name for name in names if names.count(name) > 1)
             raise ProducerError(f"topic {twice!r} is given twice: a request can create it once")
 
+        creatable = {topic.name: _creatable(topic) for topic in topics}
+
         def build(version: int, names: list[str], timeout_ms: int) -> CreateTopicsRequest:
-            asked = [by_name[name] for name in names]
-            _refuse_defaults(version, asked)
-            creatable = [_creatable(topic) for topic in asked]
-            return CreateTopicsRequest(topics=creatable, timeout_ms=timeout_ms, validate_only=validate_only)
+            _refuse_defaults(version, [by_name[name] for name in names])
+            requested = [creatable[name] for name in names]
+            return CreateTopicsRequest(topics=requested, timeout_ms=timeout_ms, validate_only=validate_only)
 
         def take(response: Any, _: list[str], outcomes: Outcomes[str, CreatedTopic]) -> None:
             for result in response.topics:
@@ -292,7 +295,9 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
             CreatableReplicaAssignment(partition_index=partition, broker_ids=list(brokers))
             for partition, brokers in topic.assignments.items()
         ],
-        configs=[CreatableTopicConfig(name=name, value=value) for name, value in topic.configs.items()],
+        configs=[
+            CreatableTopicConfig(name=name, value=config_text(name, value)) for name, value in topic.configs.items()
+        ],
     )
 
 

@@ -6,7 +6,8 @@ over; what is under way then is left so, for the next poll to collect.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -27,9 +28,10 @@ from broker_client.errors import (
 )
 from broker_client.isolation_levels import IsolationLevel
 from broker_client.records import TopicPartition
+from protocol_specs.errors import RecordBatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
 
     from twisted.python.failure import Failure
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from broker_client.core.network.cluster import Cluster
 
 __all__ = ["EARLIEST", "LATEST", "ConsumerCore", "ConsumerRecord", "FetchOptions", "FetchedBatch"]
+
+T = TypeVar("T")
 
 EARLIEST: Final = OffsetSpec.EARLIEST
 LATEST: Final = OffsetSpec.LATEST
@@ -137,16 +141,39 @@ class ConsumerCore:
         return await self._lookups.list_offsets(times, isolation_level=self._isolation_level)
 
     async def poll(self, timeout_ms: int) -> list[ConsumerRecord]:
-        """Records of the assigned partitions, in offset order within each; empty when none came in time."""
-        return [record for batch in await self._poll_batches(timeout_ms) for record in batch.records()]
+        """Returns records of the assigned partitions, in offset order per partition; none after `timeout_ms`.
+
+        Raises:
+            ProducerError: the next batch cannot be decoded; the position stays before it.
+        """
+        return await self._read(timeout_ms, lambda batches: [record for batch in batches for record in batch.records()])
 
     async def poll_table(self, timeout_ms: int) -> Any:
         """The same as an Arrow table, read by the column: see fetched_table.SCHEMA."""
         from broker_client.core.consumer.fetched_table import table_of  # only who reads tables needs pyarrow and numpy
 
-        return table_of(await self._poll_batches(timeout_ms))
+        return await self._read(timeout_ms, table_of)
 
     # Details
+
+    async def _read(self, timeout_ms: int, decode: Callable[[list[FetchedBatch]], T]) -> T:
+        """Decode what a poll fetched, up to the first batch that cannot be decoded; positions stay before that one."""
+        batches = await self._poll_batches(timeout_ms)
+        try:
+            return decode(batches)
+        except RecordBatchError as error:
+            decoded = list(takewhile(_is_readable, batches))
+            failed, *_ = rest = batches[len(decoded) :]
+            resume = {batch.topic_partition: record.offset + 1 for batch in decoded for record in batch.records()}
+            for batch in reversed(rest):  # the first batch of a partition decides
+                key = batch.topic_partition
+                offset = resume.get(key, batch.position)
+                self._subscriptions.seek(key, FetchPosition(offset=offset))
+            if decoded:
+                return decode(decoded)
+            raise ProducerError(
+                f"a batch of {failed.topic_partition} at offset {failed.position} or later cannot be read: {error}"
+            ) from error
 
     async def _poll_batches(self, timeout_ms: int) -> list[FetchedBatch]:
         if not self._subscriptions.states:
@@ -253,3 +280,12 @@ class ConsumerCore:
         self._core.metadata.on_change(self._on_event)
         self._core.wakeup()
         return waiting
+
+
+def _is_readable(batch: FetchedBatch) -> bool:
+    try:
+        for _ in batch.records():
+            pass
+    except RecordBatchError:
+        return False
+    return True

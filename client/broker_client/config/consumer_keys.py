@@ -1,0 +1,123 @@
+"""The configuration keys of Consumer and Admin. From ConsumerConfig, AdminClientConfig and CommonClientConfigs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, ValueType
+from broker_client.config_keys import KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ADMIN_KEYS", "CONSUMER_KEYS", "FETCH_KEYS"]
+
+_GROUPS: Final = "consumer groups are not served yet; leave it out and choose the partitions with assign()"
+_T = ValueType
+_I = Importance
+
+_COMMON: Final = (
+    *(
+        KEYS[name]
+        for name in (
+            "bootstrap.servers",
+            "client.id",
+            "request.timeout.ms",
+            "reconnect.backoff.ms",
+            "reconnect.backoff.max.ms",
+            "connections.max.idle.ms",
+            "socket.connection.setup.timeout.ms",
+            "socket.connection.setup.timeout.max.ms",
+        )
+    ),
+    ConfigKey(
+        name="default.api.timeout.ms",
+        type=_T.INT,
+        importance=_I.MEDIUM,
+        default=60_000,
+        minimum=0,
+        doc="Time limit of a call that has no time-out of its own.",
+    ),
+    *(key for name, key in KEYS.items() if name == "security.protocol" or name.startswith(("ssl.", "sasl."))),
+)
+_FETCHING: Final = (
+    ConfigKey(
+        name="fetch.min.bytes",
+        type=_T.INT,
+        importance=_I.HIGH,
+        default=1,
+        minimum=0,
+        doc="Bytes for which a broker delays a Fetch response, at most fetch.max.wait.ms.",
+    ),
+    ConfigKey(
+        name="fetch.max.bytes",
+        type=_T.INT,
+        importance=_I.MEDIUM,
+        default=52_428_800,
+        minimum=0,
+        doc="Bytes that one Fetch response may have; a first batch that is larger is returned nevertheless.",
+    ),
+    ConfigKey(
+        name="fetch.max.wait.ms",
+        type=_T.INT,
+        importance=_I.LOW,
+        default=500,
+        minimum=0,
+        doc="Time for which a broker waits for fetch.min.bytes.",
+    ),
+    ConfigKey(
+        name="max.partition.fetch.bytes",
+        type=_T.INT,
+        importance=_I.HIGH,
+        default=1_048_576,
+        minimum=0,
+        doc="Bytes of one partition in a Fetch response; a first batch that is larger is returned nevertheless.",
+    ),
+    ConfigKey(
+        name="auto.offset.reset",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="earliest",
+        one_of=("earliest", "latest", "none"),
+        doc="Position of a partition that has none, or whose position is not in the log; none raises an error.",
+    ),
+    ConfigKey(
+        name="isolation.level",
+        type=_T.STRING,
+        importance=_I.MEDIUM,
+        default="read_uncommitted",
+        one_of=("read_committed", "read_uncommitted"),
+        doc="Records of open and aborted transactions are returned, or not.",
+    ),
+    ConfigKey(
+        name="check.crcs",
+        type=_T.BOOLEAN,
+        importance=_I.LOW,
+        default=True,
+        doc="Verify the checksum of every batch.",
+    ),
+)
+_OF_GROUPS: Final = tuple(
+    ConfigKey(
+        name=name, type=type_, importance=_I.HIGH, default=default, status=KeyStatus.REFUSED, note=_GROUPS, doc=""
+    )
+    for name, type_, default in (
+        ("group.id", _T.STRING, None),
+        ("group.instance.id", _T.STRING, None),
+        ("group.protocol", _T.STRING, None),
+        ("group.remote.assignor", _T.STRING, None),
+        ("enable.auto.commit", _T.BOOLEAN, False),
+        ("auto.commit.interval.ms", _T.INT, None),
+        ("heartbeat.interval.ms", _T.INT, None),
+        ("max.poll.interval.ms", _T.INT, None),
+        ("partition.assignment.strategy", _T.LIST, ()),
+        ("session.timeout.ms", _T.INT, None),
+    )
+)
+
+FETCH_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _FETCHING}
+"""The keys that FetchOptions has as fields, with underscores."""
+ADMIN_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in _COMMON}
+"""The keys of Admin, which Consumer has too."""
+CONSUMER_KEYS: Final[Mapping[str, ConfigKey]] = {key.name: key for key in (*_COMMON, *_FETCHING, *_OF_GROUPS)}
+"""The keys of Consumer; those of groups are refused by name."""
