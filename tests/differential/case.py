@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tests.differential.nodes import Nodes
 
 RELEASES = ("3.7.2", "4.3.1")
-"""The releases whose answers are recorded."""
+"""The releases whose responses are recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A claim of sameness, but for the releases of `accepted` and `pending`, which say why a difference is there.
+    """One case: our broker and a real one respond alike, except on the releases of `accepted` and `pending`.
 
-    What is accepted stays; what is pending is to go.
+    Both map a release to the reason of its difference: an accepted one stays, a pending one is a defect to fix.
     """
 
     name: str
@@ -89,7 +89,7 @@ def all_cases() -> dict[str, Case]:
 
 
 def run_case(each: Case, bootstrap: str, release: str, nodes: Nodes | None = None) -> list[dict[str, Any]]:
-    """Run one case against one cluster; answer its transcript."""
+    """Run one case against one cluster and return its transcript."""
     probe = Probe(bootstrap, release=release, name=each.name, nodes=nodes)
     try:
         each.run(probe)

@@ -45,7 +45,7 @@ class ClusterSequence(Sequence):
     """Partition -> the replicas that it is believed to have."""
 
     def steps(self, count: int) -> list[Step]:
-        """A conversation and what is asked in the end."""
+        """Return a sequence of requests, and those that read the result."""
         self.age = 0.1
         kinds = [
             self._produce, self._produce, self._list_offsets, self._fetch, self._epochs, self._describe_producers,

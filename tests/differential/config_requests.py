@@ -73,9 +73,9 @@ def described(probe: Probe, kind: int, name: str, key: str, *, broker: int = 1) 
     """Value and source of one configuration as the broker describes it now; None when it does not list it."""
     resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=[key])
     connection = None if broker == 1 else probe.connect(broker)
-    answer = probe.quiet(DescribeConfigsRequest(resources=[resource]), 4, on=connection)
-    assert isinstance(answer, DescribeConfigsResponse), answer
-    configs = [each for each in answer.results[0].configs if each.name == key]
+    response = probe.quiet(DescribeConfigsRequest(resources=[resource]), 4, on=connection)
+    assert isinstance(response, DescribeConfigsResponse), response
+    configs = [each for each in response.results[0].configs if each.name == key]
     return (configs[0].value, configs[0].config_source) if configs else None
 
 
@@ -97,14 +97,14 @@ def await_source(probe: Probe, kind: int, name: str, key: str, source: int | Non
 
 @contextmanager
 def unchanged_after(probe: Probe, kind: int, name: str, *keys: str) -> Iterator[None]:
-    """Whatever a case sets of these, others shall not find it: remove it, and wait for that."""
+    """Remove what a case has set of these, and wait for that, so that no other case finds it."""
     before = {key: described(probe, kind, name, key) for key in keys}
     try:
         yield
     finally:
         changes: list[Change] = [(key, DELETE, None) for key in keys]
-        answer = probe.quiet(incremental((kind, name, changes)), 1)
-        assert isinstance(answer, IncrementalAlterConfigsResponse), answer
-        assert answer.responses[0].error_code == 0, answer
+        response = probe.quiet(incremental((kind, name, changes)), 1)
+        assert isinstance(response, IncrementalAlterConfigsResponse), response
+        assert response.responses[0].error_code == 0, response
         for key, found in before.items():
             await_source(probe, kind, name, key, None if found is None else found[1])

@@ -22,9 +22,9 @@ class Verdict(Enum):
     NOT_SERVED = "not served"
 
 
-NOT_SERVED: Final = "the API comes with a later issue"
-TRANSACTIONS: Final = "transactions come with a later issue"
-GROUPS: Final = "the logs of groups and transactions come with a later issue"
+NOT_SERVED: Final = "the API is not implemented yet"
+TRANSACTIONS: Final = "transactions are not implemented yet"
+GROUPS: Final = "the logs of groups and transactions are not implemented yet"
 
 OPEN: Final[dict[tuple[str, str, int], str]] = {
     **{
@@ -46,13 +46,13 @@ OPEN: Final[dict[tuple[str, str, int], str]] = {
     ("3.7.2", "describe log dirs: all", 35): GROUPS,
     ("4.3.1", "describe log dirs: all", 35): GROUPS,
 }
-"""Release, case and API key -> why its answer is not yet the real one."""
+"""Release, case and API key -> why our response still differs from the real one."""
 
 
 def expected(exchange: Exchange) -> tuple[Verdict, str]:
     """How a replay of this exchange ends, and why."""
     served = HANDLERS.served if exchange.listener == "broker" else CONTROLLER_HANDLERS.served
-    if exchange.api_key not in served and exchange.answer != CLOSED:
+    if exchange.api_key not in served and exchange.response != CLOSED:
         return Verdict.NOT_SERVED, NOT_SERVED
     reason = OPEN.get((exchange.release, exchange.case, exchange.api_key))
     return (Verdict.SAME, "") if reason is None else (Verdict.OPEN, reason)

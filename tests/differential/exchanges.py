@@ -1,7 +1,7 @@
 """Replay of recorded conversations: requests that a one-node cluster was sent in order, and what came back.
 
 The requests speak of ids that their broker gave (topics, producers, fetch sessions). A replay learns which of our ids
-stands for which, from the pairs of answers, and asks with ours; then both answers are normalised and compared.
+stands for which, from the pairs of responses, and sends ours; then both responses are normalised and compared.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILE: Final = Path(__file__).parents[1] / "data" / "exchanges.jsonl.gz"
-ANSWER_SECONDS: Final = 10.0
+RESPONSE_SECONDS: Final = 10.0
 SILENCE_SECONDS: Final = 0.3
 OUTCOMES: Final = {"connection closed": CLOSED, "no response": SILENT}
 LOADING: Final = 14
@@ -37,7 +37,7 @@ NOTHING: Final = (None, 0, -1, "", "AAAAAAAAAAAAAAAAAAAAAA")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and what the real broker of `release` made of it; `answer` is JSON, CLOSED or SILENT."""
+    """One request and its outcome on the real broker of `release`; `response` is JSON, CLOSED or SILENT."""
 
     release: str
     listener: str
@@ -45,11 +45,11 @@ class Exchange:
     api_key: int
     version: int
     request: Any
-    answer: Any
+    response: Any
 
     @property
     def key(self) -> tuple[str, int, int]:
-        """What names the exchange within its release."""
+        """The identity of the exchange within its release."""
         return self.case, self.api_key, self.version
 
 
@@ -66,7 +66,7 @@ def exchanges(release: str) -> tuple[Exchange, ...]:
             api_key=each["api_key"],
             version=each["version"],
             request=each["request"],
-            answer=each["response"] if "response" in each else OUTCOMES[each["outcome"]],
+            response=each["response"] if "response" in each else OUTCOMES[each["outcome"]],
         )
         for each in found
         if each["release"] == release
@@ -89,9 +89,9 @@ class Replay:
             connection.close()
 
     def run(self, exchange: Exchange) -> tuple[Any, Any]:
-        """Ask what was asked; answer what we and what the real broker said, both normalised."""
-        ours = self._ask(exchange)
-        theirs = exchange.answer
+        """Send the request again; return our response and the real broker's, both normalised."""
+        ours = self._exchange(exchange)
+        theirs = exchange.response
         if isinstance(ours, str) or isinstance(theirs, str):
             return ours, theirs
         self._learn(theirs, ours)
@@ -99,15 +99,15 @@ class Replay:
             ours, theirs = steady(ours), steady(deepcopy(theirs))
         return _worded(self._mine.normalise(ours)), _worded(self._theirs.normalise(theirs))
 
-    def _ask(self, exchange: Exchange) -> Any:
-        """Our answer. Whoever recorded was patient too: a broker that has no producer ids yet was asked again."""
-        for _ in attempts(f"an answer to {exchange.case}"):
-            answer = self._ask_once(exchange)
-            if exchange.api_key != ApiKey.INIT_PRODUCER_ID or answer["errorCode"] != LOADING:
+    def _exchange(self, exchange: Exchange) -> Any:
+        """Return our response. As the recorder did, retry while a broker has no producer ids yet."""
+        for _ in attempts(f"a response to {exchange.case}"):
+            response = self._exchange_once(exchange)
+            if exchange.api_key != ApiKey.INIT_PRODUCER_ID or response["errorCode"] != LOADING:
                 break
-        return answer
+        return response
 
-    def _ask_once(self, exchange: Exchange) -> Any:
+    def _exchange_once(self, exchange: Exchange) -> Any:
         connection = self._connections.get(exchange.listener)
         if connection is None or connection.closed:
             if connection is not None:
@@ -115,14 +115,14 @@ class Replay:
             connection = self._connections[exchange.listener] = Connection(self._addresses[exchange.listener])
         request = from_json(request_type(exchange.api_key), exchange.version, self._translated(exchange.request))
         connection.send(encode_request(request, exchange.version, correlation_id=1, client_id="probe"))
-        answer = connection.receive(SILENCE_SECONDS if exchange.answer == SILENT else ANSWER_SECONDS)
-        if isinstance(answer, str):
-            if answer == SILENT:  # what comes late would be taken for the next answer
+        response = connection.receive(SILENCE_SECONDS if exchange.response == SILENT else RESPONSE_SECONDS)
+        if isinstance(response, str):
+            if response == SILENT:  # a late response would be taken for the next one
                 connection.close()
                 del self._connections[exchange.listener]
-            return answer
-        response = response_type(exchange.api_key)
-        return to_json(decode_response(response, exchange.version, answer)[1], exchange.version)
+            return response
+        response_class = response_type(exchange.api_key)
+        return to_json(decode_response(response_class, exchange.version, response)[1], exchange.version)
 
     def _translated(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
@@ -173,7 +173,7 @@ def _ids(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _worded(value: Any, key: str = "") -> Any:
-    """The answer with texts for people, and what every moment changes, replaced."""
+    """Return the response with texts for people and volatile values replaced."""
     if isinstance(value, dict):
         return {name: _worded(item, name) for name, item in value.items()}
     if key == "configResources":

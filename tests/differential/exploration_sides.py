@@ -1,4 +1,4 @@
-"""Two brokers that are asked the same: what is sent to each, and what each answers, made comparable.
+"""Two brokers that receive the same requests: what is sent to each, and their responses, made comparable.
 
 A shot is one frame on a connection of its own. Ids that each side gives itself (topics, producers, fetch sessions)
 stand in it as markers, which each side replaces by its own before it sends.
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS: Final = 1.5
-"""How long an answer is waited for."""
+"""The timeout of a response."""
 
 PATIENT_SECONDS: Final = 8.0
-"""How long, when the other side has answered: a real controller is slow at times."""
+"""The timeout when the other side has responded: a real controller is slow at times."""
 
 BROKER_LOGGER: Final = 8
 FETCH, METADATA, API_VERSIONS, DESCRIBE_CONFIGS, DESCRIBE_LOG_DIRS, DESCRIBE_QUORUM = 1, 3, 18, 32, 35, 55
@@ -75,7 +75,7 @@ CONFIGS: Final = {
 
 
 def marker(suffix: str) -> bytes:
-    """What stands for the id of a topic, by the end of its name."""
+    """Return the placeholder of a topic's id, by the end of its name."""
     return f"id of {suffix}".encode().ljust(16, b".")
 
 
@@ -91,8 +91,8 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What came back: in the order of the wire, and with the lists that have no order sorted."""
+class Response:
+    """A response of one side: in the order of the wire, and with the lists that have no order sorted."""
 
     ordered: Any
     sorted: Any
@@ -152,8 +152,8 @@ class Side:
         for suffix in suffixes:
             self._ids[marker(suffix)] = self._made(f"{self.probe.name}-{suffix}", 2)
 
-    def fire(self, shot: Shot, *, seconds: float = SECONDS) -> Answer:
-        """Send a shot; answer what came back within these seconds."""
+    def fire(self, shot: Shot, *, seconds: float = SECONDS) -> Response:
+        """Send a shot; return what came back within these seconds."""
         data = shot.data
         for marked, topic_id in self._ids.items():
             data = data.replace(marked, topic_id)
@@ -164,33 +164,33 @@ class Side:
             frame = connection.receive(seconds)
         finally:
             connection.close()
-        return Answer(ordered=frame, sorted=frame) if isinstance(frame, str) else self._shown(shot, frame)
+        return Response(ordered=frame, sorted=frame) if isinstance(frame, str) else self._shown(shot, frame)
 
-    def _shown(self, shot: Shot, frame: bytes) -> Answer:
+    def _shown(self, shot: Shot, frame: bytes) -> Response:
         if shot.api_key < 0:
-            return Answer(ordered=frame.hex(), sorted=frame.hex())
+            return Response(ordered=frame.hex(), sorted=frame.hex())
         for version in (shot.version, 0) if shot.api_key == API_VERSIONS else (shot.version,):
             try:
                 message = decode_response(response_type(shot.api_key), version, frame)[1]
             except (ProtocolError, ValueError, KeyError):
                 continue
-            answer: Any = to_json(message, version)
-            if shot.api_key != API_VERSIONS or answer["errorCode"] != int(ErrorCode.UNSUPPORTED_VERSION):
+            response: Any = to_json(message, version)
+            if shot.api_key != API_VERSIONS or response["errorCode"] != int(ErrorCode.UNSUPPORTED_VERSION):
                 break
         else:
-            return Answer(ordered=frame.hex(), sorted=frame.hex())
-        if shot.api_key == FETCH and answer.get("sessionId"):
-            self._session_id = answer["sessionId"]
-        self._learn(answer)
-        steadied = _STEADIED.get(shot.api_key, _as_it_is)(answer)
+            return Response(ordered=frame.hex(), sorted=frame.hex())
+        if shot.api_key == FETCH and response.get("sessionId"):
+            self._session_id = response["sessionId"]
+        self._learn(response)
+        steadied = _STEADIED.get(shot.api_key, _as_it_is)(response)
         normaliser = self.probe.normaliser
-        return Answer(
+        return Response(
             ordered=normaliser.normalise(steadied, ordered=True),
             sorted=_sorted(normaliser.normalise(steadied)),
         )
 
     def _learn(self, value: Any) -> None:
-        """Know the id of every topic that an answer names."""
+        """Learn the id of every topic that a response names."""
         for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
             self._learn(item)
         if isinstance(value, dict):
@@ -205,12 +205,12 @@ class Side:
                 self.probe.normaliser.know_topic(name, from_text(topic_id))
 
 
-def _as_it_is(answer: Any) -> Any:
-    return answer
+def _as_it_is(response: Any) -> Any:
+    return response
 
 
 def _sorted(value: Any) -> Any:
-    """The answer with every list of structs in one order."""
+    """Return the response with every list of structs sorted."""
     if isinstance(value, dict):
         return {name: _sorted(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -218,28 +218,28 @@ def _sorted(value: Any) -> Any:
     return value
 
 
-def _without_controller(answer: Any) -> Any:
+def _without_controller(response: Any) -> Any:
     """Brokers name any broker that lives."""
-    return answer | {"controllerId": answer["controllerId"] > 0} if "controllerId" in answer else answer
+    return response | {"controllerId": response["controllerId"] > 0} if "controllerId" in response else response
 
 
-def _of_any_cluster(answer: Any) -> Any:
-    text = answer.get("errorMessage") or ""
+def _of_any_cluster(response: Any) -> Any:
+    text = response.get("errorMessage") or ""
     text = re.sub(r"(set of voters .*directoryId=)[^)]*", r"\1<id>", text)
-    return answer | {"errorMessage": re.sub(r'cluster id ".*"', "cluster id <id>", text)}
+    return response | {"errorMessage": re.sub(r'cluster id ".*"', "cluster id <id>", text)}
 
 
-def _of_served(answer: Any) -> Any:
-    return answer | {"apiKeys": [each for each in answer["apiKeys"] if each["apiKey"] in HANDLERS.served]}
+def _of_served(response: Any) -> Any:
+    return response | {"apiKeys": [each for each in response["apiKeys"] if each["apiKey"] in HANDLERS.served]}
 
 
-def _of_any_machine(answer: Any) -> Any:
-    for each in answer["results"]:
+def _of_any_machine(response: Any) -> Any:
+    for each in response["results"]:
         if each["resourceType"] == BROKER_LOGGER:
             each["configs"] = "<loggers>" if each["configs"] else []
             continue
         each["configs"] = [config for config in each["configs"] if config["name"] not in OF_THE_MACHINE]
-    return answer
+    return response
 
 
 _STEADIED: Final[dict[int, Callable[[Any], Any]]] = {

@@ -1,7 +1,7 @@
 """Requests drawn from values that brokers treat apart: known topics beside unknown ones, right numbers beside odd ones.
 
 What a field may hold depends on its name, because that decides what a broker makes of it. Most values are good: of two
-bad ones in one request a broker tells of one only.
+bad ones in one request a broker reports one only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNSAFE_BROKER_CONFIGS: Final = (
 )  # fmt: skip
 """Broker configurations that would change how a broker serves the shots behind."""
 
-ASKED_RARELY: Final = {  # chance of another value than the first
+OLD_VERSION_CHANCE: Final = {  # chance of another value than the first
     "validate_only": 0.5,
     "strict": 0.4,
 }
@@ -108,7 +108,7 @@ class Drawer:
             return self.random.choice(("", "a")) if field_type is String else b""
         assert isinstance(field_type, FixedType)
         if field_type.name == "bool":
-            return self._chance(ASKED_RARELY.get(end, 0.3))
+            return self._chance(OLD_VERSION_CHANCE.get(end, 0.3))
         return field_type.zero if self._sound or self._chance(0.7) else self._border(field_type)
 
     def _border(self, field_type: FixedType) -> Any:

@@ -1,10 +1,10 @@
-"""Ask a real broker and ours the same drawn questions, and tell where they differ.
+"""Send drawn requests to a real broker and to ours, and report where the responses differ.
 
     python -m tests.differential.explore --release 4.3.1 --api Fetch --seed 1 --probes 500
 
 Three kinds of probes: `values` (sound frames of values that matter), `mutations` (a field of a sound request at its
 borders) and `broken` (frames that break a rule of the wire format). With --listener controller the controllers are
-asked. Without --real a real broker is started; with it, the one at that address is asked, and --name must be one that
+sent. Without --real a real broker is started; with it, the one at that address is used, and --name must be one that
 it has not seen. What differs is printed, class by class.
 """
 
@@ -27,7 +27,7 @@ from protocol_specs.api_key import ApiKey
 from protocol_specs.registry import request_type
 from tests.differential.case import RELEASES
 from tests.differential.exploration_bytes import broken, headers, mutations_of
-from tests.differential.exploration_sides import PATIENT_SECONDS, Answer, Shot, Side, framed_request
+from tests.differential.exploration_sides import PATIENT_SECONDS, Response, Shot, Side, framed_request
 from tests.differential.exploration_values import Drawer
 from tests.differential.extra_listeners import bound_by, probe_servers
 from tests.differential.probe import SILENT
@@ -43,13 +43,13 @@ KINDS: Final = ("values", "mutations", "broken")
 MUTATIONS_OF_ONE: Final = 10
 SETTLE_SECONDS: Final = 0.03
 CHANGING: Final = frozenset({0, 3, 19, 20, 21, 33, 37, 43, 44, 45, 49, 57})
-"""APIs after which a real broker needs a moment until it tells of the change."""
+"""APIs after which a real broker needs a moment until it returns the change."""
 
 NEVER: Final = frozenset({64, 81})
 """APIs that are not bent by chance: they could take the only broker out of its cluster."""
 
 DEADLY: Final = 80
-"""AddRaftVoter, which is not asked at all: of many requests the controller of 4.3.1 dies."""
+"""AddRaftVoter, which is never sent: many such requests end the controller of 4.3.1."""
 
 
 @dataclass(slots=True)
@@ -65,14 +65,14 @@ class Difference:
 
 @dataclass(slots=True)
 class Findings:
-    """What an exploration has found."""
+    """The findings of an exploration."""
 
-    asked: int = 0
+    sent: int = 0
     differences: dict[str, Difference] = field(default_factory=dict)
 
-    def add(self, shot: Shot, real: Answer, ours: Answer) -> None:
-        """Compare two answers; an order that differs is a class of its own."""
-        self.asked += 1
+    def add(self, shot: Shot, real: Response, ours: Response) -> None:
+        """Compare two responses; a different order is a class of its own."""
+        self.sent += 1
         if real.ordered == ours.ordered:
             return
         sorted_differs = real.sorted != ours.sorted
@@ -93,7 +93,7 @@ def _short(value: Any) -> str:
 
 
 def first_difference(real: Any, ours: Any, path: str = "") -> tuple[str, Any, Any]:
-    """Where two answers differ first, and what is there; indices are left out of the path."""
+    """Return the path of the first difference of two responses, without indices, and both values."""
     if isinstance(real, dict) and isinstance(ours, dict):
         for name in [*real, *(each for each in ours if each not in real)]:
             if real.get(name, "<none>") != ours.get(name, "<none>"):
@@ -170,17 +170,17 @@ def explore(real: Side, ours: Side, shots: Iterator[Shot], *, on_difference: Any
     last: Shot | None = None
     for shot in shots:
         try:
-            answers = [side.fire(shot) for side in (real, ours)]
-            if SILENT in (answers[0].ordered, answers[1].ordered) and answers[0].ordered != answers[1].ordered:
-                late = 0 if answers[0].ordered == SILENT else 1
-                answers[late] = (real, ours)[late].fire(shot, seconds=PATIENT_SECONDS)
+            responses = [side.fire(shot) for side in (real, ours)]
+            if SILENT in (responses[0].ordered, responses[1].ordered) and responses[0].ordered != responses[1].ordered:
+                late = 0 if responses[0].ordered == SILENT else 1
+                responses[late] = (real, ours)[late].fire(shot, seconds=PATIENT_SECONDS)
         except ConnectionRefusedError as refused:
             print(f"{refused}: {shot.note} {shot.data.hex()}; before it {last.data.hex() if last else None}")
             break
         last = shot
-        findings.add(shot, *answers)
-        if on_difference is not None and answers[0].ordered != answers[1].ordered:
-            on_difference(shot, *answers)
+        findings.add(shot, *responses)
+        if on_difference is not None and responses[0].ordered != responses[1].ordered:
+            on_difference(shot, *responses)
         if shot.api_key in CHANGING:
             pause.wait(SETTLE_SECONDS)
     return findings
@@ -188,7 +188,7 @@ def explore(real: Side, ours: Side, shots: Iterator[Shot], *, on_difference: Any
 
 def report(findings: Findings, *, examples: bool) -> None:
     """Print the classes of differences, those seen most first."""
-    print(f"{findings.asked} probes, {len(findings.differences)} classes of differences")
+    print(f"{findings.sent} probes, {len(findings.differences)} classes of differences")
     for key, found in sorted(findings.differences.items(), key=lambda item: -item[1].count):
         print(f"{found.count:5} x {key}   (v{found.shot.version}, broker {found.shot.broker}: {found.shot.note})")
         if examples:
@@ -202,7 +202,7 @@ def _cut(value: Any) -> str:
 
 
 def main() -> int:
-    """Explore; the exit code tells whether the sides differ."""
+    """Explore; the exit code is 1 if the sides differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
     parser.add_argument("--api", action="append", help="an API's name; all that are served when none is given")

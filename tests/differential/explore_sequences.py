@@ -1,11 +1,11 @@
-"""Have the same drawn conversations with real brokers and with ours, and tell where they part.
+"""Send the same drawn sequences of requests to real brokers and to ours, and report where they differ.
 
     python -m tests.differential.explore_sequences --release 4.3.1 --seed 1 --sequences 100
 
-A conversation makes its own topics, asks on several connections, now and then several requests at once, and ends with
-all that can be asked of what it has left behind. It is told up to the first answers that differ, if they differ again
-in a second turn with topics of other names: a real broker that gets no processor for long is another one. With three
-brokers replicas move and leaders are elected; with --down the third of them has been shut down.
+A sequence creates its own topics, sends on several connections, now and then several requests at once, and ends with
+requests that read all that it has left behind. It is reported up to the first responses that differ, if they differ
+again in a second run with topics of other names: a real broker without CPU time for long behaves differently. With
+three brokers replicas move and leaders are elected; with --down the third of them has been shut down.
 """
 
 from __future__ import annotations
@@ -66,15 +66,15 @@ class Conversations:
             sequence = ClusterSequence(random=random, name=name, release=arguments.release, alive=self._alive)
         steps = sequence.steps(arguments.steps)
         talkers = [Talker(side, arguments.release, name, self._alive) for side in self._sides]
-        told: list[Step] = []
+        sent: list[Step] = []
         try:
             for group in groups(steps, random):
-                real, ours = [talker.ask(group) for talker in talkers]
-                told += group
+                real, ours = [talker.exchange(group) for talker in talkers]
+                sent += group
                 if real != ours:
                     path, was, now = first_difference(real, ours)
                     apis = "+".join(dict.fromkeys(step.request.NAME for step in group))
-                    lines = [*map(_told, told[-SHOWN_STEPS:]), f"real {real}"[:2000], f"ours {ours}"[:2000]]
+                    lines = [*map(_format_step, sent[-SHOWN_STEPS:]), f"real {real}"[:2000], f"ours {ours}"[:2000]]
                     key = f"{apis} {path}: {str(was)[:120]} -> {str(now)[:120]}"
                     return key.replace(name, "<name>"), "\n".join(f"      {line}" for line in lines)
                 for talker in talkers:
@@ -85,13 +85,13 @@ class Conversations:
         return None
 
 
-def _told(step: Step) -> str:
+def _format_step(step: Step) -> str:
     shown = to_json(step.request, step.request.VERSIONS.highest)
     return f"{step.broker}/{step.connection}: {step.request.NAME} v{step.version} {shown}"[:SHOWN_CHARACTERS]
 
 
 def main() -> int:
-    """Converse; the exit code tells whether the sides differ."""
+    """Explore; the exit code is 1 if the sides differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--release", choices=RELEASES, default=RELEASES[-1])
     parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)

@@ -29,7 +29,7 @@ class ExtraListener:
 
 
 def extra_listeners(settings: Mapping[str, str]) -> list[ExtraListener]:
-    """Those that settings ask for."""
+    """Return the listeners that settings request."""
     found = []
     for text in filter(None, settings.get(EXTRA_LISTENERS, "").split(",")):
         spec = _SPEC.fullmatch(text)
@@ -46,7 +46,7 @@ def with_listeners(
     port: Callable[[int, str], int],
     also: Callable[[int], str] = lambda _: "",
 ) -> dict[str, str]:
-    """The settings with what each broker's file says of listeners.
+    """Return the settings with the listeners of each broker's file.
 
     `main` is a broker's PLAINTEXT endpoint, `port` where it binds a further listener, `also` what else it listens on.
     """
@@ -55,15 +55,15 @@ def with_listeners(
     if not wanted:
         return made
     for broker in range(1, brokers + 1):
-        bound, told = [main(broker)], [main(broker)]
+        bound, public = [main(broker)], [main(broker)]
         for each in wanted:
             if each.broker in {0, broker}:
                 number = port(broker, each.name)
                 bound.append(f"{each.name}://127.0.0.1:{number}")
                 if each.advertised:
-                    told.append(f"{each.name}://{each.name.lower()}.example.com:{number}")
+                    public.append(f"{each.name}://{each.name.lower()}.example.com:{number}")
         made[f"{broker}:listeners"] = ",".join(filter(None, [*bound, also(broker)]))
-        made[f"{broker}:advertised.listeners"] = ",".join(told)
+        made[f"{broker}:advertised.listeners"] = ",".join(public)
     mapped = ",".join(f"{each.name}:PLAINTEXT" for each in wanted)
     made["listener.security.protocol.map"] = f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,{mapped}"
     return made
@@ -75,7 +75,7 @@ def ours(settings: Mapping[str, str], brokers: int) -> dict[str, str]:
 
 
 def probe_servers(bootstrap_servers: str, bound: Mapping[tuple[int, str], int]) -> str:
-    """What a Probe takes: the bootstrap servers, then where each broker has bound each further listener."""
+    """The arguments of a Probe: the bootstrap servers, then where each broker has bound each further listener."""
     return ";".join([bootstrap_servers, *(f"{broker}@{name}={port}" for (broker, name), port in bound.items())])
 
 

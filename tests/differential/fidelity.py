@@ -1,6 +1,6 @@
-"""The ledger as a page, which `python -m tests.differential.fidelity` writes: every case and exchange, the same or not.
+"""The fidelity page, which `python -m tests.differential.fidelity` writes: the verdict of every case and exchange.
 
-What it says is what `test_ours.py` and `test_exchanges.py` hold: a case that they find different is named in neither.
+`test_ours.py` and `test_exchanges.py` prove what it states.
 """
 
 from __future__ import annotations
@@ -8,42 +8,53 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
+from protocol_specs.api_key import ApiKey, Served
 from protocol_specs.registry import request_type
 from tests.differential.case import RELEASES, Case, all_cases
 from tests.differential.exchange_differences import Verdict, expected
 from tests.differential.exchanges import exchanges
+from tests.differential.recordings import recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "fidelity.md"
-NOT_ASKED: Final = "-"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "fidelity.md"
+NOT_COVERED: Final = "-"
+WIDTH: Final = 120
 
 HEAD: Final = """\
-# Fidelity: this broker beside real ones
+# Fidelity: this broker compared with real ones
 
-This page is generated (`make docs`); a test keeps it current. It holds every case of `tests/differential`: what raw
-probes asked real Kafka brokers and controllers, whose answers are recorded, and what these answer to the same bytes in
-`make test`. `make interop` asks the real brokers again. Volatile values (ids, ports, times) are replaced by names
-before answers are compared.
+This page is generated (`make docs`); a test keeps it current. It lists every case of `tests/differential`: raw probes
+have sent requests to real Kafka brokers and controllers, whose responses are recorded. `make test` sends the same
+requests to our nodes and compares the responses, after it has replaced volatile values (ids, ports, times) by names.
+`make interop` repeats the recording on real brokers.
 
-- **same**: every answer of the case is the real one, texts included.
-- **accepted**: it differs and will: a simulation must.
-- **open**: it differs and should not.
-- **not served**: the API comes with a later issue.
-- `-`: the case is not for this release.
+- **same**: every response is the real one, texts included.
+- **accepted**: a response differs and will differ, because a simulation cannot do otherwise.
+- **open**: a response differs and should not.
+- **not served**: the API is not implemented yet.
+- `-`: the release does not have the case.
+"""
+
+BY_API: Final = """\
+## By API
+
+The number of cases and recorded exchanges with at least one response of the API. One that differs counts for the API
+that it is about; if it is about none in particular, it counts for each API in it.
 """
 
 
 def fidelity_page() -> str:
-    """The page, as the cases and the table of exchanges stand."""
-    return "\n".join([HEAD, *_counts(), *_cases(), *_exchanges()])
+    """Return the text of the page."""
+    return "\n".join([HEAD, *_counts(), *_by_api(), *_cases(), *_exchanges()])
 
 
 def verdict_of(case: Case, release: str) -> tuple[Verdict, str] | None:
-    """How a case ends on a release, and why; None when it is not for it."""
+    """Return the verdict of a case on a release and its reason; None if the release does not have the case."""
     if release not in case.releases:
         return None
     if release in case.accepted:
@@ -62,6 +73,40 @@ def _counts() -> list[str]:
             count = Counter(verdicts)
             rows.append([release, name, str(len(verdicts)), *(str(count[verdict]) for verdict in Verdict)])
     return _table(["release", "what", "all", *(verdict.value for verdict in Verdict)], rows)
+
+
+def _by_api() -> list[str]:
+    """Return the table of served APIs, and the names of the others."""
+    counts = {release: Counter(_verdicts_by_api(release)) for release in RELEASES}
+    rows = []
+    for key in ApiKey:
+        if key.facts.served is not Served.NOWHERE:
+            cells = []
+            for release in RELEASES:
+                same = counts[release][key.api_name, Verdict.SAME]
+                differs = sum(counts[release][key.api_name, verdict] for verdict in (Verdict.ACCEPTED, Verdict.OPEN))
+                cells += [str(same), str(differs)]
+            rows.append([key.api_name, *cells])
+    heads = [f"{release} {verdict}" for release in RELEASES for verdict in ("same", "differs")]
+    missing = ", ".join(key.api_name for key in ApiKey if key.facts.served is Served.NOWHERE)
+    return [BY_API, *_table(["API", *heads], rows), *wrap(f"Not served: {missing}.", WIDTH), ""]
+
+
+def _verdicts_by_api(release: str) -> Iterator[tuple[str, Verdict]]:
+    transcripts = recorded(release)
+    for case in all_cases().values():
+        found = verdict_of(case, release)
+        if found is not None:
+            names = {entry["api"]: None for entry in transcripts[case.name] if "api" in entry}
+            own = [name for name in names if case.module.startswith(_module_of(name))]
+            for name in names if found[0] is Verdict.SAME else own or names:
+                yield name, found[0]
+    for exchange in exchanges(release):
+        yield request_type(exchange.api_key).NAME, expected(exchange)[0]
+
+
+def _module_of(api_name: str) -> str:
+    return next(key.module for key in ApiKey if key.api_name == api_name)
 
 
 def _cases() -> list[str]:
@@ -89,7 +134,7 @@ def _exchanges() -> list[str]:
     lines = [
         "## Recorded exchanges",
         "",
-        "A conversation that a real broker of each release has had, replayed in its order on a cluster of one broker.",
+        "Requests and responses of a real broker of each release, replayed in their order on a cluster of one broker.",
         "",
     ]
     apis: dict[int, dict[str, dict[str, list[str]]]] = {}
@@ -102,7 +147,7 @@ def _exchanges() -> list[str]:
         lines += _table(
             ["exchange", *RELEASES],
             [
-                [case, *("; ".join(cells.get(release, [NOT_ASKED])) for release in RELEASES)]
+                [case, *("; ".join(cells.get(release, [NOT_COVERED])) for release in RELEASES)]
                 for case, cells in apis[api_key].items()
             ],
         )
@@ -111,7 +156,7 @@ def _exchanges() -> list[str]:
 
 def _worded(found: tuple[Verdict, str] | None) -> str:
     if found is None:
-        return NOT_ASKED
+        return NOT_COVERED
     verdict, reason = found
     return f"{verdict.value}: {reason}" if verdict in (Verdict.ACCEPTED, Verdict.OPEN) else verdict.value
 

@@ -1,4 +1,4 @@
-"""What cases about retention and compaction share: a broker that looks often, and logs read to their end."""
+"""Helpers of the cases about retention and compaction: a broker that looks often, and logs read to their end."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def at(number: int, *pairs: tuple[bytes | None, bytes | None], **options: Any) -
 
 def earliest(probe: Probe, topic: str) -> int:
     """The log start offset."""
-    answer: Any = probe.quiet(list_offsets(topic, -2), 5)
-    return int(answer.topics[0].partitions[0].offset)
+    response: Any = probe.quiet(list_offsets(topic, -2), 5)
+    return int(response.topics[0].partitions[0].offset)
 
 
 def latest(probe: Probe, topic: str) -> int:
     """The high watermark."""
-    answer: Any = probe.quiet(list_offsets(topic, -1), 5)
-    return int(answer.topics[0].partitions[0].offset)
+    response: Any = probe.quiet(list_offsets(topic, -1), 5)
+    return int(response.topics[0].partitions[0].offset)
 
 
 def sizes_of(topic: str) -> DescribeLogDirsRequest:
@@ -54,8 +54,8 @@ def sizes_of(topic: str) -> DescribeLogDirsRequest:
 
 def size(probe: Probe, topic: str) -> int:
     """The bytes of the log on the first broker."""
-    answer: Any = probe.quiet(sizes_of(topic), 2)
-    return int(answer.results[0].topics[0].partitions[0].partition_size)
+    response: Any = probe.quiet(sizes_of(topic), 2)
+    return int(response.results[0].topics[0].partitions[0].partition_size)
 
 
 def offsets(probe: Probe, topic: str) -> list[int]:
@@ -63,8 +63,8 @@ def offsets(probe: Probe, topic: str) -> list[int]:
     found: list[int] = []
     offset, end = earliest(probe, topic), latest(probe, topic)
     while offset < end:
-        answer: Any = probe.quiet(fetch(topic, wanted(offset)), 12)
-        data = answer.responses[0].partitions[0]
+        response: Any = probe.quiet(fetch(topic, wanted(offset)), 12)
+        data = response.responses[0].partitions[0]
         if data.error_code or not data.records:
             break
         records = [record for record in read_record_set(bytes(data.records)) if record.offset >= offset]
@@ -78,7 +78,7 @@ def _next_offset(records: bytes, offset: int) -> int:
 
 
 def until(probe: Probe, awaited: str, is_so: Callable[[], bool]) -> None:
-    """Ask again until something is so."""
+    """Retry until a condition holds."""
     for _ in attempts(f"{probe.name}: {awaited}"):
         if is_so():
             return

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Nodes(Protocol):
-    """What a case may do to a broker's process. Its cluster should be its own: it is asked as it was left."""
+    """The control that a case has over brokers' processes. Use a cluster of its own: nothing restores it."""
 
     def kill(self, broker_id: int) -> None:
         """SIGKILL."""

@@ -1,6 +1,6 @@
-"""What a case holds: connections to a cluster, mostly to its first broker, and a transcript.
+"""The probe of a case: connections to a cluster, mostly to its first broker, and a transcript.
 
-A case is a function of a Probe. Everything that it asks is written down, with volatile values replaced (`normalise`),
+A case is a function of a Probe. Each exchange is recorded, with volatile values replaced (`normalise`),
 so that the transcripts of two brokers can be compared, and a real broker's can be kept.
 """
 
@@ -40,25 +40,25 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
     from tests.differential.nodes import Nodes
 
-ANSWER_SECONDS = 10.0
-ASK_AGAIN_SECONDS = 0.02
+RESPONSE_SECONDS = 10.0
+RETRY_PAUSE_SECONDS = 0.02
 SILENCE_SECONDS = 1.0
 CLOSED = "connection closed"
-SILENT = "no answer"
+SILENT = "no response"
 
 __all__ = ["CLOSED", "SILENT", "Connection", "Probe", "attempts"]
 
 
-def attempts(awaited: str, *, seconds: float = ANSWER_SECONDS) -> Iterator[None]:
-    """One turn each time something may be asked again, until the loop is left; an error when that takes too long.
+def attempts(awaited: str, *, seconds: float = RESPONSE_SECONDS) -> Iterator[None]:
+    """Yield once per attempt, until the loop is left; raise AssertionError after `seconds`.
 
-    A real broker tells nobody when it is ready: who has to know asks again, with a pause that it can use.
+    A real broker does not report when it is ready: a caller polls, with a pause between attempts.
     """
     deadline = time.monotonic() + seconds
     pause = Event()
     while time.monotonic() < deadline:
         yield
-        pause.wait(ASK_AGAIN_SECONDS)
+        pause.wait(RETRY_PAUSE_SECONDS)
     raise AssertionError(f"{awaited}: not within {seconds} s")
 
 
@@ -66,13 +66,13 @@ class Connection:
     """A socket that speaks frames; it notices that the peer has closed."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, ANSWER_SECONDS)
+        self._socket = socket.create_connection(address, RESPONSE_SECONDS)
         self._reader = FrameReader(limit_bytes=1 << 30, option="probe")
         self._frames: list[bytes] = []
         self.closed = False
 
     def send(self, data: bytes) -> None:
-        """Send bytes as they are; a peer that has closed is noticed when the answer is awaited."""
+        """Send bytes as they are; a peer that has closed is noticed by `receive`."""
         with contextlib.suppress(OSError):
             self._socket.sendall(data)
 
@@ -123,7 +123,7 @@ class Probe:
     @property
     def nodes(self) -> Nodes:
         """The brokers' processes."""
-        assert self._nodes is not None, f"{self.name}: nobody holds the brokers' processes"
+        assert self._nodes is not None, f"{self.name}: the case has no access to the brokers' processes"
         return self._nodes
 
     def address_of(self, broker: int, listener: str | None = None) -> tuple[str, int]:
@@ -154,7 +154,7 @@ class Probe:
 
     def await_topic(self, name: str, partitions: int = 1) -> MetadataResponse:
         """Wait until every partition of a topic has a leader; learn the topic's id."""
-        deadline = time.monotonic() + ANSWER_SECONDS
+        deadline = time.monotonic() + RESPONSE_SECONDS
         while True:
             request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
             metadata = self.quiet(request, 12)
@@ -164,17 +164,17 @@ class Probe:
                 self.normaliser.know_topic(name, found.topic_id)
                 if self._leads(name, [each.partition_index for each in found.partitions if each.leader_id == 1]):
                     return metadata
-            assert time.monotonic() < deadline, f"{name} has no leaders after {ANSWER_SECONDS} s: {metadata}"
+            assert time.monotonic() < deadline, f"{name} has no leaders after {RESPONSE_SECONDS} s: {metadata}"
 
     def _leads(self, name: str, partitions: list[int]) -> bool:
-        """Whether the broker has become the leader: its metadata may tell so before its log is there."""
+        """Return True if the broker has become the leader: its metadata may name it before its log is there."""
         if not partitions:
             return True
         wanted = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in partitions]
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=wanted)])
-        answer = self.quiet(request, 1)
-        assert isinstance(answer, ListOffsetsResponse), answer
-        return all(partition.error_code == 0 for partition in answer.topics[0].partitions)
+        response = self.quiet(request, 1)
+        assert isinstance(response, ListOffsetsResponse), response
+        return all(partition.error_code == 0 for partition in response.topics[0].partitions)
 
     def topic_id(self, name: str) -> bytes:
         """The id of a topic that exists."""
@@ -187,41 +187,41 @@ class Probe:
         return metadata.topics[0].partitions
 
     def quiet(self, request: Message, version: int, *, on: Connection | None = None) -> Message | str:
-        """Ask without writing it down: for preparations."""
-        return self._exchange(request, version, on or self._main(), ANSWER_SECONDS)
+        """Exchange without recording: for preparations."""
+        return self._exchange(request, version, on or self._main(), RESPONSE_SECONDS)
 
-    def ask(
+    def exchange(
         self,
         request: Message,
         version: int,
         *,
         on: Connection | None = None,
-        seconds: float = ANSWER_SECONDS,
+        seconds: float = RESPONSE_SECONDS,
         note: str = "",
         only: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Ask and write down what `only` leaves of the answer's JSON form; answer the response, CLOSED or SILENT."""
-        answer = self._exchange(request, version, on or self._main(), seconds)
-        shown = answer if isinstance(answer, str) else self._shown(to_json(answer, version), only)
-        entry: dict[str, Any] = {"api": request.NAME, "version": version, "answer": shown}
+        """Exchange and record what `only` leaves of the response's JSON form; return the response, CLOSED or SILENT."""
+        response = self._exchange(request, version, on or self._main(), seconds)
+        shown = response if isinstance(response, str) else self._shown(to_json(response, version), only)
+        entry: dict[str, Any] = {"api": request.NAME, "version": version, "response": shown}
         self.transcript.append(entry | ({"note": note} if note else {}))
-        return answer
+        return response
 
-    def _shown(self, answer: Any, only: Callable[[Any], Any] | None = None) -> Any:
-        return self.normaliser.normalise(answer if only is None else only(answer))
+    def _shown(self, response: Any, only: Callable[[Any], Any] | None = None) -> Any:
+        return self.normaliser.normalise(response if only is None else only(response))
 
     def expect_silence(self, request: Message, version: int, *, on: Connection | None = None, note: str = "") -> None:
-        """Ask what may never be answered, and write down what came within a second."""
-        self.ask(request, version, on=on, seconds=SILENCE_SECONDS, note=note)
+        """Send a request that may get no response, and record what comes within a second."""
+        self.exchange(request, version, on=on, seconds=SILENCE_SECONDS, note=note)
 
-    def raw(self, frame: bytes, *, note: str, sized: bool = True, seconds: float = ANSWER_SECONDS) -> bytes | str:
-        """Send bytes as a frame (with `sized=False`: as they are) on a new connection; write down the answer's hex."""
+    def raw(self, frame: bytes, *, note: str, sized: bool = True, seconds: float = RESPONSE_SECONDS) -> bytes | str:
+        """Send bytes as a frame (with `sized=False`: as they are) on a new connection; record the response's hex."""
         connection = self.connect()
         connection.send(struct.pack(">i", len(frame)) + frame if sized else frame)
-        answer = connection.receive(seconds)
-        shown = answer if isinstance(answer, str) else answer.hex()
-        self.transcript.append({"raw": note, "answer": shown})
-        return answer
+        response = connection.receive(seconds)
+        shown = response if isinstance(response, str) else response.hex()
+        self.transcript.append({"raw": note, "response": shown})
+        return response
 
     def raw_body(
         self,
@@ -230,12 +230,12 @@ class Probe:
         body: bytes,
         *,
         note: str,
-        seconds: float = ANSWER_SECONDS,
+        seconds: float = RESPONSE_SECONDS,
         header: bytes | None = None,
         only: Callable[[Any], Any] | None = None,
         listener: str | None = None,
     ) -> Any:
-        """Send any bytes as the body of a request on a new connection; write down the answer.
+        """Send any bytes as the body of a request on a new connection; record the response.
 
         `header` is what follows the correlation id: by default a right one of client id "probe".
         """
@@ -246,17 +246,17 @@ class Probe:
         frame = struct.pack(">hhi", api_key, version, 1) + header + body
         connection = self.connect(listener=listener)
         connection.send(struct.pack(">i", len(frame)) + frame)
-        answer = connection.receive(seconds)
-        shown: Any = answer
-        if isinstance(answer, bytes):
-            response = response_type(api_key)
-            decoded = self._answered_version(api_key, version)
-            shown = self._shown(to_json(decode_response(response, decoded, answer)[1], decoded), only)
-        self.transcript.append({"api": request.NAME, "version": version, "body": note, "answer": shown})
-        return answer
+        response = connection.receive(seconds)
+        shown: Any = response
+        if isinstance(response, bytes):
+            response_class = response_type(api_key)
+            decoded = self._response_version(api_key, version)
+            shown = self._shown(to_json(decode_response(response_class, decoded, response)[1], decoded), only)
+        self.transcript.append({"api": request.NAME, "version": version, "body": note, "response": shown})
+        return response
 
-    def _answered_version(self, api_key: int, version: int) -> int:
-        """The version of the answer: ApiVersions answers what the release does not know in version 0."""
+    def _response_version(self, api_key: int, version: int) -> int:
+        """Return the version of the response: ApiVersions responds to unknown versions in version 0."""
         known = api_key != ApiKey.API_VERSIONS or version in releases.get(self.release).api_versions[api_key]
         return version if known else 0
 
@@ -282,12 +282,12 @@ class Probe:
         # What the version does not carry is left out: one request serves a case for all versions.
         request = from_json(type(request), version, to_json(request, version))
         connection.send(encode_request(request, version, correlation_id=self._correlation_id, client_id="probe"))
-        answer = connection.receive(seconds)
-        if isinstance(answer, str):
-            return answer
-        response = response_type(request.API_KEY)
-        version = self._answered_version(request.API_KEY, version)
-        correlation_id, message = decode_response(response, version, answer)
+        response = connection.receive(seconds)
+        if isinstance(response, str):
+            return response
+        response_class = response_type(request.API_KEY)
+        version = self._response_version(request.API_KEY, version)
+        correlation_id, message = decode_response(response_class, version, response)
         assert correlation_id == self._correlation_id
-        assert response_header_version(response, version) in {0, 1}
+        assert response_header_version(response_class, version) in {0, 1}
         return message

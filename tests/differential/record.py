@@ -1,4 +1,4 @@
-"""Record the real brokers' answers: `python -m tests.differential.record [--release 4.3.1] [CASE ...]`."""
+"""Record the real brokers' responses: `python -m tests.differential.record [--release 4.3.1] [CASE ...]`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLOW_SECONDS = 2.0
 
 
 def main() -> int:
-    """Run the named cases (all when none is named) against real brokers and keep what they answered."""
+    """Run the named cases (default: all) against real brokers and keep their responses."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", action="append", choices=RELEASES)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="the beginnings of case names")
@@ -33,23 +33,23 @@ def main() -> int:
     ]
     failed: list[str] = []
     for release in arguments.release or RELEASES:
-        answered: Transcripts = {}
+        transcripts: Transcripts = {}
         clusters: dict[tuple[int, tuple[tuple[str, str], ...]], list[Case]] = {}
         for each in cases:
             if release in each.releases:
                 clusters.setdefault((each.brokers, each.settings_for(release)), []).append(each)
-        for (brokers, settings), asked in clusters.items():
+        for (brokers, settings), grouped in clusters.items():
             with real_kafka(release, brokers=brokers, settings=SETTINGS | dict(settings)) as kafka:
-                failed += _run(asked, kafka, release, answered)
-        kept = _keep(release, {each.module for each in cases}, answered)
+                failed += _run(grouped, kafka, release, transcripts)
+        kept = _keep(release, {each.module for each in cases}, transcripts)
         print(f"{release}: {len(cases)} cases run, {kept} kept", file=sys.stderr)
     for name in failed:
         print(f"not recorded: {name}", file=sys.stderr)
     return 1 if failed else 0
 
 
-def _keep(release: str, modules: set[str], answered: Transcripts) -> int:
-    """Write the recordings of these modules: what was answered now, else what was before; tell how many there are."""
+def _keep(release: str, modules: set[str], transcripts: Transcripts) -> int:
+    """Write the recordings of these modules, new or else previous; return how many the release has."""
     recorded.cache_clear()
     known = all_cases()
     before = recorded(release)
@@ -58,16 +58,16 @@ def _keep(release: str, modules: set[str], answered: Transcripts) -> int:
             release,
             module,
             {
-                name: answered[name] if name in answered else before[name]
+                name: transcripts[name] if name in transcripts else before[name]
                 for name, each in known.items()
-                if each.module == module and release in each.releases and (name in answered or name in before)
+                if each.module == module and release in each.releases and (name in transcripts or name in before)
             },
         )
     return len(recorded(release))
 
 
 def _run(cases: list[Case], kafka: RealKafka, release: str, kept: Transcripts) -> list[str]:
-    """Run cases one by one, keep their answers; tell which failed."""
+    """Run cases one by one, keep their transcripts; return the names of those that failed."""
     failed: list[str] = []
     for each in cases:
         started = time.monotonic()

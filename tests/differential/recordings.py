@@ -1,7 +1,7 @@
-"""What the real brokers answered: a folder a release, in it one compressed JSON file a module of cases.
+"""The real brokers' responses: one folder per release, in it one compressed JSON file per module of cases.
 
-A file holds case name -> transcript. One file a module, so that cases of one API can be recorded beside those of
-another.
+A file holds case name -> transcript. There is one file per module, so that the cases of one API can be recorded
+beside those of another.
 """
 
 from __future__ import annotations

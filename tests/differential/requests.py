@@ -131,8 +131,8 @@ def produce_all(
 def fill(probe: Probe, topic: str, *record_sets: bytes, partition: int = 0) -> None:
     """Append record sets one by one, without writing it down."""
     for records in record_sets:
-        answer: Any = probe.quiet(produce(topic, records, partition=partition), 9)
-        assert answer.responses[0].partition_responses[0].error_code == 0, answer
+        response: Any = probe.quiet(produce(topic, records, partition=partition), 9)
+        assert response.responses[0].partition_responses[0].error_code == 0, response
 
 
 def wanted(
@@ -170,7 +170,7 @@ def fetch(
 
 def read_back(probe: Probe, topic: str, offset: int = 0, *, partition: int = 0, note: str = "the log") -> None:
     """Write down what stands in a partition's log from an offset on."""
-    probe.ask(fetch(topic, wanted(offset, partition=partition)), 12, note=note)
+    probe.exchange(fetch(topic, wanted(offset, partition=partition)), 12, note=note)
 
 
 def list_offsets(

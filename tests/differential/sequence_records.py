@@ -20,7 +20,7 @@ OLD_HIGHEST: Final = 2
 
 @dataclass(slots=True)
 class RecordDrawer:
-    """What its producers are believed to have written."""
+    """The records that its producers are expected to have written."""
 
     random: Random
     sequences: dict[tuple[str, int, int], list[int]] = field(default_factory=dict)

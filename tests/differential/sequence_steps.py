@@ -1,7 +1,7 @@
 """Conversations drawn step by step: each step speaks of what the steps before it may have left behind.
 
 A drawer guesses what its steps did (the next sequence of a producer, the next epoch of a fetch session), so that most
-of them are good; it never learns an answer, and so both sides are told the same.
+of them are good; it never reads a response, so that both sides receive the same.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Step:
 
 
 def topic_marker(name: str) -> bytes:
-    """What stands for a topic's id."""
+    """Return the placeholder of a topic's id."""
     return b"id" + name.encode()[-13:].rjust(13, b".") + b"#"
 
 
 def session_marker(slot: int) -> int:
-    """What stands for a fetch session's id."""
+    """Return the placeholder of a fetch session's id."""
     return 0x5E551D01 + slot
 
 
@@ -109,18 +109,18 @@ class Sequence:
     _drawn: RecordDrawer = field(init=False)
     sessions: dict[int, _Session] = field(default_factory=dict)
     age: float = 0.1
-    """How often old versions are asked of releases that still serve them."""
+    """The chance of an old version on releases that still serve it."""
 
     def __post_init__(self) -> None:
         self._drawn = RecordDrawer(self.random)
 
     @property
     def old(self) -> bool:
-        """Whether the release is before 4.0."""
+        """Return True for releases before 4.0."""
         return self.release.startswith("3")
 
     def steps(self, count: int) -> list[Step]:
-        """A conversation and what is asked in the end."""
+        """Return a sequence of requests, and those that read the result."""
         kinds = [
             self._produce, self._produce, self._produce, self._produce, self._list_offsets, self._fetch,
             self._session_fetch, self._session_fetch, self._epochs, self._describe_producers, self._delete_records,
@@ -402,7 +402,7 @@ class Sequence:
         return self.random.randint(13, top) if by_id else self.random.randint(7, 12)
 
     def _audit(self) -> list[Step]:
-        """All that can be asked of every topic."""
+        """Return the requests that read everything about every topic."""
         made: list[Step] = []
         for name, count in self.topics.items():
             listed = list(range(count))

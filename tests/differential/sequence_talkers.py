@@ -38,7 +38,7 @@ ANY_ORDER: Final = ("isrNodes", "offlineReplicas", "eligibleLeaderReplicas", "la
 
 
 class Talker:
-    """Asks one cluster what the steps say."""
+    """Sends the requests of steps to one cluster."""
 
     def __init__(self, bootstrap: str, release: str, name: str, alive: tuple[int, ...]) -> None:
         self._probe = Probe(bootstrap, release=release, name=name)
@@ -56,21 +56,21 @@ class Talker:
             connection.close()
         self._probe.close()
 
-    def ask(self, steps: list[Step]) -> list[Any]:
-        """Send steps of one connection at once; answer what came back, normalised, in order."""
+    def exchange(self, steps: list[Step]) -> list[Any]:
+        """Send steps of one connection at once; return the responses, normalised, in order."""
         place = steps[0].broker, steps[0].connection
         connection = self._connection(*place)
         first = self._last_id + 1
         connection.send(b"".join(map(self._frame, steps)))
-        answers = []
+        responses = []
         for correlation_id, step in enumerate(steps, first):
             if _is_silent(step):
                 continue
-            answers.append(self._answer(connection, step, correlation_id))
-            if isinstance(answers[-1], str):
+            responses.append(self._response(connection, step, correlation_id))
+            if isinstance(responses[-1], str):
                 self._connections.pop(place).close()
                 break
-        return answers
+        return responses
 
     def _connection(self, broker: int, number: int) -> Connection:
         known = self._connections.get((broker, number))
@@ -88,23 +88,23 @@ class Talker:
             data = data.replace(struct.pack(">i", session_marker(slot)), session)
         return data
 
-    def _answer(self, connection: Connection, step: Step, correlation_id: int) -> Any:
+    def _response(self, connection: Connection, step: Step, correlation_id: int) -> Any:
         frame = connection.receive(SECONDS)
         if isinstance(frame, str):
             return frame
-        answered, message = decode_response(response_type(step.request.API_KEY), step.version, frame)
-        if answered != correlation_id:
-            return f"an answer to the request {correlation_id - answered} before it"
-        answer: Any = to_json(message, step.version)
-        if step.slot is not None and answer.get("sessionId"):
-            self._sessions[step.slot] = struct.pack(">i", answer["sessionId"])
+        returned_id, message = decode_response(response_type(step.request.API_KEY), step.version, frame)
+        if returned_id != correlation_id:
+            return f"a response to the request {correlation_id - returned_id} before it"
+        response: Any = to_json(message, step.version)
+        if step.slot is not None and response.get("sessionId"):
+            self._sessions[step.slot] = struct.pack(">i", response["sessionId"])
         if step.request.API_KEY == DESCRIBE_LOG_DIRS:
-            answer = _without_sizes(named_log_dirs(answer))
+            response = _without_sizes(named_log_dirs(response))
         if step.request.API_KEY == CREATE_TOPICS:
-            for each in answer["topics"]:
+            for each in response["topics"]:
                 if not each["errorCode"]:
                     self._learn(each["name"])
-        return _in_any_order(self._probe.normaliser.normalise(answer))
+        return _in_any_order(self._probe.normaliser.normalise(response))
 
     def _learn(self, name: str) -> None:
         """Know the id of a topic that has been made."""
@@ -137,15 +137,15 @@ class Talker:
             self._pause.wait(SETTLE_SECONDS)
 
     def _view(self, broker: int) -> Any:
-        answer: Any = self._probe.quiet(metadata(*self._names), 12, on=self._connection(broker, 0))
+        response: Any = self._probe.quiet(metadata(*self._names), 12, on=self._connection(broker, 0))
         return [
             (topic.name, each.partition_index, each.leader_id, each.leader_epoch, each.replica_nodes, each.isr_nodes)
-            for topic in answer.topics
+            for topic in response.topics
             for each in sorted(topic.partitions, key=lambda each: each.partition_index)
         ]
 
     def _is_whole(self, view: Any) -> bool:
-        """Whether all replicas that can be are in sync, and no reassignment goes on that could end."""
+        """Return True if all live replicas are in sync and no reassignment that can complete is in progress."""
         if len(self._probe.addresses) == 1:
             return True
         for *_, leader, _, replicas, isr in view:
@@ -160,7 +160,7 @@ class Talker:
 
 
 def groups(steps: list[Step], random: Random) -> Iterator[list[Step]]:
-    """Steps by what is sent at once: what changes metadata goes alone, what is not answered goes before another."""
+    """Yield the steps that are sent at once: a metadata change goes alone, acks=0 goes before another request."""
     group: list[Step] = []
     for step in steps:
         alone = step.request.API_KEY in CHANGING - {PRODUCE}
@@ -181,17 +181,17 @@ def _is_silent(step: Step) -> bool:
     return isinstance(step.request, ProduceRequest) and step.request.acks == 0
 
 
-def _without_sizes(answer: Any) -> Any:
-    """What is compressed depends on the compressor; whether there is anything does not."""
-    for result in answer["results"]:
+def _without_sizes(response: Any) -> Any:
+    """Reduce each size to whether it is above zero: the size of compressed data depends on the compressor."""
+    for result in response["results"]:
         for topic in result["topics"]:
             for partition in topic["partitions"]:
                 partition["partitionSize"] = partition["partitionSize"] > 0
-    return answer
+    return response
 
 
 def _in_any_order(value: Any) -> Any:
-    """The answer without what three brokers leave to chance: who leads the quorum, and in which order replicas join."""
+    """Return the response without the quorum's leader and with replicas sorted: both are random with three brokers."""
     if isinstance(value, dict):
         return {
             key: sorted(item) if key in ANY_ORDER and item else _in_any_order(item)

@@ -1,4 +1,4 @@
-"""What a transcript says of APIs that the simulator serves: recordings hold all that a real broker said.
+"""The part of a transcript that is about APIs that the simulator serves: recordings hold all of a real broker's.
 
 So that a recording stays right when the simulator learns an API, nothing is left out before it is compared.
 """

@@ -13,7 +13,7 @@ from tests.differential.exchanges import Replay, exchanges
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_replay_differs_where_the_table_says_so_and_nowhere_else(release: str) -> None:
+def test_a_replay_differs_exactly_where_the_table_lists_it(release: str) -> None:
     wrong = []
     with ThreadedCluster(brokers=1, release=release) as cluster:
         replay = Replay(cluster.bootstrap_servers, cluster.cluster.controller_bootstrap_servers)
@@ -25,12 +25,12 @@ def test_a_replay_differs_where_the_table_says_so_and_nowhere_else(release: str)
             if verdict is Verdict.SAME and ours != real:
                 wrong.append(f"{exchange.key}: {_difference(ours, real)}")
             if verdict is Verdict.OPEN and ours == real:
-                wrong.append(f"{exchange.key}: the same now, though the table says: {reason}")
+                wrong.append(f"{exchange.key}: the same now, though the table has: {reason}")
         replay.close()
     assert wrong == []
 
 
-def test_the_table_speaks_of_exchanges_that_there_are() -> None:
+def test_the_table_lists_only_recorded_exchanges() -> None:
     known = {(each.release, each.case, each.api_key) for release in RELEASES for each in exchanges(release)}
     assert [key for key in OPEN if key not in known] == []
 
@@ -40,7 +40,7 @@ def test_all_the_exchanges_are_there() -> None:
 
 
 def _difference(ours: Any, real: Any, path: str = "") -> str:
-    """The first place where two answers differ."""
+    """Return the first place where two responses differ."""
     if isinstance(ours, dict) and isinstance(real, dict) and ours.keys() == real.keys():
         name = next(name for name in ours if ours[name] != real[name])
         return _difference(ours[name], real[name], f"{path}.{name}")

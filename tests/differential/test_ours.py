@@ -1,4 +1,4 @@
-"""Our broker against what the real ones answered: every case, both releases, without Maven."""
+"""Our broker against the recorded responses of real ones: every case, both releases, without Maven."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAIRS = [(release, each) for release in RELEASES for each in all_cases().values(
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], tuple[str, Nodes]]]:
-    """Cluster of a release, a size and settings -> its servers and processes; each is started when first asked for."""
+    """Return a function: release, size and settings -> the cluster's servers and processes, started at first use."""
     with ExitStack() as clusters:
 
         @cache
@@ -33,7 +33,7 @@ def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], tuple
             config = ours(SETTINGS | dict(settings), brokers)
             cluster = clusters.enter_context(ThreadedCluster(brokers=brokers, release=release, config=config))
             if not dict(settings).keys() & dict(OFTEN).keys():
-                # A real broker was asked within the 30 seconds before it first looks for what is too old.
+                # A real broker got its requests within the 30 seconds before its first search for expired records.
                 for broker in cluster.cluster.brokers.values():
                     cluster.call(broker._log_manager.stop)
             return probe_servers(cluster.bootstrap_servers, bound_by(cluster)), OurNodes(cluster)
@@ -42,18 +42,18 @@ def served() -> Iterator[Callable[[str, int, tuple[tuple[str, str], ...]], tuple
 
 
 @pytest.mark.parametrize(("release", "each"), PAIRS, ids=[f"{release}-{each.name}" for release, each in PAIRS])
-def test_our_broker_answers_as_the_real_one_did(
+def test_our_broker_responds_as_the_real_one_did(
     served: Callable[[str, int, tuple[tuple[str, str], ...]], tuple[str, Nodes]], release: str, each: Case
 ) -> None:
     bootstrap, nodes = served(release, each.brokers, each.settings_for(release))
     name = each.name
-    answered = cut_to_served(run_case(each, bootstrap, release, nodes))
+    returned = cut_to_served(run_case(each, bootstrap, release, nodes))
     real = cut_to_served(recorded(release)[name])
     reason = each.accepted.get(release) or each.pending.get(release)
     if reason:
-        assert answered != real, f"said to be different ({reason}), but it is the same now"
+        assert returned != real, f"listed as different ({reason}), but it is the same now"
         return
-    assert answered == real
+    assert returned == real
 
 
 def test_every_case_has_a_recording() -> None:

@@ -20,14 +20,14 @@ pytestmark = pytest.mark.interop
 
 
 # By shape of cluster, because one runs at a time: a machine holds few JVMs.
-ASKED = sorted(
+RUNS = sorted(
     ((release, each) for release in RELEASES for each in all_cases().values() if release in each.releases),
-    key=lambda asked: (asked[0], asked[1].brokers, asked[1].settings),
+    key=lambda run: (run[0], run[1].brokers, run[1].settings),
 )
 
 
 class OneAtATime:
-    """The real cluster that was asked for last."""
+    """The real cluster of the last shape that a case needed."""
 
     def __init__(self) -> None:
         self._running = ExitStack()
@@ -61,7 +61,7 @@ def real() -> Iterator[OneAtATime]:
     clusters.stop()
 
 
-@pytest.mark.parametrize(("release", "each"), ASKED, ids=[f"{release}-{each.name}" for release, each in ASKED])
-def test_the_real_broker_answers_as_it_was_recorded(real: OneAtATime, release: str, each: Case) -> None:
+@pytest.mark.parametrize(("release", "each"), RUNS, ids=[f"{release}-{each.name}" for release, each in RUNS])
+def test_the_real_broker_responds_as_recorded(real: OneAtATime, release: str, each: Case) -> None:
     kafka = real(release, each)
     assert run_case(each, kafka.probe_servers, release, kafka) == recorded(release)[each.name]

@@ -40,9 +40,11 @@ RIDDLES: Final = re.compile(r"^(?:What|Who|Whom|Whether|Whose)\b")
 """How no docstring begins: it has a subject (language.md, rule 4) or is an imperative."""
 
 FOLDERS: Final = (
+    "docs/reference/fidelity.md",
     "protocol_specs/api_key.py",
     "protocol_specs/messages",
     "protocol_specs/schemas",
+    "tests/differential",
 )
 """What the language pass has finished: folders and files, from the root of the checkout."""
 

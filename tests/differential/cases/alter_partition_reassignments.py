@@ -15,7 +15,7 @@ from protocol_specs.messages.list_partition_reassignments import (
 )
 from tests.differential.case import case
 from tests.differential.cases.cluster import ALL, placed
-from tests.differential.cases.elect_leaders import PREFERRED, UNCLEAN, ask_elect, await_leader, elect
+from tests.differential.cases.elect_leaders import PREFERRED, UNCLEAN, await_leader, elect, send_elect
 from tests.differential.probe import attempts
 from tests.differential.requests import all_versions, batch, metadata, produce
 
@@ -45,9 +45,9 @@ def reassign(
     )
 
 
-def ask_reassign(probe: Probe, version: int, *topics: tuple[str, Moves], note: str = "", **options: Any) -> None:
-    """Reassign and write down the answer."""
-    probe.ask(reassign(*topics, **options), version, note=note)
+def send_reassign(probe: Probe, version: int, *topics: tuple[str, Moves], note: str = "", **options: Any) -> None:
+    """Reassign and record the response."""
+    probe.exchange(reassign(*topics, **options), version, note=note)
 
 
 def await_reassigned(probe: Probe, topic: str, *replicas: list[int]) -> None:
@@ -55,8 +55,8 @@ def await_reassigned(probe: Probe, topic: str, *replicas: list[int]) -> None:
     for broker in ALL:
         connection = probe.connect(broker)
         for _ in attempts(f"the replicas of {topic} at broker {broker}"):
-            answer: Any = probe.quiet(metadata(topic), 12, on=connection)
-            partitions = sorted(answer.topics[0].partitions, key=lambda each: each.partition_index)
+            response: Any = probe.quiet(metadata(topic), 12, on=connection)
+            partitions = sorted(response.topics[0].partitions, key=lambda each: each.partition_index)
             if [(each.replica_nodes, sorted(each.isr_nodes)) for each in partitions] == [
                 (ids, sorted(ids)) for ids in replicas
             ]:
@@ -67,24 +67,24 @@ def await_reassigned(probe: Probe, topic: str, *replicas: list[int]) -> None:
             return
 
 
-def ask_metadata(probe: Probe, topic: str) -> None:
+def send_metadata(probe: Probe, topic: str) -> None:
     """Write down the topic's leaders, epochs and replicas; replicas join the ISR in any order."""
 
-    def only(answer: Any) -> Any:
-        for partition in answer["topics"][0]["partitions"]:
+    def only(response: Any) -> Any:
+        for partition in response["topics"][0]["partitions"]:
             partition["isrNodes"].sort()
-        return answer["topics"]
+        return response["topics"]
 
-    probe.ask(metadata(topic), 9, only=only)
+    probe.exchange(metadata(topic), 9, only=only)
 
 
 @case()
 def every_version(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for version in all_versions(AlterPartitionReassignmentsRequest):
-        ask_reassign(probe, version, (topic, {0: [1], 1: [1]}))
-        ask_reassign(probe, version, (topic, {0: [1], 1: [1]}), may_change_factor=False)
-    ask_metadata(probe, topic)
+        send_reassign(probe, version, (topic, {0: [1], 1: [1]}))
+        send_reassign(probe, version, (topic, {0: [1], 1: [1]}), may_change_factor=False)
+    send_metadata(probe, topic)
 
 
 @case()
@@ -92,45 +92,45 @@ def replicas_that_are_wrong(probe: Probe) -> None:
     topic = probe.topic()
     for replicas in ([], [2], [1, 1], [1, 2], [-1], [2, 2], [1, -1], [2**31 - 1]):
         for version in (0, 1):
-            ask_reassign(probe, version, (topic, {0: replicas}), note=str(replicas))
-            ask_reassign(probe, version, (topic, {0: replicas}), may_change_factor=False, note=f"{replicas} strict")
+            send_reassign(probe, version, (topic, {0: replicas}), note=str(replicas))
+            send_reassign(probe, version, (topic, {0: replicas}), may_change_factor=False, note=f"{replicas} strict")
 
 
 @case()
 def unknown_topics_and_partitions(probe: Probe) -> None:
     topic = probe.topic()
     for version in (0, 1):
-        ask_reassign(probe, version, ("nobody", {0: [1]}), (topic, {1: [1], -1: [1], 0: [1]}), ("a b", {0: [9]}))
-        ask_reassign(probe, version, ("nobody", {0: None}), (topic, {1: None, 9: []}))
-    ask_reassign(probe, 0, ("", {0: [1]}), ("x" * 300, {0: [1]}), ("__cluster_metadata", {0: [1]}))
+        send_reassign(probe, version, ("missing", {0: [1]}), (topic, {1: [1], -1: [1], 0: [1]}), ("a b", {0: [9]}))
+        send_reassign(probe, version, ("missing", {0: None}), (topic, {1: None, 9: []}))
+    send_reassign(probe, 0, ("", {0: [1]}), ("x" * 300, {0: [1]}), ("__cluster_metadata", {0: [1]}))
 
 
 @case()
 def nothing_to_stop(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for version in (0, 1):
-        ask_reassign(probe, version, (topic, {0: None}))
-        ask_reassign(probe, version, (topic, {0: None, 1: [1]}))
+        send_reassign(probe, version, (topic, {0: None}))
+        send_reassign(probe, version, (topic, {0: None, 1: [1]}))
 
 
 @case()
 def duplicates(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
-    ask_reassign(probe, 0, (topic, [(0, [1]), (0, [1])]))
-    ask_reassign(probe, 0, (topic, [(0, [1]), (0, [2])]))
-    ask_reassign(probe, 0, (topic, {0: [1]}), (topic, {0: [1]}))
-    ask_reassign(probe, 1, (topic, {0: [1]}), (topic, {0: None}), ("nobody", {0: [1]}), ("nobody", {0: [1]}))
+    send_reassign(probe, 0, (topic, [(0, [1]), (0, [1])]))
+    send_reassign(probe, 0, (topic, [(0, [1]), (0, [2])]))
+    send_reassign(probe, 0, (topic, {0: [1]}), (topic, {0: [1]}))
+    send_reassign(probe, 1, (topic, {0: [1]}), (topic, {0: None}), ("missing", {0: [1]}), ("missing", {0: [1]}))
 
 
 @case()
-def nothing_asked(probe: Probe) -> None:
+def no_topics_or_partitions(probe: Probe) -> None:
     topic = probe.topic()
     for version in (0, 1):
-        ask_reassign(probe, version)
-        ask_reassign(probe, version, timeout_ms=0)
-        ask_reassign(probe, version, may_change_factor=False)
-        ask_reassign(probe, version, (topic, {}))
-        ask_reassign(probe, version, ("nobody", {}))
+        send_reassign(probe, version)
+        send_reassign(probe, version, timeout_ms=0)
+        send_reassign(probe, version, may_change_factor=False)
+        send_reassign(probe, version, (topic, {}))
+        send_reassign(probe, version, ("missing", {}))
 
 
 @case()
@@ -139,10 +139,10 @@ def timeouts(probe: Probe) -> None:
     for timeout_ms in (0, -1, -(2**31)):
         for version in (0, 1):
             note = str(timeout_ms)
-            ask_reassign(
-                probe, version, (topic, {0: [1], 5: [1]}), ("nobody", {0: [1]}), timeout_ms=timeout_ms, note=note
+            send_reassign(
+                probe, version, (topic, {0: [1], 5: [1]}), ("missing", {0: [1]}), timeout_ms=timeout_ms, note=note
             )
-    ask_reassign(probe, 0, (topic, {0: [1]}), timeout_ms=2**31 - 1)
+    send_reassign(probe, 0, (topic, {0: [1]}), timeout_ms=2**31 - 1)
 
 
 @case()
@@ -165,84 +165,84 @@ def bodies_that_are_wrong(probe: Probe) -> None:
 @case(brokers=3)
 def another_order_is_done_at_once(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2, 3])
-    ask_reassign(probe, 0, (topic, {0: [2, 3, 1]}))
+    send_reassign(probe, 0, (topic, {0: [2, 3, 1]}))
     await_reassigned(probe, topic, [2, 3, 1])
-    ask_metadata(probe, topic)
-    ask_reassign(probe, 0, (topic, {0: [2, 3, 1]}), note="again")
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
+    send_reassign(probe, 0, (topic, {0: [2, 3, 1]}), note="again")
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def a_preferred_election_after_another_order(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2, 3], [2, 3, 1], [3, 1, 2])
-    ask_reassign(probe, 0, (topic, {0: [2, 1, 3]}))
+    send_reassign(probe, 0, (topic, {0: [2, 1, 3]}))
     await_reassigned(probe, topic, [2, 1, 3], [2, 3, 1], [3, 1, 2])
-    ask_elect(probe, 2, (topic, [0]), election_type=UNCLEAN, note="unclean: it has a leader")
-    ask_elect(probe, 2, (topic, [0, 1]), election_type=PREFERRED)
+    send_elect(probe, 2, (topic, [0]), election_type=UNCLEAN, note="unclean: it has a leader")
+    send_elect(probe, 2, (topic, [0, 1]), election_type=PREFERRED)
     await_leader(probe, topic, 2)
-    ask_metadata(probe, topic)
-    ask_elect(probe, 2, (topic, [0, 1]), note="again")
+    send_metadata(probe, topic)
+    send_elect(probe, 2, (topic, [0, 1]), note="again")
 
 
 @case(brokers=3)
 def a_preferred_election_of_everything(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2, 3], [2, 3, 1])
-    ask_reassign(probe, 0, (topic, {0: [3, 1, 2]}))
+    send_reassign(probe, 0, (topic, {0: [3, 1, 2]}))
     await_reassigned(probe, topic, [3, 1, 2], [2, 3, 1])
 
-    def only(answer: Any) -> Any:
-        return [each for each in answer["replicaElectionResults"] if each["topic"] == topic]
+    def only(response: Any) -> Any:
+        return [each for each in response["replicaElectionResults"] if each["topic"] == topic]
 
     request = elect(everything=True)
-    probe.ask(request, 1, only=only)
+    probe.exchange(request, 1, only=only)
     await_leader(probe, topic, 3)
-    probe.ask(request, 1, only=only, note="again")
-    ask_metadata(probe, topic)
+    probe.exchange(request, 1, only=only, note="again")
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def the_same_partition_twice_in_an_election(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2, 3])
-    ask_reassign(probe, 0, (topic, {0: [2, 1, 3]}))
+    send_reassign(probe, 0, (topic, {0: [2, 1, 3]}))
     await_reassigned(probe, topic, [2, 1, 3])
-    ask_elect(probe, 2, (topic, [0, 0]), (topic, [0]))
+    send_elect(probe, 2, (topic, [0, 0]), (topic, [0]))
     await_leader(probe, topic, 2)
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def a_replica_is_added(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2])
-    probe.ask(produce(topic, batch(b"a", b"b")), 9)
-    ask_reassign(probe, 0, (topic, {0: [1, 2, 3]}))
+    probe.exchange(produce(topic, batch(b"a", b"b")), 9)
+    send_reassign(probe, 0, (topic, {0: [1, 2, 3]}))
     await_reassigned(probe, topic, [1, 2, 3])
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def a_replica_is_removed(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2, 3])
-    ask_reassign(probe, 0, (topic, {0: [1, 3]}))
+    send_reassign(probe, 0, (topic, {0: [1, 3]}))
     await_reassigned(probe, topic, [1, 3])
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def the_leader_is_removed(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2, 3])
     probe.quiet(produce(topic, batch(b"a")), 9)
-    ask_reassign(probe, 0, (topic, {0: [3, 2]}))
+    send_reassign(probe, 0, (topic, {0: [3, 2]}))
     await_reassigned(probe, topic, [3, 2])
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def all_replicas_are_others(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1])
     probe.quiet(produce(topic, batch(b"a")), 9)
-    ask_reassign(probe, 0, (topic, {0: [2, 3]}))
+    send_reassign(probe, 0, (topic, {0: [2, 3]}))
     await_reassigned(probe, topic, [2, 3])
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
     await_leader(probe, topic, 2)
 
 
@@ -250,25 +250,25 @@ def all_replicas_are_others(probe: Probe) -> None:
 def a_replica_in_place_of_another(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [2, 3])
     probe.quiet(produce(topic, batch(b"a")), 9)
-    ask_reassign(probe, 0, (topic, {0: [1, 3], 1: [1, 3]}))
+    send_reassign(probe, 0, (topic, {0: [1, 3], 1: [1, 3]}))
     await_reassigned(probe, topic, [1, 3], [1, 3])
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def another_factor_when_it_may_not_change(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2])
     for replicas in ([1], [1, 2, 3], [2, 1], [1, 4], [1, 1], []):
-        ask_reassign(probe, 1, (topic, {0: replicas}), may_change_factor=False, note=str(replicas))
-    ask_metadata(probe, topic)
+        send_reassign(probe, 1, (topic, {0: replicas}), may_change_factor=False, note=str(replicas))
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
 def good_and_bad_moves_together(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [2, 3])
-    ask_reassign(probe, 0, (topic, {0: [2, 1], 1: [2, 9], 5: [1]}), ("nobody", {0: [1]}))
+    send_reassign(probe, 0, (topic, {0: [2, 1], 1: [2, 9], 5: [1]}), ("missing", {0: [1]}))
     await_reassigned(probe, topic, [2, 1], [2, 3])
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case(brokers=3)
@@ -277,8 +277,8 @@ def what_goes_on_is_listed(probe: Probe) -> None:
     request = ListPartitionReassignmentsRequest(
         topics=[ListPartitionReassignmentsTopics(name=topic, partition_indexes=[0, 1, 2, 0, 7])]
     )
-    ask_reassign(probe, 0, (topic, {0: [3], 1: [2, 3], 2: [3, 1, 2]}))
-    probe.ask(request, 0, note="at once")
+    send_reassign(probe, 0, (topic, {0: [3], 1: [2, 3], 2: [3, 1, 2]}))
+    probe.exchange(request, 0, note="at once")
     await_reassigned(probe, topic, [3], [2, 3], [3, 1, 2])
-    probe.ask(request, 0, note="at the end")
-    ask_metadata(probe, topic)
+    probe.exchange(request, 0, note="at the end")
+    send_metadata(probe, topic)

@@ -28,8 +28,8 @@ def move(*wanted: tuple[str, str, list[int]]) -> AlterReplicaLogDirsRequest:
 
 
 def _directory(probe: Probe) -> str:
-    answer: Any = probe.quiet(DescribeLogDirsRequest(topics=[]), 3)
-    return str(answer.results[0].log_dir)
+    response: Any = probe.quiet(DescribeLogDirsRequest(topics=[]), 3)
+    return str(response.results[0].log_dir)
 
 
 @case()
@@ -37,8 +37,8 @@ def every_version(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     directory = _directory(probe)
     for version in all_versions(AlterReplicaLogDirsRequest):
-        probe.ask(move((directory, topic, [0, 1])), version, note="where it is already")
-        probe.ask(move(("/none", topic, [0, 1])), version, note="a directory that does not exist")
+        probe.exchange(move((directory, topic, [0, 1])), version, note="where it is already")
+        probe.exchange(move(("/none", topic, [0, 1])), version, note="a directory that does not exist")
 
 
 @case()
@@ -48,7 +48,7 @@ def what_does_not_exist(probe: Probe) -> None:
     for version in all_versions(AlterReplicaLogDirsRequest):
         for path in (directory, "/none"):
             for name, index in ((f"{probe.name}-none", 0), (topic, 1), (topic, -1), ("", 0), ("a b", 0)):
-                probe.ask(move((path, name, [index])), version, note=f"{path == directory} {name} {index}")
+                probe.exchange(move((path, name, [index])), version, note=f"{path == directory} {name} {index}")
 
 
 @case()
@@ -63,7 +63,7 @@ def odd_paths(probe: Probe) -> None:
         "a dot more": directory + "/.",
         "above": directory.rpartition("/")[0],
     }.items():
-        probe.ask(move((path, topic, [0])), 2, note=note)
+        probe.exchange(move((path, topic, [0])), 2, note=note)
 
 
 @case()
@@ -71,8 +71,8 @@ def long_names(probe: Probe) -> None:
     directory = _directory(probe)
     for length in (212, 213, 214, 215, 249, 250):
         for path in (directory, "/none"):
-            probe.ask(move((path, "x" * length, [0])), 2, note=f"{length} {path == directory}")
-    probe.ask(move((directory, "y" * 213, [10])), 2, note="a partition of two digits")
+            probe.exchange(move((path, "x" * length, [0])), 2, note=f"{length} {path == directory}")
+    probe.exchange(move((directory, "y" * 213, [10])), 2, note="a partition of two digits")
 
 
 @case()
@@ -80,20 +80,20 @@ def nothing_at_all(probe: Probe) -> None:
     topic = probe.topic()
     directory = _directory(probe)
     for version in all_versions(AlterReplicaLogDirsRequest):
-        probe.ask(AlterReplicaLogDirsRequest(dirs=[]), version)
-        probe.ask(AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=directory, topics=[])]), version)
-        probe.ask(move((directory, topic, [])), version)
+        probe.exchange(AlterReplicaLogDirsRequest(dirs=[]), version)
+        probe.exchange(AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=directory, topics=[])]), version)
+        probe.exchange(move((directory, topic, [])), version)
 
 
 @case()
 def named_twice(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     directory = _directory(probe)
-    probe.ask(move((directory, topic, [0, 0])), 2)
-    probe.ask(move((directory, topic, [0]), (directory, topic, [1])), 2, note="the directory twice")
-    probe.ask(move(("/none", topic, [0]), (directory, topic, [0])), 2, note="no directory, then its own")
-    probe.ask(move((directory, topic, [0]), ("/none", topic, [0])), 2, note="its own, then no directory")
-    probe.ask(move(("/none", topic, [0]), (directory, topic, [1])), 2, note="one of each")
+    probe.exchange(move((directory, topic, [0, 0])), 2)
+    probe.exchange(move((directory, topic, [0]), (directory, topic, [1])), 2, note="the directory twice")
+    probe.exchange(move(("/none", topic, [0]), (directory, topic, [0])), 2, note="no directory, then its own")
+    probe.exchange(move((directory, topic, [0]), ("/none", topic, [0])), 2, note="its own, then no directory")
+    probe.exchange(move(("/none", topic, [0]), (directory, topic, [1])), 2, note="one of each")
 
 
 @case(brokers=3)
@@ -104,8 +104,8 @@ def a_broker_without_the_replica(probe: Probe) -> None:
     directory = _directory(probe)
     for version in all_versions(AlterReplicaLogDirsRequest):
         for path in (directory, "/none"):
-            probe.ask(
+            probe.exchange(
                 move((path, topic, [others[0]])),
                 version,
-                only=lambda answer: [each["errorCode"] for each in answer["results"][0]["partitions"]],
+                only=lambda response: [each["errorCode"] for each in response["results"][0]["partitions"]],
             )

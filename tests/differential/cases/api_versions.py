@@ -20,50 +20,50 @@ def named(name: str = "probe", version: str = "1.0") -> ApiVersionsRequest:
 @case()
 def every_version(probe: Probe) -> None:
     for version in range(4):
-        probe.ask(named(), version)
+        probe.exchange(named(), version)
 
 
 @case(releases=("4.3.1",))
 def version_4_shows_features_of_minimum_0(probe: Probe) -> None:
-    probe.ask(named(), 4)
+    probe.exchange(named(), 4)
 
 
 @case()
 def the_order_of_the_list(probe: Probe) -> None:
     for version in (0, 3):
-        answer: Any = probe.quiet(named(), version)
-        probe.write(apiKeys=[each.api_key for each in answer.api_keys])
+        response: Any = probe.quiet(named(), version)
+        probe.write(apiKeys=[each.api_key for each in response.api_keys])
 
 
 @case()
 def software_names(probe: Probe) -> None:
     names = ["", "-", ".", "a", "a b", "-a", "a-", ".a", "a.", "a.b-c", "a_b", "a/b", "A1", "1", "ä", "a" * 300, "a\n"]
     for name in names:
-        probe.ask(named(name=name), 3, note=f"name {name!r}")
+        probe.exchange(named(name=name), 3, note=f"name {name!r}")
 
 
 @case()
 def software_versions(probe: Probe) -> None:
     for version in ("", "-", "1", "1.2.3-rc1", "v 1", "1_2", "1.", ".1", "1+2"):
-        probe.ask(named(version=version), 3, note=f"version {version!r}")
+        probe.exchange(named(version=version), 3, note=f"version {version!r}")
 
 
 @case()
 def the_same_connection_many_times(probe: Probe) -> None:
     connection = probe.connect()
     for version in (3, 0, 1, 3, 2):
-        probe.ask(named(), version, on=connection)
+        probe.exchange(named(), version, on=connection)
 
 
 @case()
 def an_illegal_name_leaves_the_connection_open(probe: Probe) -> None:
     connection = probe.connect()
-    probe.ask(named(name=""), 3, on=connection)
-    probe.ask(named(), 3, on=connection)
+    probe.exchange(named(name=""), 3, on=connection)
+    probe.exchange(named(), 3, on=connection)
 
 
 @case()
-def versions_that_nobody_knows(probe: Probe) -> None:
+def unknown_versions(probe: Probe) -> None:
     body = b"\6probe\0041.0\0"
     for version in (4, 5, 6, 127, 32_767):
         probe.raw_body(18, version, body, header=b"\0\5probe\0", note="flexible header")
@@ -90,10 +90,10 @@ def an_unknown_version_leaves_the_connection_open(probe: Probe) -> None:
     connection = probe.connect()
     frame = struct.pack(">hhi", 18, 127, 9) + b"\0\5probe\0" + b"\6probe\0041.0\0"
     connection.send(struct.pack(">i", len(frame)) + frame)
-    answer = connection.receive(5)
-    probe.write(unknown=answer if isinstance(answer, str) else answer.hex())
-    probe.ask(named(), 3, on=connection)
-    probe.ask(named(), 0, on=connection)
+    response = connection.receive(5)
+    probe.write(unknown=response if isinstance(response, str) else response.hex())
+    probe.exchange(named(), 3, on=connection)
+    probe.exchange(named(), 0, on=connection)
 
 
 @case()

@@ -37,17 +37,17 @@ def one_broker_and_all(probe: Probe) -> None:
     key = "log.cleaner.threads"
     with unchanged_after(probe, BROKER, "1", key), unchanged_after(probe, BROKER, "", key):
         for version in (0, 1):
-            probe.ask(incremental((BROKER, "", [(key, SET, "2")])), version)
+            probe.exchange(incremental((BROKER, "", [(key, SET, "2")])), version)
         await_value(probe, BROKER, "", key, "2")
         await_value(probe, BROKER, "1", key, "2")
         for name in ("", "1"):
-            probe.ask(describe((BROKER, name, [key]), synonyms=True), 4)
-            probe.ask(describe((BROKER, name, [key])), 1)
-        probe.ask(incremental((BROKER, "1", [(key, SET, "1")])), 1)
+            probe.exchange(describe((BROKER, name, [key]), synonyms=True), 4)
+            probe.exchange(describe((BROKER, name, [key])), 1)
+        probe.exchange(incremental((BROKER, "1", [(key, SET, "1")])), 1)
         await_value(probe, BROKER, "1", key, "1")
         for name in ("", "1"):
-            probe.ask(describe((BROKER, name, [key]), synonyms=True), 4)
-    probe.ask(describe((BROKER, "1", [key]), synonyms=True), 4, note="as before")
+            probe.exchange(describe((BROKER, name, [key]), synonyms=True), 4)
+    probe.exchange(describe((BROKER, "1", [key]), synonyms=True), 4, note="as before")
 
 
 @case()
@@ -57,25 +57,27 @@ def a_topic_inherits(probe: Probe) -> None:
     names = ("message.max.bytes", "log.retention.ms", "log.segment.bytes")
     with unchanged_after(probe, BROKER, "1", *names), unchanged_after(probe, BROKER, "", *names):
         changes: list[Change] = [(names[0], SET, "2000000"), (names[1], SET, "77777"), (names[2], SET, "33333333")]
-        probe.ask(incremental((BROKER, "", changes)), 1)
+        probe.exchange(incremental((BROKER, "", changes)), 1)
         await_value(probe, BROKER, "1", names[2], "33333333")
-        probe.ask(describe((TOPIC, topic, keys), synonyms=True), 4)
-        probe.ask(incremental((BROKER, "1", [(names[0], SET, "3000000")])), 1)
+        probe.exchange(describe((TOPIC, topic, keys), synonyms=True), 4)
+        probe.exchange(incremental((BROKER, "1", [(names[0], SET, "3000000")])), 1)
         await_value(probe, BROKER, "1", names[0], "3000000")
-        probe.ask(describe((TOPIC, topic, keys), synonyms=True), 4)
-        probe.ask(describe((BROKER, "1", list(names)), synonyms=True), 4)
-    probe.ask(describe((TOPIC, topic, keys), synonyms=True), 4, note="as before")
+        probe.exchange(describe((TOPIC, topic, keys), synonyms=True), 4)
+        probe.exchange(describe((BROKER, "1", list(names)), synonyms=True), 4)
+    probe.exchange(describe((TOPIC, topic, keys), synonyms=True), 4, note="as before")
 
 
 @case()
 def times_of_many_units(probe: Probe) -> None:
     keys = ["log.retention.ms", "log.retention.minutes", "log.retention.hours", "log.roll.ms", "log.roll.hours"]
     with unchanged_after(probe, BROKER, "1", "log.retention.ms", "log.roll.ms"):
-        probe.ask(incremental((BROKER, "1", [("log.retention.ms", SET, "60000"), ("log.roll.ms", SET, "61000")])), 1)
+        probe.exchange(
+            incremental((BROKER, "1", [("log.retention.ms", SET, "60000"), ("log.roll.ms", SET, "61000")])), 1
+        )
         await_value(probe, BROKER, "1", "log.roll.ms", "61000")
-        probe.ask(describe((BROKER, "1", keys), synonyms=True), 4)
+        probe.exchange(describe((BROKER, "1", keys), synonyms=True), 4)
     for key in ("log.retention.hours", "log.retention.minutes", "log.roll.hours", "log.flush.scheduler.interval.ms"):
-        probe.ask(incremental((BROKER, "1", [(key, SET, "1")]), validate_only=True), 1, note=key)
+        probe.exchange(incremental((BROKER, "1", [(key, SET, "1")]), validate_only=True), 1, note=key)
 
 
 @case()
@@ -83,7 +85,7 @@ def other_brokers(probe: Probe) -> None:
     for name in ("2", "0", "-1", "x", "1 ", "01", "+1", "99999999999", "1.0"):
         for changes in ([(THREADS, SET, "8")], [("process.roles", SET, "x")], []):
             request = incremental((BROKER, name, changes), validate_only=True)
-            probe.ask(request, 1, note=f"{name!r} {changes}")
+            probe.exchange(request, 1, note=f"{name!r} {changes}")
 
 
 @case()
@@ -123,11 +125,11 @@ def what_cannot_be_changed(probe: Probe) -> None:
     ):
         for name in ("1", ""):
             request = incremental((BROKER, name, [(key, SET, "1")]), validate_only=True)
-            probe.ask(request, 1, note=f"{key} of {name!r}")
-    probe.ask(incremental((BROKER, "1", [("node.id", DELETE, None)]), validate_only=True), 1)
-    probe.ask(incremental((BROKER, "1", [("node.id", APPEND, "1")]), validate_only=True), 1)
-    probe.ask(incremental((BROKER, "1", [("log.dirs", APPEND, "1")]), validate_only=True), 1)
-    probe.ask(incremental((BROKER, "1", [("node.id", SET, "1"), (THREADS, SET, "x")]), validate_only=True), 1)
+            probe.exchange(request, 1, note=f"{key} of {name!r}")
+    probe.exchange(incremental((BROKER, "1", [("node.id", DELETE, None)]), validate_only=True), 1)
+    probe.exchange(incremental((BROKER, "1", [("node.id", APPEND, "1")]), validate_only=True), 1)
+    probe.exchange(incremental((BROKER, "1", [("log.dirs", APPEND, "1")]), validate_only=True), 1)
+    probe.exchange(incremental((BROKER, "1", [("node.id", SET, "1"), (THREADS, SET, "x")]), validate_only=True), 1)
 
 
 @case()
@@ -144,13 +146,13 @@ def of_one_broker_only(probe: Probe) -> None:
         ("listener.name.plaintext.no.such.config", "x"),
     ):
         request = incremental((BROKER, "", [(key, SET, value)]), validate_only=True)
-        probe.ask(request, 1, note=key)
+        probe.exchange(request, 1, note=key)
 
 
 @case()
 def security_without_a_listener(probe: Probe) -> None:
     for key in ("ssl.keystore.location", "ssl.keystore.password", "ssl.protocol", "ssl.client.auth"):
-        probe.ask(incremental((BROKER, "1", [(key, SET, "x")]), validate_only=True), 1, note=key)
+        probe.exchange(incremental((BROKER, "1", [(key, SET, "x")]), validate_only=True), 1, note=key)
 
 
 @case()
@@ -166,17 +168,17 @@ def thread_pools(probe: Probe) -> None:
         for value in ("0", "-1", "1", "2", "3", "4", "6", "8", "16", "17", "100", "x", ""):
             for name in ("1", ""):
                 request = incremental((BROKER, name, [(key, SET, value)]), validate_only=True)
-                probe.ask(request, 1, note=f"{key}={value} of {name!r}")
+                probe.exchange(request, 1, note=f"{key}={value} of {name!r}")
 
 
 @case()
 def more_threads(probe: Probe) -> None:
     with unchanged_after(probe, BROKER, "1", THREADS):
-        probe.ask(incremental((BROKER, "1", [(THREADS, SET, "12")])), 1)
+        probe.exchange(incremental((BROKER, "1", [(THREADS, SET, "12")])), 1)
         await_value(probe, BROKER, "1", THREADS, "12")
-        probe.ask(describe((BROKER, "1", [THREADS]), synonyms=True), 4)
+        probe.exchange(describe((BROKER, "1", [THREADS]), synonyms=True), 4)
         for value in ("5", "6", "24", "25"):
-            probe.ask(incremental((BROKER, "1", [(THREADS, SET, value)]), validate_only=True), 1, note=value)
+            probe.exchange(incremental((BROKER, "1", [(THREADS, SET, value)]), validate_only=True), 1, note=value)
 
 
 @case()
@@ -234,8 +236,10 @@ def values_that_are_wrong(probe: Probe) -> None:
         ("sasl.enabled.mechanisms", "PLAIN"),
         ("ssl.principal.mapping.rules", "x"),
     ):
-        probe.ask(incremental((BROKER, "1", [(key, SET, value)]), validate_only=True), 1, note=f"{key}={value}")
-        probe.ask(incremental((BROKER, "", [(key, SET, value)]), validate_only=True), 1, note=f"{key}={value} of all")
+        probe.exchange(incremental((BROKER, "1", [(key, SET, value)]), validate_only=True), 1, note=f"{key}={value}")
+        probe.exchange(
+            incremental((BROKER, "", [(key, SET, value)]), validate_only=True), 1, note=f"{key}={value} of all"
+        )
 
 
 @case()
@@ -247,14 +251,14 @@ def lists_grow_and_shrink(probe: Probe) -> None:
             (SUBTRACT, "delete", "compact"),
             (APPEND, "delete", "compact,delete"),
         ):
-            probe.ask(incremental((BROKER, "1", [(key, operation, value)])), 1)
+            probe.exchange(incremental((BROKER, "1", [(key, operation, value)])), 1)
             await_value(probe, BROKER, "1", key, expected)
-            probe.ask(describe((BROKER, "1", [key]), synonyms=True), 4)
+            probe.exchange(describe((BROKER, "1", [key]), synonyms=True), 4)
     for operation in (APPEND, SUBTRACT):
         for name in (THREADS, "compression.type", "no.such.config", "metric.reporters", key):
             for value in ("1", ""):
                 request = incremental((BROKER, "1", [(name, operation, value)]), validate_only=True)
-                probe.ask(request, 1, note=f"{operation} {name} {value!r}")
+                probe.exchange(request, 1, note=f"{operation} {name} {value!r}")
 
 
 @case()
@@ -271,7 +275,7 @@ def lists_of_odd_shapes(probe: Probe) -> None:
     ):
         for value in ("", ",", "a,,b", "a,a", " a , a "):
             request = incremental((BROKER, "1", [(key, SET, value)]), validate_only=True)
-            probe.ask(request, 1, note=f"{key}={value!r}")
+            probe.exchange(request, 1, note=f"{key}={value!r}")
 
 
 @case()
@@ -287,7 +291,7 @@ def several_that_are_wrong(probe: Probe) -> None:
     ):
         for name in ("1", ""):
             request = incremental((BROKER, name, list(changes)), validate_only=True)
-            probe.ask(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
+            probe.exchange(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
 
 
 @case()
@@ -304,7 +308,7 @@ def two_that_are_wrong(probe: Probe) -> None:
     }
     for first, second in combinations(wrong, 2):
         changes = [(key, SET, wrong[key]) for key in (first, second)]
-        probe.ask(incremental((BROKER, "1", changes), validate_only=True), 1, note=f"{first}, {second}")
+        probe.exchange(incremental((BROKER, "1", changes), validate_only=True), 1, note=f"{first}, {second}")
 
 
 @case(releases=("4.3.1",))
@@ -314,11 +318,11 @@ def assignment_intervals_of_groups(probe: Probe) -> None:
         for key in intervals:
             for value in ("0", "-1", "15000", "15001"):
                 request = incremental((BROKER, name, [(key, SET, value)]), validate_only=True)
-                probe.ask(request, 1, note=f"{key}={value} of {name!r}")
+                probe.exchange(request, 1, note=f"{key}={value} of {name!r}")
         too_long = [(key, SET, "15001") for key in reversed(intervals)]
         for changes in (too_long, too_long[:2], [*too_long[:1], ("log.roll.ms", SET, "0"), (THREADS, SET, "100")]):
             request = incremental((BROKER, name, changes), validate_only=True)
-            probe.ask(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
+            probe.exchange(request, 1, note=f"{[each[0] for each in changes]} of {name!r}")
 
 
 @case()
@@ -326,40 +330,40 @@ def unknown_names(probe: Probe) -> None:
     for key in ("no.such.config", "", "NUM.IO.THREADS", " num.io.threads", "retention.ms", "listener.name.plaintext.x"):
         for name in ("1", ""):
             request = incremental((BROKER, name, [(key, SET, "8")]), validate_only=True)
-            probe.ask(request, 1, note=f"{key} of {name!r}")
-    probe.ask(incremental((BROKER, "1", [("no.such.config", DELETE, None)])), 1)
+            probe.exchange(request, 1, note=f"{key} of {name!r}")
+    probe.exchange(incremental((BROKER, "1", [("no.such.config", DELETE, None)])), 1)
 
 
 @case()
 def a_name_of_ones_own(probe: Probe) -> None:
     with unchanged_after(probe, BROKER, "1", "my.own"), unchanged_after(probe, BROKER, "", "my.own"):
-        probe.ask(incremental((BROKER, "1", [("my.own", SET, "secret")])), 1)
+        probe.exchange(incremental((BROKER, "1", [("my.own", SET, "secret")])), 1)
         await_source(probe, BROKER, "1", "my.own", 2)
         for version in (1, 4):
-            probe.ask(describe((BROKER, "1", ["my.own"]), synonyms=True, documentation=True), version)
-        probe.ask(incremental((BROKER, "", [("my.own", SET, "other")])), 1)
+            probe.exchange(describe((BROKER, "1", ["my.own"]), synonyms=True, documentation=True), version)
+        probe.exchange(incremental((BROKER, "", [("my.own", SET, "other")])), 1)
         await_source(probe, BROKER, "", "my.own", 3)
-        probe.ask(describe((BROKER, "", ["my.own"]), synonyms=True), 4)
-        probe.ask(describe((BROKER, "1", ["my.own"]), synonyms=True), 4)
+        probe.exchange(describe((BROKER, "", ["my.own"]), synonyms=True), 4)
+        probe.exchange(describe((BROKER, "1", ["my.own"]), synonyms=True), 4)
 
 
 @case()
 def a_listener_of_its_own(probe: Probe) -> None:
     key = "listener.name.plaintext.max.connections"
     with unchanged_after(probe, BROKER, "1", key):
-        probe.ask(incremental((BROKER, "1", [(key, SET, "100")])), 1)
+        probe.exchange(incremental((BROKER, "1", [(key, SET, "100")])), 1)
         await_source(probe, BROKER, "1", key, 2)
-        probe.ask(describe((BROKER, "1", [key, "max.connections"]), synonyms=True), 4)
+        probe.exchange(describe((BROKER, "1", [key, "max.connections"]), synonyms=True), 4)
 
 
 @case()
 def a_password(probe: Probe) -> None:
     key = "listener.name.elsewhere.ssl.keystore.password"
     with unchanged_after(probe, BROKER, "1", key):
-        probe.ask(incremental((BROKER, "1", [(key, SET, "secret")])), 1)
+        probe.exchange(incremental((BROKER, "1", [(key, SET, "secret")])), 1)
         await_source(probe, BROKER, "1", key, 2)
         for version in (1, 4):
-            probe.ask(describe((BROKER, "1", [key, "ssl.keystore.password"]), synonyms=True), version)
+            probe.exchange(describe((BROKER, "1", [key, "ssl.keystore.password"]), synonyms=True), version)
 
 
 @case()
@@ -375,15 +379,15 @@ def the_least_in_sync(probe: Probe) -> None:
         ("1", SET, "0"),
     ):
         request = incremental((BROKER, name, [(key, operation, value)]), validate_only=True)
-        probe.ask(request, 1, note=f"{name} {operation} {value}")
-    probe.ask(describe((BROKER, "", [key]), (BROKER, "1", [key]), synonyms=True), 4)
+        probe.exchange(request, 1, note=f"{name} {operation} {value}")
+    probe.exchange(describe((BROKER, "", [key]), (BROKER, "1", [key]), synonyms=True), 4)
 
 
 @case()
 def validate_only(probe: Probe) -> None:
     for name in ("1", ""):
-        probe.ask(incremental((BROKER, name, [("compression.type", SET, "lz4")]), validate_only=True), 1)
-    probe.ask(describe((BROKER, "1", ["compression.type"]), (BROKER, ""), synonyms=True), 4)
+        probe.exchange(incremental((BROKER, name, [("compression.type", SET, "lz4")]), validate_only=True), 1)
+    probe.exchange(describe((BROKER, "1", ["compression.type"]), (BROKER, ""), synonyms=True), 4)
 
 
 @case()
@@ -391,7 +395,7 @@ def several_at_once(probe: Probe) -> None:
     topic = probe.topic()
     key = "log.cleaner.min.cleanable.ratio"
     with unchanged_after(probe, BROKER, "1", key), unchanged_after(probe, BROKER, "", key):
-        probe.ask(
+        probe.exchange(
             incremental(
                 (BROKER, "1", [(key, SET, "0.25")]),
                 (BROKER, "", [(key, SET, "0.75")]),
@@ -403,17 +407,17 @@ def several_at_once(probe: Probe) -> None:
         )
         await_value(probe, BROKER, "", key, "0.75")
         await_value(probe, BROKER, "1", key, "0.25")
-        probe.ask(describe((TOPIC, topic, ["min.cleanable.dirty.ratio"]), synonyms=True), 4)
+        probe.exchange(describe((TOPIC, topic, ["min.cleanable.dirty.ratio"]), synonyms=True), 4)
 
 
 @case()
 def everything_of_the_broker_after_a_change(probe: Probe) -> None:
     with unchanged_after(probe, BROKER, "1", "log.cleaner.backoff.ms", "message.max.bytes"):
         changes: list[Change] = [("log.cleaner.backoff.ms", SET, "14000"), ("message.max.bytes", SET, "1500000")]
-        probe.ask(incremental((BROKER, "1", changes)), 1)
+        probe.exchange(incremental((BROKER, "1", changes)), 1)
         await_value(probe, BROKER, "1", "message.max.bytes", "1500000")
-        probe.ask(describe((BROKER, "1"), synonyms=True), 4, only=of_any_machine)
-        probe.ask(describe((BROKER, "")), 4)
+        probe.exchange(describe((BROKER, "1"), synonyms=True), 4, only=of_any_machine)
+        probe.exchange(describe((BROKER, "")), 4)
 
 
 @case()
@@ -439,7 +443,7 @@ def loggers(probe: Probe) -> None:
     ):
         for validated in (False, True):
             request = incremental((BROKER_LOGGER, name, changes), validate_only=validated)
-            probe.ask(request, 1, note=f"{name} {changes} {validated}")
+            probe.exchange(request, 1, note=f"{name} {changes} {validated}")
 
 
 @case()
@@ -447,9 +451,9 @@ def a_louder_logger(probe: Probe) -> None:
     # Of which loggers there are, and how loud they are, the logging of a broker decides: one that each release has.
     name = "kafka.server.KafkaApis" if probe.release == "3.7.2" else "org.apache.kafka.server.logger.LoggingController"
     for level in ("DEBUG", "TRACE", "FATAL", "WARN", "INFO"):
-        probe.ask(incremental((BROKER_LOGGER, "1", [(name, SET, level)])), 1, note=level)
-        probe.ask(describe((BROKER_LOGGER, "1", [name])), 4, note=level)
-    probe.ask(incremental((BROKER_LOGGER, "1", [(name, SET, "DEBUG")]), validate_only=True), 1)
-    probe.ask(describe((BROKER_LOGGER, "1", [name]), synonyms=True, documentation=True), 4, note="as before")
-    probe.ask(incremental((BROKER_LOGGER, "1", [(name, DELETE, None)])), 1)
-    probe.ask(incremental((BROKER_LOGGER, "1", [(name, SET, "INFO"), ("no.such.logger", DELETE, None)])), 1)
+        probe.exchange(incremental((BROKER_LOGGER, "1", [(name, SET, level)])), 1, note=level)
+        probe.exchange(describe((BROKER_LOGGER, "1", [name])), 4, note=level)
+    probe.exchange(incremental((BROKER_LOGGER, "1", [(name, SET, "DEBUG")]), validate_only=True), 1)
+    probe.exchange(describe((BROKER_LOGGER, "1", [name]), synonyms=True, documentation=True), 4, note="as before")
+    probe.exchange(incremental((BROKER_LOGGER, "1", [(name, DELETE, None)])), 1)
+    probe.exchange(incremental((BROKER_LOGGER, "1", [(name, SET, "INFO"), ("no.such.logger", DELETE, None)])), 1)

@@ -55,8 +55,8 @@ def describe(*components: ComponentData, strict: bool = False) -> DescribeClient
 def shown(probe: Probe, *entity: tuple[str, str | None]) -> dict[str, float]:
     """The quotas that the broker shows of one entity."""
     components = [component(kind, DEFAULT if name is None else EXACT, name) for kind, name in entity]
-    answer: Any = probe.quiet(describe(*components, strict=True), 1)
-    return {value.key: value.value for each in answer.entries for value in each.values}
+    response: Any = probe.quiet(describe(*components, strict=True), 1)
+    return {value.key: value.value for each in response.entries for value in each.values}
 
 
 def settle(probe: Probe, wanted: dict[Entity, dict[str, float]]) -> None:
@@ -65,8 +65,8 @@ def settle(probe: Probe, wanted: dict[Entity, dict[str, float]]) -> None:
     for entity, quotas in wanted.items():
         gone = tuple(key for key in shown(probe, *entity) if key not in quotas)
         entries.append(entry(*entity, remove=gone, **quotas))
-    answer: Any = probe.quiet(alter(*entries), 1)
-    assert all(each.error_code == 0 for each in answer.entries), answer
+    response: Any = probe.quiet(alter(*entries), 1)
+    assert all(each.error_code == 0 for each in response.entries), response
     await_shown(probe, wanted)
 
 
@@ -82,14 +82,14 @@ def await_shown(probe: Probe, wanted: dict[Entity, dict[str, float]]) -> None:
 def every_version(probe: Probe) -> None:
     user = (("user", probe.name),)
     for version in all_versions(AlterClientQuotasRequest):
-        probe.ask(alter(entry(*user, producer_byte_rate=1000.0 + version)), version)
+        probe.exchange(alter(entry(*user, producer_byte_rate=1000.0 + version)), version)
     await_shown(probe, {user: {"producer_byte_rate": 1001.0}})
     for version in all_versions(DescribeClientQuotasRequest):
-        probe.ask(describe(component("user", EXACT, probe.name)), version)
+        probe.exchange(describe(component("user", EXACT, probe.name)), version)
     settle(probe, {user: {}})
     for version in all_versions(DescribeClientQuotasRequest):
-        probe.ask(describe(component("user", EXACT, probe.name)), version)
-        probe.ask(describe(), version)
+        probe.exchange(describe(component("user", EXACT, probe.name)), version)
+        probe.exchange(describe(), version)
 
 
 @case()
@@ -110,7 +110,7 @@ def every_quota_of_every_entity(probe: Probe) -> None:
         (("ip", None),),
     ):
         for key in keys:
-            probe.ask(alter(entry(*entity, **{key: 5.0}), validate_only=True), 1, note=key)
+            probe.exchange(alter(entry(*entity, **{key: 5.0}), validate_only=True), 1, note=key)
 
 
 @case()
@@ -120,9 +120,9 @@ def values(probe: Probe) -> None:
     numbers += [9223372036854775807.0, math.inf, -math.inf, math.nan]
     for number in numbers:
         for key in ("producer_byte_rate", "request_percentage"):
-            probe.ask(alter(entry(*user, **{key: number}), validate_only=True), 1, note=f"{key} {number}")
+            probe.exchange(alter(entry(*user, **{key: number}), validate_only=True), 1, note=f"{key} {number}")
         ip = entry(("ip", "10.9.8.7"), connection_creation_rate=number)
-        probe.ask(alter(ip, validate_only=True), 1, note=f"ip {number}")
+        probe.exchange(alter(ip, validate_only=True), 1, note=f"ip {number}")
 
 
 @case()
@@ -151,19 +151,19 @@ def entities_that_are_wrong(probe: Probe) -> None:
     ):
         for version in (0, 1):
             wanted = entry(*entity, producer_byte_rate=5.0)
-            probe.ask(alter(wanted, validate_only=True), version, note=repr(entity)[:60])
-        probe.ask(alter(entry(*entity, zzz=5.0), validate_only=True), 1, note="and an unknown key")
-        probe.ask(alter(entry(*entity), validate_only=True), 1, note="and no operation")
+            probe.exchange(alter(wanted, validate_only=True), version, note=repr(entity)[:60])
+        probe.exchange(alter(entry(*entity, zzz=5.0), validate_only=True), 1, note="and an unknown key")
+        probe.exchange(alter(entry(*entity), validate_only=True), 1, note="and no operation")
 
 
 @case()
 def addresses(probe: Probe) -> None:
     for address in ("127.0.0.1", "::1", "[::1]", "2001:db8::1", "fe80::1%lo", "10.1", "10", "1.2.3.4.5", "256.1.1.1"):
         wanted = entry(("ip", address), connection_creation_rate=5.0)
-        probe.ask(alter(wanted, validate_only=True), 1, note=address)
+        probe.exchange(alter(wanted, validate_only=True), 1, note=address)
     for address in ("localhost", "1.2.3.", "::g", ":", "10.0.0.1/8", "a b", "4294967296", "4294967295", "0x7f.1"):
         wanted = entry(("ip", address), connection_creation_rate=5.0)
-        probe.ask(alter(wanted, validate_only=True), 1, note=address)
+        probe.exchange(alter(wanted, validate_only=True), 1, note=address)
 
 
 @case()
@@ -182,12 +182,14 @@ def operations_that_are_wrong(probe: Probe) -> None:
         [("PRODUCER_BYTE_RATE", 1.0)],
         [("zzz", 1.0), ("zzz", 1.0)],
     ):
-        probe.ask(alter(ops(*pairs, on=user), validate_only=True), 1, note=repr(pairs))
-    probe.ask(alter(entry(*user, remove=("zzz",))), 1, note="an unknown key is removed")
-    probe.ask(alter(entry(*user, remove=("producer_byte_rate",))), 1, note="what is not there is removed")
-    probe.ask(alter(entry(*user, remove=("producer_byte_rate", "producer_byte_rate"))), 1, note="removed twice")
-    probe.ask(alter(entry(*user, remove=("producer_byte_rate",), producer_byte_rate=5.0)), 1, note="set and removed")
-    probe.ask(describe(component("user", EXACT, probe.name)), 1)
+        probe.exchange(alter(ops(*pairs, on=user), validate_only=True), 1, note=repr(pairs))
+    probe.exchange(alter(entry(*user, remove=("zzz",))), 1, note="an unknown key is removed")
+    probe.exchange(alter(entry(*user, remove=("producer_byte_rate",))), 1, note="what is not there is removed")
+    probe.exchange(alter(entry(*user, remove=("producer_byte_rate", "producer_byte_rate"))), 1, note="removed twice")
+    probe.exchange(
+        alter(entry(*user, remove=("producer_byte_rate",), producer_byte_rate=5.0)), 1, note="set and removed"
+    )
+    probe.exchange(describe(component("user", EXACT, probe.name)), 1)
 
 
 @case()
@@ -195,11 +197,11 @@ def the_same_entity_twice(probe: Probe) -> None:
     user, both = (("user", probe.name),), (("user", probe.name), ("client-id", probe.name))
     first = entry(*user, producer_byte_rate=1.0)
     second = entry(*user, consumer_byte_rate=2.0)
-    probe.ask(alter(first, second), 1)
+    probe.exchange(alter(first, second), 1)
     await_shown(probe, {user: {"producer_byte_rate": 1.0}})
-    probe.ask(alter(first, second, entry(*user, zzz=2.0), entry(("client-id", probe.name), zzz=1.0)), 1)
+    probe.exchange(alter(first, second, entry(*user, zzz=2.0), entry(("client-id", probe.name), zzz=1.0)), 1)
     turned = entry(*reversed(both), producer_byte_rate=2.0)
-    probe.ask(alter(entry(*both, producer_byte_rate=1.0), turned), 1)
+    probe.exchange(alter(entry(*both, producer_byte_rate=1.0), turned), 1)
     await_shown(probe, {both: {"producer_byte_rate": 1.0}})
     settle(probe, {user: {}, both: {}})
 
@@ -208,11 +210,11 @@ def the_same_entity_twice(probe: Probe) -> None:
 def good_and_bad_entries_together(probe: Probe) -> None:
     users = [f"{probe.name}-{number}" for number in range(6)]
     entries = [entry(("user", user), producer_byte_rate=float(number)) for number, user in enumerate(users)]
-    probe.ask(alter(*entries, entry(("zzz", "a"), producer_byte_rate=1.0), entry()), 1)
+    probe.exchange(alter(*entries, entry(("zzz", "a"), producer_byte_rate=1.0), entry()), 1)
     await_shown(probe, {(("user", user),): {"producer_byte_rate": float(n)} for n, user in enumerate(users) if n})
     for user in users:
-        probe.ask(describe(component("user", EXACT, user)), 1)
-    probe.ask(describe(component("user", SPECIFIED)), 1)
+        probe.exchange(describe(component("user", EXACT, user)), 1)
+    probe.exchange(describe(component("user", SPECIFIED)), 1)
     settle(probe, {(("user", user),): {} for user in users})
 
 
@@ -220,19 +222,19 @@ def good_and_bad_entries_together(probe: Probe) -> None:
 def validate_only_changes_nothing(probe: Probe) -> None:
     user = (("user", probe.name),)
     for version in (0, 1):
-        probe.ask(alter(entry(*user, producer_byte_rate=5.0), validate_only=True), version)
+        probe.exchange(alter(entry(*user, producer_byte_rate=5.0), validate_only=True), version)
     settle(probe, {user: {"consumer_byte_rate": 2.0}})
-    probe.ask(alter(entry(*user, remove=("consumer_byte_rate",)), validate_only=True), 1)
-    probe.ask(describe(component("user", EXACT, probe.name)), 1)
+    probe.exchange(alter(entry(*user, remove=("consumer_byte_rate",)), validate_only=True), 1)
+    probe.exchange(describe(component("user", EXACT, probe.name)), 1)
     settle(probe, {user: {}})
 
 
 @case()
 def nothing_to_alter(probe: Probe) -> None:
     for version in (0, 1):
-        probe.ask(alter(), version)
-        probe.ask(alter(validate_only=True), version)
-        probe.ask(alter(entry(("user", probe.name))), version)
+        probe.exchange(alter(), version)
+        probe.exchange(alter(validate_only=True), version)
+        probe.exchange(alter(entry(("user", probe.name))), version)
 
 
 @case()
@@ -245,7 +247,7 @@ def values_are_kept_as_they_are(probe: Probe) -> None:
     ):
         settle(probe, {user: quotas})
         for version in (0, 1):
-            probe.ask(describe(component("user", EXACT, probe.name)), version)
+            probe.exchange(describe(component("user", EXACT, probe.name)), version)
     settle(probe, {user: {}})
 
 
@@ -259,11 +261,11 @@ def removing_one_of_several(probe: Probe) -> None:
         "controller_mutation_rate": 4.0,
     }
     settle(probe, {user: every})
-    probe.ask(describe(component("user", EXACT, probe.name)), 1)
+    probe.exchange(describe(component("user", EXACT, probe.name)), 1)
     while every:
         del every[next(iter(every))]
         settle(probe, {user: every})
-        probe.ask(describe(component("user", EXACT, probe.name)), 1)
+        probe.exchange(describe(component("user", EXACT, probe.name)), 1)
 
 
 @case()
@@ -277,18 +279,18 @@ def filters(probe: Probe) -> None:
             quotas[(("user", user), ("client-id", client))] = {"producer_byte_rate": 1e9}
     quotas[(("ip", "10.9.8.7"),)] = quotas[(("ip", None),)] = {"connection_creation_rate": 1e6}
     settle(probe, quotas)
-    options = [(SPECIFIED, None), (DEFAULT, None), (EXACT, names[0]), (EXACT, "nobody")]
+    options = [(SPECIFIED, None), (DEFAULT, None), (EXACT, names[0]), (EXACT, "missing")]
     for strict in (False, True):
-        probe.ask(describe(strict=strict), 1)
+        probe.exchange(describe(strict=strict), 1)
         for kind, match in options:
             for entity_type in ("user", "client-id"):
-                probe.ask(describe(component(entity_type, kind, match), strict=strict), 1)
+                probe.exchange(describe(component(entity_type, kind, match), strict=strict), 1)
             for other, also in options:
                 both = component("user", kind, match), component("client-id", other, also)
-                probe.ask(describe(*both, strict=strict), 1)
-        probe.ask(describe(component("ip", SPECIFIED), strict=strict), 1)
-        probe.ask(describe(component("ip", DEFAULT), strict=strict), 1)
-        probe.ask(describe(component("ip", EXACT, "10.9.8.7"), strict=strict), 0)
+                probe.exchange(describe(*both, strict=strict), 1)
+        probe.exchange(describe(component("ip", SPECIFIED), strict=strict), 1)
+        probe.exchange(describe(component("ip", DEFAULT), strict=strict), 1)
+        probe.exchange(describe(component("ip", EXACT, "10.9.8.7"), strict=strict), 0)
     settle(probe, {entity: {} for entity in quotas})
 
 
@@ -321,7 +323,7 @@ def filters_that_are_wrong(probe: Probe) -> None:
         for version in (0, 1):
             for strict in (False, True):
                 note = ", ".join(f"{each.entity_type} {each.match_type} {each.match}" for each in components)[:80]
-                probe.ask(describe(*components, strict=strict), version, note=note)
+                probe.exchange(describe(*components, strict=strict), version, note=note)
 
 
 @case()

@@ -1,4 +1,4 @@
-"""What brokers ask of the controller, asked at its own listener: sessions, ids, ISRs, directories, envelopes."""
+"""Requests of brokers at the controller's own listener: sessions, ids, ISRs, directories, envelopes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from protocol_specs.registry import response_type
 from protocol_specs.schemas.default_principal_data import DefaultPrincipalData
 from protocol_specs.schemas.record_serde import encode_versioned
 from tests.differential.case import case
-from tests.differential.cases.controller_listener import OWN_CLUSTER, ask, controller
+from tests.differential.cases.controller_listener import OWN_CLUSTER, controller, exchange
 from tests.differential.cases.describe_quorum import METADATA_TOPIC, of
 
 if TYPE_CHECKING:
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 
-def without_epoch(answer: Any) -> Any:
+def without_epoch(response: Any) -> Any:
     """Broker epochs are offsets of the metadata log."""
-    if answer.get("brokerEpoch", -1) > 0:
-        answer["brokerEpoch"] = "<of the moment>"
-    return answer
+    if response.get("brokerEpoch", -1) > 0:
+        response["brokerEpoch"] = "<of the moment>"
+    return response
 
 
 def cluster_id(probe: Probe) -> str:
     """The id of the cluster."""
-    answer: Any = probe.quiet(DescribeClusterRequest(), 0)
-    text: str = answer.cluster_id
+    response: Any = probe.quiet(DescribeClusterRequest(), 0)
+    text: str = response.cluster_id
     return text
 
 
@@ -54,13 +54,15 @@ def cluster_id(probe: Probe) -> str:
 def heartbeats_that_are_stale(probe: Probe) -> None:
     for broker_id, epoch in ((77, 0), (1, 999_999), (1, -1), (-1, 0)):
         request = BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=epoch, current_metadata_offset=1)
-        ask(probe, request, 0, 1, 2, note=f"broker {broker_id}, epoch {epoch}")
+        exchange(probe, request, 0, 1, 2, note=f"broker {broker_id}, epoch {epoch}")
 
 
 @case()
-def producer_ids_for_nobody(probe: Probe) -> None:
+def producer_ids_for_unknown_brokers(probe: Probe) -> None:
     for broker_id, epoch in ((77, 0), (1, 999_999), (1, -1), (-1, 0)):
-        ask(probe, AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=epoch), 0, note=f"broker {broker_id}")
+        exchange(
+            probe, AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=epoch), 0, note=f"broker {broker_id}"
+        )
 
 
 def registration(
@@ -106,15 +108,15 @@ def registrations(probe: Probe) -> None:
         (registration(77, cluster, other, level=30, log_dirs=[first]), "another incarnation"),
         (registration(78, cluster, other, level=30, log_dirs=[first]), "the other's directory"),
     ):
-        ask(probe, request, 3, note=note, only=without_epoch)
-    ask(
+        exchange(probe, request, 3, note=note, only=without_epoch)
+    exchange(
         probe,
         registration(79, cluster, other, level=30, log_dirs=[b"\x55" * 16]),
         2,
         note="version 2",
         only=without_epoch,
     )
-    ask(
+    exchange(
         probe,
         registration(80, cluster, other, level=30, log_dirs=[b"\x66" * 16]),
         0,
@@ -128,27 +130,31 @@ def a_fenced_broker_that_is_replaced(probe: Probe) -> None:
     cluster = cluster_id(probe)
     first, second, third = (bytes([number]) * 16 for number in (0x21, 0x22, 0x23))
     directory = [b"\x91" * 16]
-    answer: Any = probe.quiet(registration(91, cluster, first, level=30, log_dirs=directory), 3, on=controller(probe))
+    response: Any = probe.quiet(registration(91, cluster, first, level=30, log_dirs=directory), 3, on=controller(probe))
     beat = BrokerHeartbeatRequest(
-        broker_id=91, broker_epoch=answer.broker_epoch, current_metadata_offset=answer.broker_epoch, want_fence=True
+        broker_id=91, broker_epoch=response.broker_epoch, current_metadata_offset=response.broker_epoch, want_fence=True
     )
-    ask(probe, beat, 1, note="fenced, and heard of")
-    ask(probe, registration(91, cluster, second, level=30, log_dirs=directory), 3, note="another", only=without_epoch)
-    ask(probe, beat, 1, note="the first one again")
-    ask(probe, registration(91, cluster, third, level=30, log_dirs=directory), 3, note="a third", only=without_epoch)
+    exchange(probe, beat, 1, note="fenced, and a heartbeat received")
+    exchange(
+        probe, registration(91, cluster, second, level=30, log_dirs=directory), 3, note="another", only=without_epoch
+    )
+    exchange(probe, beat, 1, note="the first one again")
+    exchange(
+        probe, registration(91, cluster, third, level=30, log_dirs=directory), 3, note="a third", only=without_epoch
+    )
 
 
 @case(settings=OWN_CLUSTER)
 def a_broker_that_comes_and_goes(probe: Probe) -> None:
     request = registration(90, cluster_id(probe), b"\x12" * 16, level=30, log_dirs=[b"\x77" * 16])
-    answer = probe.ask(request, 3, on=controller(probe), only=without_epoch)
-    epoch = answer.broker_epoch
+    response = probe.exchange(request, 3, on=controller(probe), only=without_epoch)
+    epoch = response.broker_epoch
 
     def beat(*, offset: int, fence: bool = False, stop: bool = False, note: str) -> None:
         heartbeat = BrokerHeartbeatRequest(
             broker_id=90, broker_epoch=epoch, current_metadata_offset=offset, want_fence=fence, want_shut_down=stop
         )
-        probe.ask(heartbeat, 1, on=controller(probe), note=note)
+        probe.exchange(heartbeat, 1, on=controller(probe), note=note)
 
     beat(offset=0, note="behind")
     beat(offset=epoch, fence=True, note="caught up, wants to be fenced")
@@ -159,7 +165,7 @@ def a_broker_that_comes_and_goes(probe: Probe) -> None:
         blocks_follow=more.producer_id_start == ids.producer_id_start + ids.producer_id_len, size=ids.producer_id_len
     )
     beat(offset=epoch, stop=True, note="wants to stop")
-    ask(probe, UnregisterBrokerRequest(broker_id=90), 0)
+    exchange(probe, UnregisterBrokerRequest(broker_id=90), 0)
     beat(offset=epoch, note="is not registered")
 
 
@@ -172,14 +178,14 @@ def controllers_that_register(probe: Probe) -> None:
     request = controller_registration.ControllerRegistrationRequest(
         controller_id=55, incarnation_id=b"\x31" * 16, listeners=listeners, features=features
     )
-    ask(probe, request, 0, note="a controller")
+    exchange(probe, request, 0, note="a controller")
     nowhere = controller_registration.ControllerRegistrationRequest(controller_id=56, incarnation_id=b"\x32" * 16)
-    ask(probe, nowhere, 0, note="a controller that listens nowhere")
-    ask(probe, DescribeClusterRequest(endpoint_type=2), 1, note="who is there")
+    exchange(probe, nowhere, 0, note="a controller that listens nowhere")
+    exchange(probe, DescribeClusterRequest(endpoint_type=2), 1, note="who is there")
 
 
 @case()
-def isrs_of_nobody(probe: Probe) -> None:
+def isrs_of_unknown_leaders(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
     partition = PartitionData(
@@ -187,7 +193,7 @@ def isrs_of_nobody(probe: Probe) -> None:
     )
     wanted = [TopicData(topic_name=topic, topic_id=topic_id, partitions=[partition])]
     for broker_id, epoch in ((77, 0), (1, 999_999), (1, -1)):
-        ask(
+        exchange(
             probe,
             AlterPartitionRequest(broker_id=broker_id, broker_epoch=epoch, topics=wanted),
             2,
@@ -197,11 +203,11 @@ def isrs_of_nobody(probe: Probe) -> None:
 
 
 @case()
-def directories_of_nobody(probe: Probe) -> None:
+def directories_of_unknown_brokers(probe: Probe) -> None:
     directory = DirectoryData(id=b"\7" * 16, topics=[])
     for broker_id, epoch in ((77, 0), (1, 999_999), (1, -1)):
         request = AssignReplicasToDirsRequest(broker_id=broker_id, broker_epoch=epoch, directories=[directory])
-        ask(probe, request, 0, note=f"broker {broker_id}")
+        exchange(probe, request, 0, note=f"broker {broker_id}")
 
 
 PRINCIPAL = encode_versioned(DefaultPrincipalData(type="User", name="ANONYMOUS", token_authenticated=False), 0)
@@ -216,17 +222,17 @@ def envelope(request: Message, version: int, **more: Any) -> EnvelopeRequest:
 
 
 def _opened(probe: Probe, request: Message, version: int, note: str) -> None:
-    """What was in the answering envelope."""
-    answer: Any = probe.quiet(envelope(request, version), 0, on=controller(probe))
-    if not isinstance(answer, EnvelopeResponse) or answer.error_code or answer.response_data is None:
-        shown: Any = answer if isinstance(answer, str) else to_json(answer, 0)
-        probe.write(note=note, answer=shown)
+    """Return the response that the envelope's response contains."""
+    response: Any = probe.quiet(envelope(request, version), 0, on=controller(probe))
+    if not isinstance(response, EnvelopeResponse) or response.error_code or response.response_data is None:
+        shown: Any = response if isinstance(response, str) else to_json(response, 0)
+        probe.write(note=note, response=shown)
         return
-    correlation_id, inner = decode_response(response_type(request.API_KEY), version, bytes(answer.response_data))
+    correlation_id, inner = decode_response(response_type(request.API_KEY), version, bytes(response.response_data))
     shown = probe.normaliser.normalise(to_json(inner, version))
     for topic in shown.get("topics", ()):
         topic.pop("topicId", None)
-    probe.write(note=note, correlation_id=correlation_id, answer=shown)
+    probe.write(note=note, correlation_id=correlation_id, response=shown)
 
 
 @case()
@@ -257,12 +263,12 @@ def envelopes_that_are_refused(probe: Probe) -> None:
         (envelope(BrokerHeartbeatRequest(broker_id=1), 0), "a heartbeat"),
         (envelope(envelope(inner, 0), 0), "an envelope"),
     ):
-        ask(probe, request, 0, note=note, only=_without_data)
+        exchange(probe, request, 0, note=note, only=_without_data)
 
 
-def _without_data(answer: dict[str, Any]) -> dict[str, Any]:
-    answer["responseData"] = None if answer["responseData"] is None else "<some>"
-    return answer
+def _without_data(response: dict[str, Any]) -> dict[str, Any]:
+    response["responseData"] = None if response["responseData"] is None else "<some>"
+    return response
 
 
 @case(brokers=3)
@@ -285,8 +291,8 @@ def who_is_not_the_controller(probe: Probe) -> None:
         (envelope(UnregisterBrokerRequest(broker_id=77), 0), 0),
         (envelope(CreateTopicsRequest(topics=[], timeout_ms=1000), 5), 0),
     ):
-        probe.ask(request, version, on=controller(probe, other), only=_data_and_epoch)
+        probe.exchange(request, version, on=controller(probe, other), only=_data_and_epoch)
 
 
-def _data_and_epoch(answer: dict[str, Any]) -> dict[str, Any]:
-    return _without_data(answer) if "responseData" in answer else without_epoch(answer)
+def _data_and_epoch(response: dict[str, Any]) -> dict[str, Any]:
+    return _without_data(response) if "responseData" in response else without_epoch(response)

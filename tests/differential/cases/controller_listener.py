@@ -1,4 +1,4 @@
-"""What a controller's own listener answers to tools and clients (KIP-919), as raw probes see it."""
+"""The responses of a controller's own listener to tools and clients (KIP-919), as raw probes see them."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ def controller(probe: Probe, node: int = 1) -> Connection:
     return probe.connect(node, listener="CONTROLLER")
 
 
-def ask(probe: Probe, request: Message, *versions: int, note: str = "", only: Any = None) -> None:
-    """Ask the controller in each version, each time on a connection of its own."""
+def exchange(probe: Probe, request: Message, *versions: int, note: str = "", only: Any = None) -> None:
+    """Send a request to the controller in each version, each time on a new connection."""
     for version in versions:
-        probe.ask(request, version, on=controller(probe), note=note, only=only)
+        probe.exchange(request, version, on=controller(probe), note=note, only=only)
 
 
 @case()
 def api_versions(probe: Probe) -> None:
     for version in range(5):
         request = ApiVersionsRequest(client_software_name="probe", client_software_version="1.0")
-        probe.ask(request, version, on=controller(probe))
-    ask(probe, ApiVersionsRequest(client_software_name="-no-", client_software_version="1"), 3)
+        probe.exchange(request, version, on=controller(probe))
+    exchange(probe, ApiVersionsRequest(client_software_name="-no-", client_software_version="1"), 3)
 
 
 @case()
@@ -82,33 +82,35 @@ def api_versions_of_no_known_version(probe: Probe) -> None:
 @case()
 def describe_cluster(probe: Probe) -> None:
     for endpoint_type in (0, 1, 2, 3, -1):
-        ask(probe, DescribeClusterRequest(endpoint_type=endpoint_type), 1, 2, note=f"endpoint type {endpoint_type}")
-    ask(probe, DescribeClusterRequest(), 0)
+        exchange(
+            probe, DescribeClusterRequest(endpoint_type=endpoint_type), 1, 2, note=f"endpoint type {endpoint_type}"
+        )
+    exchange(probe, DescribeClusterRequest(), 0)
     operations = DescribeClusterRequest(endpoint_type=2, include_cluster_authorized_operations=True)
-    ask(probe, operations, 1, 2, note="with operations")
-    ask(probe, DescribeClusterRequest(endpoint_type=2, include_fenced_brokers=True), 2, note="with the fenced")
+    exchange(probe, operations, 1, 2, note="with operations")
+    exchange(probe, DescribeClusterRequest(endpoint_type=2, include_fenced_brokers=True), 2, note="with the fenced")
 
 
 @case(brokers=3)
 def describe_cluster_of_three(probe: Probe) -> None:
     for node in (1, 2, 3):
-        probe.ask(
+        probe.exchange(
             DescribeClusterRequest(endpoint_type=2), 1, on=controller(probe, node), only=_without_the_controllers_id
         )
 
 
-def _without_the_controllers_id(answer: dict[str, Any]) -> dict[str, Any]:
+def _without_the_controllers_id(response: dict[str, Any]) -> dict[str, Any]:
     """Which of three leads is chance."""
-    if answer["controllerId"] in {1, 2, 3}:
-        answer["controllerId"] = "<one of them>"
-    return answer
+    if response["controllerId"] in {1, 2, 3}:
+        response["controllerId"] = "<one of them>"
+    return response
 
 
 @case()
 def describe_quorum(probe: Probe) -> None:
-    ask(probe, of((METADATA_TOPIC, (0,))), *all_versions(type(of())), only=steady)
-    ask(probe, of(("other", (0,))), 0, 1, 2, note="another topic")
-    ask(probe, of((METADATA_TOPIC, (0, 1))), 0, 1, 2, note="two partitions")
+    exchange(probe, of((METADATA_TOPIC, (0,))), *all_versions(type(of())), only=steady)
+    exchange(probe, of(("other", (0,))), 0, 1, 2, note="another topic")
+    exchange(probe, of((METADATA_TOPIC, (0, 1))), 0, 1, 2, note="two partitions")
 
 
 @case()
@@ -117,7 +119,7 @@ def apis_of_brokers_alone(probe: Probe) -> None:
         probe.raw_body(api_key, version, b"\0" * 8, note=f"key {api_key}", listener="CONTROLLER")
     for api_key, version in ((61, 0), (66, 0), (71, 0), (74, 0), (75, 0)):
         probe.raw_body(api_key, version, b"\0" * 8, note=f"key {api_key}", listener="CONTROLLER")
-    probe.ask(MetadataRequest(topics=[]), 9, on=controller(probe))
+    probe.exchange(MetadataRequest(topics=[]), 9, on=controller(probe))
 
 
 @case()
@@ -143,17 +145,17 @@ def _topics(probe: Probe, *suffixes: str, partitions: int = 1, replicas: int = 1
 def create_topics(probe: Probe) -> None:
     for version in range(2, 8):
         request = CreateTopicsRequest(topics=_topics(probe, f"v{version}", partitions=2), timeout_ms=10_000)
-        ask(probe, request, version, only=_without_ids)
-    ask(probe, CreateTopicsRequest(topics=_topics(probe, "v7"), timeout_ms=10_000), 2, 5, 7, note="exists")
-    ask(probe, CreateTopicsRequest(topics=_topics(probe, "same", "same"), timeout_ms=10_000), 7, note="twice")
+        exchange(probe, request, version, only=_without_ids)
+    exchange(probe, CreateTopicsRequest(topics=_topics(probe, "v7"), timeout_ms=10_000), 2, 5, 7, note="exists")
+    exchange(probe, CreateTopicsRequest(topics=_topics(probe, "same", "same"), timeout_ms=10_000), 7, note="twice")
     reserved = [CreatableTopic(name="__cluster_metadata", num_partitions=1, replication_factor=1)]
-    ask(probe, CreateTopicsRequest(topics=reserved, timeout_ms=10_000), 7, note="reserved")
-    ask(
+    exchange(probe, CreateTopicsRequest(topics=reserved, timeout_ms=10_000), 7, note="reserved")
+    exchange(
         probe, CreateTopicsRequest(topics=_topics(probe, "b@d", "", "f9", replicas=9), timeout_ms=10_000), 7, note="bad"
     )
     configured = _topics(probe, "configured")
     configured[0].configs = [CreatableTopicConfig(name="retention.ms", value="77")]
-    ask(
+    exchange(
         probe,
         CreateTopicsRequest(topics=configured, timeout_ms=10_000, validate_only=True),
         5,
@@ -161,32 +163,32 @@ def create_topics(probe: Probe) -> None:
         note="validate",
         only=_without_ids,
     )
-    ask(probe, CreateTopicsRequest(topics=[], timeout_ms=10_000), 7, note="none")
-    ask(probe, CreateTopicsRequest(topics=_topics(probe, "late"), timeout_ms=-1), 7, note="no time")
+    exchange(probe, CreateTopicsRequest(topics=[], timeout_ms=10_000), 7, note="none")
+    exchange(probe, CreateTopicsRequest(topics=_topics(probe, "late"), timeout_ms=-1), 7, note="no time")
 
 
-def _without_ids(answer: dict[str, Any]) -> dict[str, Any]:
-    for topic in answer["topics"]:
+def _without_ids(response: dict[str, Any]) -> dict[str, Any]:
+    for topic in response["topics"]:
         if topic.get("topicId"):
             topic["topicId"] = "<id>"
-    return answer
+    return response
 
 
 @case()
 def delete_topics(probe: Probe) -> None:
     names = [probe.topic(f"t{number}") for number in range(4)]
-    ask(probe, DeleteTopicsRequest(topic_names=[names[0]], timeout_ms=10_000), 1)
-    ask(probe, DeleteTopicsRequest(topic_names=[names[1], names[1]], timeout_ms=10_000), 5, note="twice")
+    exchange(probe, DeleteTopicsRequest(topic_names=[names[0]], timeout_ms=10_000), 1)
+    exchange(probe, DeleteTopicsRequest(topic_names=[names[1], names[1]], timeout_ms=10_000), 5, note="twice")
     by_name = [DeleteTopicState(name=names[1]), DeleteTopicState(name=f"{probe.name}-missing")]
-    ask(probe, DeleteTopicsRequest(topics=by_name, timeout_ms=10_000), 6, note="by name")
+    exchange(probe, DeleteTopicsRequest(topics=by_name, timeout_ms=10_000), 6, note="by name")
     by_id = [
         DeleteTopicState(name=None, topic_id=probe.topic_id(names[2])),
         DeleteTopicState(name=None, topic_id=b"\7" * 16),
     ]
-    ask(probe, DeleteTopicsRequest(topics=by_id, timeout_ms=10_000), 6, note="by id")
+    exchange(probe, DeleteTopicsRequest(topics=by_id, timeout_ms=10_000), 6, note="by id")
     both = [DeleteTopicState(name=names[3], topic_id=probe.topic_id(names[3])), DeleteTopicState(name=None)]
-    ask(probe, DeleteTopicsRequest(topics=both, timeout_ms=10_000), 6, note="both and neither")
-    ask(probe, DeleteTopicsRequest(topic_names=["__cluster_metadata"], timeout_ms=10_000), 5, note="metadata")
+    exchange(probe, DeleteTopicsRequest(topics=both, timeout_ms=10_000), 6, note="both and neither")
+    exchange(probe, DeleteTopicsRequest(topic_names=["__cluster_metadata"], timeout_ms=10_000), 5, note="metadata")
 
 
 @case()
@@ -194,9 +196,9 @@ def create_partitions(probe: Probe) -> None:
     name = probe.topic()
     for count, note in ((3, "more"), (3, "as many"), (1, "fewer"), (0, "none")):
         topics = [CreatePartitionsTopic(name=name, count=count, assignments=None)]
-        ask(probe, CreatePartitionsRequest(topics=topics, timeout_ms=10_000), 0, 3, note=note)
+        exchange(probe, CreatePartitionsRequest(topics=topics, timeout_ms=10_000), 0, 3, note=note)
     missing = [CreatePartitionsTopic(name=f"{probe.name}-missing", count=2, assignments=None)]
-    ask(probe, CreatePartitionsRequest(topics=missing, timeout_ms=10_000), 3, note="missing")
+    exchange(probe, CreatePartitionsRequest(topics=missing, timeout_ms=10_000), 3, note="missing")
 
 
 @case()
@@ -210,19 +212,19 @@ def describe_configs(probe: Probe) -> None:
         (BROKER, "x", "not a number"),
         (BROKER, "7", "another node"),
         (BROKER_LOGGER, "7", "loggers of another node"),
-        (BROKER_LOGGER, "", "loggers of nobody"),
+        (BROKER_LOGGER, "", "loggers of no broker"),
         (GROUP, "", "no group"),
         (CLIENT_METRICS, "", "no subscription"),
         (77, "x", "no known type"),
     ):
         resource = DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=["retention.ms"])
-        ask(probe, DescribeConfigsRequest(resources=[resource], include_synonyms=True), 1, 4, note=note)
+        exchange(probe, DescribeConfigsRequest(resources=[resource], include_synonyms=True), 1, 4, note=note)
     for keys in (
         ["node.id", "num.io.threads", "controller.listener.names"],
         ["log.retention.ms", "background.threads"],
     ):
         own = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=keys)
-        ask(probe, DescribeConfigsRequest(resources=[own], include_synonyms=True), 1, 4, note="itself")
+        exchange(probe, DescribeConfigsRequest(resources=[own], include_synonyms=True), 1, 4, note="itself")
 
 
 @case()
@@ -255,11 +257,13 @@ def incremental_alter_configs(probe: Probe) -> None:
         (1, "x", [("a", SET, "1")], "type 1"),
         (77, "x", [("a", SET, "1")], "no known type"),
     ):
-        ask(probe, incremental((kind, name, changes), validate_only=True), 1, note=note)
-    ask(probe, incremental((TOPIC, topic, [("retention.ms", SET, "4711")])), 0, 1, note="for good")
+        exchange(probe, incremental((kind, name, changes), validate_only=True), 1, note=note)
+    exchange(probe, incremental((TOPIC, topic, [("retention.ms", SET, "4711")])), 0, 1, note="for good")
     change = (TOPIC, topic, [("retention.ms", SET, "1")])
-    ask(probe, incremental(change, change, (77, "x", []), (TOPIC, "b@d", [])), 1, note="a resource twice, and others")
-    ask(probe, incremental(), 1, note="no resource")
+    exchange(
+        probe, incremental(change, change, (77, "x", []), (TOPIC, "b@d", [])), 1, note="a resource twice, and others"
+    )
+    exchange(probe, incremental(), 1, note="no resource")
 
 
 @case()
@@ -274,10 +278,10 @@ def alter_configs(probe: Probe) -> None:
         (BROKER_LOGGER, "1", [("kafka", "INFO")], "loggers"),
         (77, "x", [("a", "1")], "no known type"),
     ):
-        ask(probe, legacy((kind, name, configs), validate_only=True), 0, 2, note=note)
+        exchange(probe, legacy((kind, name, configs), validate_only=True), 0, 2, note=note)
     change = (TOPIC, topic, [("retention.ms", "1")])
-    ask(probe, legacy(change, change), 2, note="a resource twice")
-    ask(probe, legacy(change), 2, note="for good")
+    exchange(probe, legacy(change, change), 2, note="a resource twice")
+    exchange(probe, legacy(change), 2, note="for good")
 
 
 @case(settings=OWN_CLUSTER)
@@ -293,7 +297,7 @@ def alter_client_quotas(probe: Probe) -> None:
         ([quota("user", "ann", "producer_byte_rate", 0.0, remove=True)], "remove"),
         ([], "nothing"),
     ):
-        ask(probe, AlterClientQuotasRequest(entries=entries), 0, 1, note=note)
+        exchange(probe, AlterClientQuotasRequest(entries=entries), 0, 1, note=note)
 
 
 @case()
@@ -308,7 +312,7 @@ def elect_leaders(probe: Probe) -> None:
     ):
         wanted = [TopicPartitions(topic=topic, partitions=[partition])]
         request = ElectLeadersRequest(election_type=kind, topic_partitions=wanted, timeout_ms=10_000)
-        ask(probe, request, 0, 1, 2, note=f"partition {partition}, type {kind}")
+        exchange(probe, request, 0, 1, 2, note=f"partition {partition}, type {kind}")
 
 
 @case()
@@ -317,8 +321,8 @@ def reassignments(probe: Probe) -> None:
     for replicas, note in (([1], "as it is"), ([9], "no such broker"), ([], "none"), (None, "cancel")):
         partition = ReassignablePartition(partition_index=0, replicas=replicas)
         topics = [ReassignableTopic(name=name, partitions=[partition])]
-        ask(probe, AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=10_000), 0, 1, note=note)
-    ask(probe, ListPartitionReassignmentsRequest(topics=None, timeout_ms=10_000), 0)
+        exchange(probe, AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=10_000), 0, 1, note=note)
+    exchange(probe, ListPartitionReassignmentsRequest(topics=None, timeout_ms=10_000), 0)
 
 
 @case()
@@ -330,7 +334,7 @@ def update_features(probe: Probe) -> None:
         ("metadata.version", 19, 7, "no such type"),
     ):
         updates = [FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=kind)]
-        ask(
+        exchange(
             probe,
             UpdateFeaturesRequest(timeout_ms=10_000, feature_updates=updates, validate_only=True),
             1,
@@ -341,8 +345,8 @@ def update_features(probe: Probe) -> None:
 
 @case()
 def unregister_broker(probe: Probe) -> None:
-    ask(probe, UnregisterBrokerRequest(broker_id=77), 0)
-    ask(probe, UnregisterBrokerRequest(broker_id=-1), 0)
+    exchange(probe, UnregisterBrokerRequest(broker_id=77), 0)
+    exchange(probe, UnregisterBrokerRequest(broker_id=-1), 0)
 
 
 @case(brokers=3)
@@ -375,23 +379,23 @@ def who_is_not_the_controller(probe: Probe) -> None:
         (of((METADATA_TOPIC, (0,))), 1),
         (of(("other", (0,))), 1),
     ):
-        probe.ask(request, version, on=controller(probe, others[0]), only=_without_the_leader)
+        probe.exchange(request, version, on=controller(probe, others[0]), only=_without_the_leader)
 
 
-def _without_the_leader(answer: Any) -> Any:
+def _without_the_leader(response: Any) -> Any:
     """Which of three leads is chance."""
-    if isinstance(answer, dict):
-        return {name: _without_the_leader(item) for name, item in answer.items()}
-    if isinstance(answer, list):
-        return [_without_the_leader(each) for each in answer]
-    if not isinstance(answer, str):
-        return answer
-    return re.sub("(be node|Expected|received) [0-9]+", r"\1 <one of them>", answer)
+    if isinstance(response, dict):
+        return {name: _without_the_leader(item) for name, item in response.items()}
+    if isinstance(response, list):
+        return [_without_the_leader(each) for each in response]
+    if not isinstance(response, str):
+        return response
+    return re.sub("(be node|Expected|received) [0-9]+", r"\1 <one of them>", response)
 
 
 def _active(probe: Probe) -> int:
-    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
-    leader_id: int = answer.topics[0].partitions[0].leader_id
+    response: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
+    leader_id: int = response.topics[0].partitions[0].leader_id
     return leader_id
 
 
@@ -408,21 +412,21 @@ def values_of_brokers_that_cannot_be(probe: Probe) -> None:
             ("1", "log.retention.hours", "abc", "retention.ms"),
         )
     ):
-        told = f"{key}={value} of {node or 'all'}"
-        ask(probe, incremental((BROKER, node, [(key, SET, value)])), 1, note=told)
-        _look(probe, name, f"{number}-set", of_topics, told)
+        setting = f"{key}={value} of {node or 'all'}"
+        exchange(probe, incremental((BROKER, node, [(key, SET, value)])), 1, note=setting)
+        _look(probe, name, f"{number}-set", of_topics, setting)
         another = (BROKER, node, [("log.cleaner.threads", SET, "2")])
-        probe.ask(incremental(another), 1, note=f"another beside {told}")
-        _look(probe, name, f"{number}-another", of_topics, f"another beside {told}")
+        probe.exchange(incremental(another), 1, note=f"another beside {setting}")
+        _look(probe, name, f"{number}-another", of_topics, f"another beside {setting}")
         changes = [(key, DELETE, None), ("log.cleaner.threads", DELETE, None)]
-        ask(probe, incremental((BROKER, node, changes)), 1, note=f"no {told}")
-        _look(probe, name, f"{number}-unset", of_topics, f"no {told}")
+        exchange(probe, incremental((BROKER, node, changes)), 1, note=f"no {setting}")
+        _look(probe, name, f"{number}-unset", of_topics, f"no {setting}")
 
 
 def _look(probe: Probe, name: str, suffix: str, key: str, note: str) -> None:
-    """Write down what is inherited: by a topic that is made now, by one that is there, and what brokers tell."""
+    """Record the inherited values: of a new topic, of an existing one, and as brokers describe them."""
     probe.topic(suffix)  # Brokers have followed the metadata so far.
-    told = [
+    setting = [
         DescribeConfigsResource(resource_type=TOPIC, resource_name=name, configuration_keys=[key]),
         DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None),
         DescribeConfigsResource(resource_type=BROKER, resource_name="", configuration_keys=None),
@@ -432,18 +436,18 @@ def _look(probe: Probe, name: str, suffix: str, key: str, note: str) -> None:
             name=f"{name}-{suffix}-{listener}", num_partitions=1, replication_factor=1, assignments=[], configs=[]
         )
         created = CreateTopicsRequest(topics=[topic], timeout_ms=10_000)
-        probe.ask(created, 7, on=on, note=f"{note}, {listener}", only=_inherited)
-        described = DescribeConfigsRequest(resources=told, include_synonyms=True)
-        probe.ask(described, 4, on=on, note=f"{note}, {listener}", only=_dynamic)
+        probe.exchange(created, 7, on=on, note=f"{note}, {listener}", only=_inherited)
+        described = DescribeConfigsRequest(resources=setting, include_synonyms=True)
+        probe.exchange(described, 4, on=on, note=f"{note}, {listener}", only=_dynamic)
 
 
-def _inherited(answer: Any) -> Any:
-    (topic,) = answer["topics"]
+def _inherited(response: Any) -> Any:
+    (topic,) = response["topics"]
     return [topic["errorCode"], topic["errorMessage"], [of for of in topic["configs"] if of["configSource"] != DEFAULT]]
 
 
-def _dynamic(answer: Any) -> Any:
-    of_topic, *of_brokers = answer["results"]
+def _dynamic(response: Any) -> Any:
+    of_topic, *of_brokers = response["results"]
     for each in of_brokers:
         each["configs"] = [of for of in each["configs"] if of["configSource"] not in (STATIC, DEFAULT)]
     return [of_topic, *of_brokers]

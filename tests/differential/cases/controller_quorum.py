@@ -18,7 +18,7 @@ from protocol_specs.messages.update_raft_voter import UpdateRaftVoterRequest
 from protocol_specs.uuids import METADATA_TOPIC_UUID
 from tests.differential.case import case
 from tests.differential.cases.controller_brokers import cluster_id
-from tests.differential.cases.controller_listener import ask, controller
+from tests.differential.cases.controller_listener import controller, exchange
 from tests.differential.cases.describe_quorum import METADATA_TOPIC, of
 from tests.differential.probe import attempts
 
@@ -29,27 +29,27 @@ OTHER_CLUSTER = "AAAAAAAAAAAAAAAAAAAAAQ"
 STEADY_NAMES = ("leaderEpoch", "highWatermark", "epoch", "endOffset")
 
 
-def steady(answer: Any) -> Any:
-    """The answer without the epoch and the offsets of the moment, and which node of several leads."""
-    if isinstance(answer, dict):
+def steady(response: Any) -> Any:
+    """Return the response without the current epoch, the current offsets and the leader's id."""
+    if isinstance(response, dict):
         return {
             name: "<of the moment>" if name in STEADY_NAMES and isinstance(item, int) and item > 0 else steady(item)
-            for name, item in answer.items()
+            for name, item in response.items()
         }
-    return [steady(each) for each in answer] if isinstance(answer, list) else answer
+    return [steady(each) for each in response] if isinstance(response, list) else response
 
 
 def epoch_of(probe: Probe, node: int = 1) -> int:
     """The epoch of the quorum now."""
-    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
-    epoch: int = answer.topics[0].partitions[0].leader_epoch
+    response: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
+    epoch: int = response.topics[0].partitions[0].leader_epoch
     return epoch
 
 
 def vote_request(
     epoch: int, *, cluster: str | None = None, topic: str = METADATA_TOPIC, voter: int = -1, **of_it: Any
 ) -> vote.VoteRequest:
-    """Candidate 77 asks, unless the case says otherwise."""
+    """Return a request of candidate 77, unless the case names another."""
     given = {"partition_index": 0, "replica_id": 77, "last_offset": 5, "last_offset_epoch": 0} | of_it
     partition = vote.PartitionData(replica_epoch=epoch, **given)
     return vote.VoteRequest(
@@ -61,25 +61,25 @@ def vote_request(
 def votes_that_are_refused(probe: Probe) -> None:
     now = epoch_of(probe)
     versions = (0, 1, 2)
-    ask(probe, vote_request(now, cluster=OTHER_CLUSTER), *versions, note="another cluster", only=steady)
-    ask(probe, vote_request(now, topic="other"), *versions, note="another topic", only=steady)
-    ask(probe, vote_request(now, partition_index=1), *versions, note="partition 1", only=steady)
-    ask(probe, vote.VoteRequest(topics=[]), *versions, note="no topic", only=steady)
-    ask(probe, vote_request(0), *versions, note="an old epoch", only=steady)
-    ask(probe, vote_request(now - 1, last_offset_epoch=now - 1), *versions, note="the epoch before", only=steady)
-    ask(probe, vote_request(now, replica_id=-1), *versions, note="nobody asks", only=steady)
-    ask(probe, vote_request(now, last_offset=-1), *versions, note="no offset", only=steady)
-    ask(probe, vote_request(now, last_offset_epoch=now + 1), *versions, note="a later log", only=steady)
-    ask(probe, vote_request(now, last_offset_epoch=now), *versions, note="a log of the epoch", only=steady)
-    ask(probe, vote_request(now), *versions, note="the present epoch", only=steady)
-    ask(probe, vote_request(now, voter=9), 1, 2, note="meant for another voter", only=steady)
-    ask(probe, vote_request(now, pre_vote=True), 2, note="in advance", only=steady)
+    exchange(probe, vote_request(now, cluster=OTHER_CLUSTER), *versions, note="another cluster", only=steady)
+    exchange(probe, vote_request(now, topic="other"), *versions, note="another topic", only=steady)
+    exchange(probe, vote_request(now, partition_index=1), *versions, note="partition 1", only=steady)
+    exchange(probe, vote.VoteRequest(topics=[]), *versions, note="no topic", only=steady)
+    exchange(probe, vote_request(0), *versions, note="an old epoch", only=steady)
+    exchange(probe, vote_request(now - 1, last_offset_epoch=now - 1), *versions, note="the epoch before", only=steady)
+    exchange(probe, vote_request(now, replica_id=-1), *versions, note="no candidate", only=steady)
+    exchange(probe, vote_request(now, last_offset=-1), *versions, note="no offset", only=steady)
+    exchange(probe, vote_request(now, last_offset_epoch=now + 1), *versions, note="a later log", only=steady)
+    exchange(probe, vote_request(now, last_offset_epoch=now), *versions, note="a log of the epoch", only=steady)
+    exchange(probe, vote_request(now), *versions, note="the present epoch", only=steady)
+    exchange(probe, vote_request(now, voter=9), 1, 2, note="meant for another voter", only=steady)
+    exchange(probe, vote_request(now, pre_vote=True), 2, note="in advance", only=steady)
 
 
 def begin_request(
     epoch: int, leader: int, *, cluster: str | None = None, voter: int = -1, topic: str = METADATA_TOPIC
 ) -> begin.BeginQuorumEpochRequest:
-    """A leader says that it leads."""
+    """Return a leader's announcement that it leads."""
     partition = begin.PartitionData(partition_index=0, leader_id=leader, leader_epoch=epoch)
     return begin.BeginQuorumEpochRequest(
         cluster_id=cluster, voter_id=voter, topics=[begin.TopicData(topic_name=topic, partitions=[partition])]
@@ -89,18 +89,18 @@ def begin_request(
 @case()
 def epochs_that_begin(probe: Probe) -> None:
     now = epoch_of(probe)
-    ask(probe, begin_request(now, 1, cluster=OTHER_CLUSTER), 0, 1, note="another cluster", only=steady)
-    ask(probe, begin_request(now, 1, topic="other"), 0, 1, note="another topic", only=steady)
-    ask(probe, begin_request(0, 1), 0, 1, note="an old epoch", only=steady)
-    ask(probe, begin_request(now, -1), 0, 1, note="nobody leads", only=steady)
-    ask(probe, begin_request(now, 1), 0, 1, note="the leader itself", only=steady)
-    ask(probe, begin_request(now, 1, voter=9), 1, note="meant for another voter", only=steady)
+    exchange(probe, begin_request(now, 1, cluster=OTHER_CLUSTER), 0, 1, note="another cluster", only=steady)
+    exchange(probe, begin_request(now, 1, topic="other"), 0, 1, note="another topic", only=steady)
+    exchange(probe, begin_request(0, 1), 0, 1, note="an old epoch", only=steady)
+    exchange(probe, begin_request(now, -1), 0, 1, note="no leader", only=steady)
+    exchange(probe, begin_request(now, 1), 0, 1, note="the leader itself", only=steady)
+    exchange(probe, begin_request(now, 1, voter=9), 1, note="meant for another voter", only=steady)
 
 
 def end_request(
     epoch: int, leader: int, *, cluster: str | None = None, topic: str = METADATA_TOPIC
 ) -> end.EndQuorumEpochRequest:
-    """A leader says that it no longer leads."""
+    """Return a leader's resignation."""
     partition = end.PartitionData(partition_index=0, leader_id=leader, leader_epoch=epoch)
     return end.EndQuorumEpochRequest(
         cluster_id=cluster, topics=[end.TopicData(topic_name=topic, partitions=[partition])]
@@ -110,11 +110,11 @@ def end_request(
 @case()
 def epochs_that_end(probe: Probe) -> None:
     now = epoch_of(probe)
-    ask(probe, end_request(now, 1, cluster=OTHER_CLUSTER), 0, 1, note="another cluster", only=steady)
-    ask(probe, end_request(now, 1, topic="other"), 0, 1, note="another topic", only=steady)
-    ask(probe, end_request(0, 1), 0, 1, note="an old epoch", only=steady)
-    ask(probe, end_request(now, -1), 0, 1, note="nobody led", only=steady)
-    ask(probe, end_request(now, 1), 0, 1, note="the leader itself", only=steady)
+    exchange(probe, end_request(now, 1, cluster=OTHER_CLUSTER), 0, 1, note="another cluster", only=steady)
+    exchange(probe, end_request(now, 1, topic="other"), 0, 1, note="another topic", only=steady)
+    exchange(probe, end_request(0, 1), 0, 1, note="an old epoch", only=steady)
+    exchange(probe, end_request(now, -1), 0, 1, note="no previous leader", only=steady)
+    exchange(probe, end_request(now, 1), 0, 1, note="the leader itself", only=steady)
 
 
 def fetch_request(
@@ -150,20 +150,20 @@ def fetch_request(
     )
 
 
-def whether_records(answer: Any) -> Any:
-    """What a log holds is another matter: here only that there is something."""
-    answer = steady(answer)
-    for topic in answer["responses"]:
+def whether_records(response: Any) -> Any:
+    """The contents of a log are another matter: here only that there is something."""
+    response = steady(response)
+    for topic in response["responses"]:
         for partition in topic["partitions"]:
             partition["hasRecords"] = bool(partition.pop("records"))
-    return answer
+    return response
 
 
 @case()
 def fetches_of_the_log(probe: Probe) -> None:
     now = epoch_of(probe)
     for version in range(12, 19):
-        ask(probe, fetch_request(0, now, 0, version=version), version, note="from the start", only=whether_records)
+        exchange(probe, fetch_request(0, now, 0, version=version), version, note="from the start", only=whether_records)
     for version in (13, 16):
         for request, note in (
             (fetch_request(0, now, 0, cluster=OTHER_CLUSTER, version=version), "another cluster"),
@@ -179,27 +179,27 @@ def fetches_of_the_log(probe: Probe) -> None:
             (fetch_request(3, now, 0, version=version), "an epoch that has no records"),
             (fetch_request(0, now, 0, replica_id=-1, version=version), "a consumer"),
         ):
-            ask(probe, request, version, note=note, only=whether_records)
-    ask(probe, FetchRequest(max_wait_ms=0, topics=[]), 16, note="no topic", only=whether_records)
+            exchange(probe, request, version, note=note, only=whether_records)
+    exchange(probe, FetchRequest(max_wait_ms=0, topics=[]), 16, note="no topic", only=whether_records)
 
 
 @case(releases=("3.7.2",))
 def fetches_of_old_versions(probe: Probe) -> None:
     now = epoch_of(probe)
     for version in (0, 4, 9, 11):
-        ask(probe, fetch_request(0, now, 0, version=version), version, note="from the start", only=whether_records)
+        exchange(probe, fetch_request(0, now, 0, version=version), version, note="from the start", only=whether_records)
 
 
 @case()
 def a_fetch_that_waits(probe: Probe) -> None:
     now = epoch_of(probe)
     connection = controller(probe)
-    answer: Any = probe.quiet(fetch_request(0, now, 0, version=16), 16, on=connection)
-    high_watermark = answer.responses[0].partitions[0].high_watermark
+    response: Any = probe.quiet(fetch_request(0, now, 0, version=16), 16, on=connection)
+    high_watermark = response.responses[0].partitions[0].high_watermark
     for _ in range(2):  # there is a record each half second
         waiting = fetch_request(high_watermark, now, now, max_wait_ms=5_000, version=16)
-        answer = probe.ask(waiting, 16, on=connection, only=whether_records)
-        high_watermark = answer.responses[0].partitions[0].high_watermark
+        response = probe.exchange(waiting, 16, on=connection, only=whether_records)
+        high_watermark = response.responses[0].partitions[0].high_watermark
 
 
 def snapshot_request(
@@ -212,7 +212,7 @@ def snapshot_request(
     topic: str = METADATA_TOPIC,
     partition: int = 0,
 ) -> FetchSnapshotRequest:
-    """A part of a snapshot, asked for in the epoch `at`."""
+    """Return a request for a part of a snapshot in the epoch `at`."""
     wanted = PartitionSnapshot(
         partition=partition,
         current_leader_epoch=at,
@@ -228,7 +228,7 @@ def snapshot_request(
 def snapshots_that_are_not_there(probe: Probe) -> None:
     now = epoch_of(probe)
     own = cluster_id(probe)
-    ask(probe, snapshot_request(1 << 40, 1, at=now, cluster=own), 0, 1, note="with the cluster's id", only=steady)
+    exchange(probe, snapshot_request(1 << 40, 1, at=now, cluster=own), 0, 1, note="with the cluster's id", only=steady)
     for request, note in (
         (snapshot_request(1 << 40, 1, at=now), "no such snapshot"),
         (snapshot_request(0, 0, at=now), "the bootstrap snapshot"),
@@ -238,7 +238,7 @@ def snapshots_that_are_not_there(probe: Probe) -> None:
         (snapshot_request(9, 1, at=now, topic="other"), "another topic"),
         (snapshot_request(9, 1, at=now, partition=1), "partition 1"),
     ):
-        ask(probe, request, 0, 1, note=note, only=steady)
+        exchange(probe, request, 0, 1, note=note, only=steady)
 
 
 @case()
@@ -263,7 +263,7 @@ def snapshots_of_odd_topics(probe: Probe) -> None:
         )
         note = str([(name, len(partitions)) for name, partitions in topics])
         for version in (0, 1):
-            probe.ask(request, version, on=controller(probe), note=note, only=steady)
+            probe.exchange(request, version, on=controller(probe), note=note, only=steady)
 
 
 @case()
@@ -273,9 +273,9 @@ def voters(probe: Probe) -> None:
     added = add_raft_voter.AddRaftVoterRequest(
         cluster_id=None, timeout_ms=1000, voter_id=77, voter_directory_id=b"\7" * 16, listeners=listeners
     )
-    ask(probe, added, 0, 1, note="add")
+    exchange(probe, added, 0, 1, note="add")
     removed = remove_raft_voter.RemoveRaftVoterRequest(cluster_id=None, voter_id=77, voter_directory_id=b"\7" * 16)
-    ask(probe, removed, 0, note="remove")
+    exchange(probe, removed, 0, note="remove")
     for request, note in (
         (UpdateRaftVoterRequest(cluster_id=OTHER_CLUSTER, current_leader_epoch=now, voter_id=1), "another cluster"),
         (UpdateRaftVoterRequest(cluster_id=None, current_leader_epoch=0, voter_id=1), "an old epoch"),
@@ -285,7 +285,7 @@ def voters(probe: Probe) -> None:
             UpdateRaftVoterRequest(
                 cluster_id=None, current_leader_epoch=now, voter_id=-1, voter_directory_id=b"\7" * 16
             ),
-            "nobody",
+            "missing",
         ),
         (
             UpdateRaftVoterRequest(
@@ -294,18 +294,18 @@ def voters(probe: Probe) -> None:
             "no listener",
         ),
     ):
-        ask(probe, request, 0, note=note, only=steady)
+        exchange(probe, request, 0, note=note, only=steady)
 
 
 @case(brokers=3)
 def who_does_not_lead(probe: Probe) -> None:
-    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
-    partition = answer.topics[0].partitions[0]
+    response: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
+    partition = response.topics[0].partitions[0]
     leader, now = partition.leader_id, partition.leader_epoch
     other = next(each for each in (1, 2, 3) if each != leader)
 
-    def anonymous(answer: Any) -> Any:
-        text = steady(answer)
+    def anonymous(response: Any) -> Any:
+        text = steady(response)
         return _replaced(text, leader)
 
     for request, version, note in (
@@ -317,7 +317,7 @@ def who_does_not_lead(probe: Probe) -> None:
         (begin_request(now, leader), 0, "the leader's epoch"),
         (UpdateRaftVoterRequest(cluster_id=None, current_leader_epoch=now, voter_id=1), 0, "a voter"),
     ):
-        probe.ask(request, version, on=controller(probe, other), note=note, only=anonymous)
+        probe.exchange(request, version, on=controller(probe, other), note=note, only=anonymous)
 
 
 def _replaced(value: Any, leader: int) -> Any:
@@ -332,13 +332,13 @@ def _replaced(value: Any, leader: int) -> Any:
 @case(settings=(("num.io.threads", "6"),))
 def a_vote_of_a_higher_epoch(probe: Probe) -> None:
     now = epoch_of(probe)
-    ask(probe, vote_request(now + 5), 0, note="a shorter log", only=steady)
+    exchange(probe, vote_request(now + 5), 0, note="a shorter log", only=steady)
     for _ in attempts("a leader"):
         if epoch_of(probe) >= now and _leads(probe):
             break
     later = epoch_of(probe)
     probe.write(epoch_is_higher=later > now)
-    ask(
+    exchange(
         probe,
         vote_request(later + 5, last_offset=1 << 40, last_offset_epoch=later),
         0,
@@ -348,27 +348,27 @@ def a_vote_of_a_higher_epoch(probe: Probe) -> None:
 
 
 def _leads(probe: Probe) -> bool:
-    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
-    return bool(answer.topics[0].partitions[0].leader_id == 1)
+    response: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 1)
+    return bool(response.topics[0].partitions[0].leader_id == 1)
 
 
-def without_bytes(answer: Any) -> Any:
-    """What is in a snapshot is another matter."""
-    answer = steady(answer)
-    for topic in answer["topics"]:
+def without_bytes(response: Any) -> Any:
+    """The contents of a snapshot are another matter."""
+    response = steady(response)
+    for topic in response["topics"]:
         for partition in topic["partitions"]:
             partition["hasRecords"] = bool(partition.pop("unalignedRecords"))
             partition["size"] = "<some>" if partition["size"] else 0
-    return answer
+    return response
 
 
-def _without_the_start(answer: Any) -> Any:
+def _without_the_start(response: Any) -> Any:
     """How long a log is kept below its snapshots is a matter of segments and time."""
-    answer = whether_records(answer)
-    for topic in answer["responses"]:
+    response = whether_records(response)
+    for topic in response["responses"]:
         for partition in topic["partitions"]:
             del partition["logStartOffset"]
-    return answer
+    return response
 
 
 @case(settings=(("metadata.log.max.record.bytes.between.snapshots", "1"),))
@@ -376,12 +376,12 @@ def a_snapshot_that_is_there(probe: Probe) -> None:
     probe.topic()
     now = epoch_of(probe)
     for _ in attempts("a snapshot"):
-        answer: Any = probe.quiet(fetch_request(0, now, 0, version=16), 16, on=controller(probe))
-        if answer.responses[0].partitions[0].snapshot_id.end_offset > 0:
+        response: Any = probe.quiet(fetch_request(0, now, 0, version=16), 16, on=controller(probe))
+        if response.responses[0].partitions[0].snapshot_id.end_offset > 0:
             break
     version = 17 if probe.release >= "4" else 16
-    probe.ask(fetch_request(0, now, 0, version=version), version, on=controller(probe), only=_without_the_start)
-    wanted = answer.responses[0].partitions[0].snapshot_id
+    probe.exchange(fetch_request(0, now, 0, version=version), version, on=controller(probe), only=_without_the_start)
+    wanted = response.responses[0].partitions[0].snapshot_id
     for position, note in (
         (0, "from the start"),
         (100, "from the middle"),
@@ -390,4 +390,4 @@ def a_snapshot_that_is_there(probe: Probe) -> None:
     ):
         request = snapshot_request(wanted.end_offset, wanted.epoch, at=now, position=position)
         request.max_bytes = 64
-        ask(probe, request, 0, 1, note=note, only=without_bytes)
+        exchange(probe, request, 0, 1, note=note, only=without_bytes)

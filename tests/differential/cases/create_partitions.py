@@ -32,18 +32,18 @@ def grow(
     return CreatePartitionsRequest(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
 
 
-def ask_grow(probe: Probe, version: int, *topics: CreatePartitionsTopic, note: str = "", **options: Any) -> None:
-    """Add partitions and write down the answer."""
-    probe.ask(grow(*topics, **options), version, note=note)
+def send_grow(probe: Probe, version: int, *topics: CreatePartitionsTopic, note: str = "", **options: Any) -> None:
+    """Add partitions and record the response."""
+    probe.exchange(grow(*topics, **options), version, note=note)
 
 
 @case()
 def every_version(probe: Probe) -> None:
     topic = probe.topic()
     for number, version in enumerate(all_versions(CreatePartitionsRequest), 2):
-        ask_grow(probe, version, grown(topic, number))
+        send_grow(probe, version, grown(topic, number))
         probe.await_topic(topic, number)
-        probe.ask(metadata(topic), 9)
+        probe.exchange(metadata(topic), 9)
 
 
 @case()
@@ -51,52 +51,52 @@ def counts_that_are_wrong(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     for count in (3, 2, 1, 0, -1, -(2**31)):
         for version in all_versions(CreatePartitionsRequest):
-            ask_grow(probe, version, grown(topic, count), note=str(count))
+            send_grow(probe, version, grown(topic, count), note=str(count))
 
 
 @case()
 def counts_that_are_too_large(probe: Probe) -> None:
     topic = probe.topic()
-    # Only validated: Kafka makes the first 10,000 of too many, and tells of an error.
+    # Only validated: of too many partitions Kafka creates the first 10,000 and returns an error.
     for count in (10_001, 10_002, 20_000, 100_000):
-        ask_grow(probe, 3, grown(topic, count), validate_only=True, note=str(count))
+        send_grow(probe, 3, grown(topic, count), validate_only=True, note=str(count))
 
 
 @case()
 def too_many_partitions_in_two_topics(probe: Probe) -> None:
     first, second = probe.topic("a"), probe.topic("b")
-    ask_grow(probe, 3, grown(first, 6_001), grown(second, 6_001), validate_only=True)
-    ask_grow(probe, 3, grown(second, 10_002), grown(first, 2), validate_only=True)
+    send_grow(probe, 3, grown(first, 6_001), grown(second, 6_001), validate_only=True)
+    send_grow(probe, 3, grown(second, 10_002), grown(first, 2), validate_only=True)
 
 
 @case()
 def topics_that_are_unknown(probe: Probe) -> None:
     names = [f"{probe.name}-none", "", "a b", "x" * 300, ".", "__cluster_metadata", "ä", "a\0"]
     for name in names:
-        ask_grow(probe, 3, grown(name, 3), note=repr(name[:20]))
-        ask_grow(probe, 0, grown(name, 0), note=repr(name[:20]))
-    ask_grow(probe, 3, grown(names[0], 3, [1], [1]))
-    ask_grow(probe, 3, grown(names[0], 3), validate_only=True)
+        send_grow(probe, 3, grown(name, 3), note=repr(name[:20]))
+        send_grow(probe, 0, grown(name, 0), note=repr(name[:20]))
+    send_grow(probe, 3, grown(names[0], 3, [1], [1]))
+    send_grow(probe, 3, grown(names[0], 3), validate_only=True)
 
 
 @case()
 def validate_only_makes_nothing(probe: Probe) -> None:
     topic = probe.topic()
     for version in all_versions(CreatePartitionsRequest):
-        ask_grow(probe, version, grown(topic, 4), validate_only=True)
-        ask_grow(probe, version, grown(topic, 1), validate_only=True)
-        ask_grow(probe, version, grown(topic, 2, [1]), validate_only=True)
-        ask_grow(probe, version, grown(topic, 2, [7]), validate_only=True)
-    probe.ask(metadata(topic), 9)
+        send_grow(probe, version, grown(topic, 4), validate_only=True)
+        send_grow(probe, version, grown(topic, 1), validate_only=True)
+        send_grow(probe, version, grown(topic, 2, [1]), validate_only=True)
+        send_grow(probe, version, grown(topic, 2, [7]), validate_only=True)
+    probe.exchange(metadata(topic), 9)
 
 
 @case()
 def assignments(probe: Probe) -> None:
     topic = probe.topic()
-    ask_grow(probe, 3, grown(topic, 2, [1]))
-    ask_grow(probe, 1, grown(topic, 4, [1], [1]))
+    send_grow(probe, 3, grown(topic, 2, [1]))
+    send_grow(probe, 1, grown(topic, 4, [1], [1]))
     probe.await_topic(topic, 4)
-    probe.ask(metadata(topic), 9)
+    probe.exchange(metadata(topic), 9)
 
 
 @case()
@@ -120,37 +120,37 @@ def assignments_that_are_wrong(probe: Probe) -> None:
         (2**31 - 1, [[1]], "one of 2**31-1"),
     ):
         for version in (0, 3):
-            ask_grow(probe, version, grown(topic, count, *assigned, assignments=True), note=note)
-    probe.ask(metadata(topic), 9)
+            send_grow(probe, version, grown(topic, count, *assigned, assignments=True), note=note)
+    probe.exchange(metadata(topic), 9)
 
 
 @case()
 def the_same_topic_twice(probe: Probe) -> None:
     topic, other = probe.topic("t"), probe.topic("u")
     for version in (0, 3):
-        ask_grow(probe, version, grown(topic, 2), grown(topic, 2))
-        ask_grow(probe, version, grown(topic, 2), grown(other, 1), grown(topic, 3))
-        ask_grow(probe, version, grown(topic, 2), grown(topic, 2), grown(topic, 2))
-        ask_grow(probe, version, grown("nobody", 2), grown("nobody", 2))
-    ask_grow(probe, 3, grown(topic, 2), grown(topic, 2), timeout_ms=0)
-    ask_grow(probe, 3, grown(topic, 2), grown(topic, 2), validate_only=True)
-    probe.ask(metadata(topic, other), 9)
+        send_grow(probe, version, grown(topic, 2), grown(topic, 2))
+        send_grow(probe, version, grown(topic, 2), grown(other, 1), grown(topic, 3))
+        send_grow(probe, version, grown(topic, 2), grown(topic, 2), grown(topic, 2))
+        send_grow(probe, version, grown("missing", 2), grown("missing", 2))
+    send_grow(probe, 3, grown(topic, 2), grown(topic, 2), timeout_ms=0)
+    send_grow(probe, 3, grown(topic, 2), grown(topic, 2), validate_only=True)
+    probe.exchange(metadata(topic, other), 9)
 
 
 @case()
 def good_and_bad_topics_together(probe: Probe) -> None:
     good, full = probe.topic("good"), probe.topic("full", partitions=2)
-    ask_grow(probe, 3, grown(good, 3), grown(full, 2), grown("nobody", 5), grown(full, 1))
-    ask_grow(probe, 3, grown(good, 3), grown(full, 2), grown("nobody", 5))
+    send_grow(probe, 3, grown(good, 3), grown(full, 2), grown("missing", 5), grown(full, 1))
+    send_grow(probe, 3, grown(good, 3), grown(full, 2), grown("missing", 5))
     probe.await_topic(good, 3)
-    probe.ask(metadata(good, full), 9)
+    probe.exchange(metadata(good, full), 9)
 
 
 @case()
 def no_topics(probe: Probe) -> None:
     for version in all_versions(CreatePartitionsRequest):
-        ask_grow(probe, version)
-        ask_grow(probe, version, timeout_ms=0)
+        send_grow(probe, version)
+        send_grow(probe, version, timeout_ms=0)
 
 
 @case()
@@ -159,11 +159,11 @@ def timeouts(probe: Probe) -> None:
     for timeout_ms in (0, -1, -(2**31)):
         for validate_only in (False, True):
             note = f"{timeout_ms} {validate_only}"
-            ask_grow(probe, 3, grown(topic, 2), timeout_ms=timeout_ms, validate_only=validate_only, note=note)
-    ask_grow(probe, 3, grown("nobody", 2), grown(topic, 1), timeout_ms=0)
-    ask_grow(probe, 0, grown("nobody", 2), grown(topic, 1), timeout_ms=0)
-    probe.ask(metadata(topic), 9)
-    ask_grow(probe, 3, grown(topic, 2), timeout_ms=2**31 - 1)
+            send_grow(probe, 3, grown(topic, 2), timeout_ms=timeout_ms, validate_only=validate_only, note=note)
+    send_grow(probe, 3, grown("missing", 2), grown(topic, 1), timeout_ms=0)
+    send_grow(probe, 0, grown("missing", 2), grown(topic, 1), timeout_ms=0)
+    probe.exchange(metadata(topic), 9)
+    send_grow(probe, 3, grown(topic, 2), timeout_ms=2**31 - 1)
 
 
 @case()
@@ -186,19 +186,19 @@ def bodies_that_are_wrong(probe: Probe) -> None:
 @case(brokers=3)
 def replicas_of_new_partitions(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [2, 3])
-    ask_grow(probe, 3, grown(topic, 4, [3, 1], [1, 3]))
+    send_grow(probe, 3, grown(topic, 4, [3, 1], [1, 3]))
     probe.await_topic(topic, 4)
     for _ in attempts("the new leaders"):
-        answer: Any = probe.quiet(metadata(topic), 12)
-        if all(len(each.isr_nodes) == 2 for each in answer.topics[0].partitions):
+        response: Any = probe.quiet(metadata(topic), 12)
+        if all(len(each.isr_nodes) == 2 for each in response.topics[0].partitions):
             break
-    probe.ask(metadata(topic), 9, only=lambda each: each["topics"])
+    probe.exchange(metadata(topic), 9, only=lambda each: each["topics"])
 
 
 @case(brokers=3)
 def other_replication_factors(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [2, 3])
     for assigned in ([[1]], [[1, 2, 3]], [[1, 4]], [[2, 2]], [[1, 1, 4]], [[4, 4]], [[3, 2, 3]]):
-        ask_grow(probe, 3, grown(topic, 3, *assigned), note=str(assigned))
-    ask_grow(probe, 3, grown(topic, 4, [1, 2], [1]))
-    ask_grow(probe, 3, grown(topic, 5), validate_only=True)
+        send_grow(probe, 3, grown(topic, 3, *assigned), note=str(assigned))
+    send_grow(probe, 3, grown(topic, 4, [1, 2], [1]))
+    send_grow(probe, 3, grown(topic, 5), validate_only=True)

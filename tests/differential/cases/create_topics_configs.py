@@ -1,4 +1,4 @@
-"""CreateTopics, as raw probes see it: the configurations asked for and those answered."""
+"""CreateTopics, as raw probes see it: the requested configurations and the returned ones."""
 
 from __future__ import annotations
 
@@ -6,37 +6,39 @@ from typing import TYPE_CHECKING, Any
 
 from protocol_specs.messages.create_topics import CreatableTopicConfig
 from tests.differential.case import case
-from tests.differential.cases.create_topics import ask_create, create, new
+from tests.differential.cases.create_topics import create, new, send_create
 
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 
 def refused(probe: Probe, version: int = 7, **configs: str | None) -> None:
-    """Ask for a topic with configurations, validating only."""
+    """Request a topic with configurations, with validate_only."""
     note = ", ".join(f"{key.replace('_', '.')}={value}" for key, value in configs.items())
-    ask_create(probe, version, new(f"{probe.name}-x", **configs), validate_only=True, note=note)
+    send_create(probe, version, new(f"{probe.name}-x", **configs), validate_only=True, note=note)
 
 
-def without_id(answer: Any) -> Any:
-    """The answer with the new topics' ids left out."""
-    return answer | {"topics": [{key: v for key, v in each.items() if key != "topicId"} for each in answer["topics"]]}
+def without_id(response: Any) -> Any:
+    """Return the response without the new topics' ids."""
+    return response | {
+        "topics": [{key: v for key, v in each.items() if key != "topicId"} for each in response["topics"]]
+    }
 
 
 @case()
 def the_configurations_of_a_new_topic(probe: Probe) -> None:
     for version in (5, 6, 7):
-        probe.ask(create(new(f"{probe.name}-v{version}")), version, only=without_id)
+        probe.exchange(create(new(f"{probe.name}-v{version}")), version, only=without_id)
 
 
 @case()
 def the_configurations_of_a_validated_topic(probe: Probe) -> None:
-    probe.ask(create(new(f"{probe.name}-x"), validate_only=True), 7, only=without_id)
-    probe.ask(create(new(f"{probe.name}-x"), validate_only=True), 5)
+    probe.exchange(create(new(f"{probe.name}-x"), validate_only=True), 7, only=without_id)
+    probe.exchange(create(new(f"{probe.name}-x"), validate_only=True), 5)
 
 
 @case()
-def overrides_in_the_answer(probe: Probe) -> None:
+def overrides_in_the_response(probe: Probe) -> None:
     topic = new(
         f"{probe.name}-x",
         retention_ms="1000",
@@ -48,15 +50,15 @@ def overrides_in_the_answer(probe: Probe) -> None:
         unclean_leader_election_enable="true",
         min_cleanable_dirty_ratio="0.25",
     )
-    probe.ask(create(topic), 7, only=without_id)
+    probe.exchange(create(topic), 7, only=without_id)
 
 
 @case()
 def values_are_trimmed_and_kept_as_written(probe: Probe) -> None:
     topic = new(f"{probe.name}-x", retention_ms=" 1000 ", cleanup_policy="delete, compact", preallocate="TRUE")
-    probe.ask(create(topic, validate_only=True), 7, only=without_id)
+    probe.exchange(create(topic, validate_only=True), 7, only=without_id)
     topic = new(f"{probe.name}-x", compression_type=" gzip", min_cleanable_dirty_ratio="1")
-    probe.ask(create(topic, validate_only=True), 7, only=without_id)
+    probe.exchange(create(topic, validate_only=True), 7, only=without_id)
 
 
 @case()
@@ -65,7 +67,7 @@ def unknown_names(probe: Probe) -> None:
         refused(probe, version, no_such_config="1")
     refused(probe, Retention_ms="1")
     refused(probe, log_retention_ms="1")
-    ask_create(
+    send_create(
         probe,
         7,
         new(f"{probe.name}-x", no_such_config="1", another_one="2"),
@@ -73,7 +75,7 @@ def unknown_names(probe: Probe) -> None:
     )
     topic = new(f"{probe.name}-x")
     topic.configs = [CreatableTopicConfig(name="", value="1")]
-    ask_create(probe, 7, topic, note="empty name")
+    send_create(probe, 7, topic, note="empty name")
 
 
 @case()
@@ -176,7 +178,7 @@ def the_same_name_twice(probe: Probe) -> None:
     for values in (("1", "2"), ("1", "1"), ("1", "x"), ("x", "1")):
         topic = new(f"{probe.name}-x")
         topic.configs = [CreatableTopicConfig(name="retention.ms", value=value) for value in values]
-        probe.ask(create(topic, validate_only=True), 7, note=str(values), only=without_id)
+        probe.exchange(create(topic, validate_only=True), 7, note=str(values), only=without_id)
 
 
 @case()
@@ -190,7 +192,7 @@ def a_good_and_a_bad_one(probe: Probe) -> None:
 
 @case()
 def a_bad_configuration_and_bad_counts(probe: Probe) -> None:
-    ask_create(probe, 7, new(f"{probe.name}-x", 0, retention_ms="x"))
-    ask_create(probe, 7, new(f"{probe.name}-x", 1, 7, retention_ms="x"))
-    ask_create(probe, 7, new("a b", retention_ms="x"))
-    ask_create(probe, 7, new(f"{probe.name}-x", -1, -1, assigned={1: [1]}, retention_ms="x"))
+    send_create(probe, 7, new(f"{probe.name}-x", 0, retention_ms="x"))
+    send_create(probe, 7, new(f"{probe.name}-x", 1, 7, retention_ms="x"))
+    send_create(probe, 7, new("a b", retention_ms="x"))
+    send_create(probe, 7, new(f"{probe.name}-x", -1, -1, assigned={1: [1]}, retention_ms="x"))

@@ -16,12 +16,12 @@ from protocol_specs.messages.describe_topic_partitions import DescribeTopicParti
 from protocol_specs.messages.list_partition_reassignments import ListPartitionReassignmentsRequest
 from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest
 from tests.differential.case import case
-from tests.differential.cases.alter_partition_reassignments import ask_reassign
+from tests.differential.cases.alter_partition_reassignments import send_reassign
 from tests.differential.cases.cluster import ALL, placed, without_controller
 from tests.differential.cases.describe_configs import BROKER, describe
-from tests.differential.cases.elect_leaders import PREFERRED, UNCLEAN, ask_elect, elect, of_the_case
+from tests.differential.cases.elect_leaders import PREFERRED, UNCLEAN, elect, of_the_case, send_elect
 from tests.differential.cases.offset_for_leader_epoch import end_of
-from tests.differential.probe import ANSWER_SECONDS, attempts
+from tests.differential.probe import RESPONSE_SECONDS, attempts
 from tests.differential.requests import batch, fetch, list_offsets, metadata, produce, wanted
 
 if TYPE_CHECKING:
@@ -57,15 +57,15 @@ def _filled(probe: Probe) -> Topics:
     topics = {}
     for suffix, (replicas, config) in LAYOUT.items():
         name, _ = topics[suffix] = placed(probe, suffix, replicas, **config)
-        answer: Any = probe.quiet(produce(name, batch(b"a", b"b")), 9, on=probe.connect(replicas[0]))
-        assert answer.responses[0].partition_responses[0].error_code == 0, answer
+        response: Any = probe.quiet(produce(name, batch(b"a", b"b")), 9, on=probe.connect(replicas[0]))
+        assert response.responses[0].partition_responses[0].error_code == 0, response
     for suffix in LAYOUT:
         _await_watermarks(probe, topics, suffix, ALL)
     return topics
 
 
 def _await_watermarks(probe: Probe, topics: Topics, suffix: str, alive: tuple[int, ...]) -> None:
-    """Wait until every replica that is alive knows the same high watermark: followers hear of it later."""
+    """Wait until every live replica knows the same high watermark: followers learn it later."""
     connections = [probe.connect(broker) for broker in LAYOUT[suffix][0] if broker in alive]
     for _ in attempts(f"one high watermark of {suffix}"):
         reads: list[Any] = [probe.quiet(fetch(topics[suffix][0], wanted()), 12, on=each) for each in connections]
@@ -80,14 +80,14 @@ def _await(
     reached: Callable[[Any], bool],
     *,
     brokers: tuple[int, ...] = ALIVE,
-    seconds: float = ANSWER_SECONDS,
+    seconds: float = RESPONSE_SECONDS,
 ) -> None:
     """Wait until these brokers see partition 0 of a topic so."""
     for broker in brokers:
         connection = probe.connect(broker)
         for _ in attempts(f"{topic[0]} {awaited} at broker {broker}", seconds=seconds):
-            answer: Any = probe.quiet(metadata(topic[0]), 12, on=connection)
-            if any(reached(each) for each in answer.topics[0].partitions if each.partition_index == 0):
+            response: Any = probe.quiet(metadata(topic[0]), 12, on=connection)
+            if any(reached(each) for each in response.topics[0].partitions if each.partition_index == 0):
                 break
 
 
@@ -95,8 +95,8 @@ def _await_death(probe: Probe) -> None:
     for broker in ALIVE:
         connection = probe.connect(broker)
         for _ in attempts(f"broker {broker} to miss broker {DEAD}"):
-            answer: Any = probe.quiet(DescribeClusterRequest(), 0, on=connection)
-            if DEAD not in [each.broker_id for each in answer.brokers]:
+            response: Any = probe.quiet(DescribeClusterRequest(), 0, on=connection)
+            if DEAD not in [each.broker_id for each in response.brokers]:
                 break
 
 
@@ -111,53 +111,53 @@ def _is_whole(partition: Any) -> bool:
     return partition.leader_id >= 0 and set(partition.isr_nodes) == set(partition.replica_nodes)
 
 
-def _sorted_sets(answer: Any) -> Any:
-    """The answer without what differs from run to run: who controls, and the order in which replicas joined."""
-    for topic in answer["topics"]:
+def _sorted_sets(response: Any) -> Any:
+    """Return the response without the fields that differ from run to run: the controller, and the order of replicas."""
+    for topic in response["topics"]:
         for partition in topic["partitions"]:
             for name in ("isrNodes", "offlineReplicas", "eligibleLeaderReplicas", "lastKnownElr"):
                 if partition.get(name):
                     partition[name].sort()
-    return without_controller(answer) if "controllerId" in answer else answer
+    return without_controller(response) if "controllerId" in response else response
 
 
-def _ask_of_topics(probe: Probe, *topics: tuple[str, bytes], note: str, brokers: tuple[int, ...] = ALIVE) -> None:
+def _describe_topics(probe: Probe, *topics: tuple[str, bytes], note: str, brokers: tuple[int, ...] = ALIVE) -> None:
     names = [name for name, _ in topics]
     for broker in brokers:
         connection = probe.connect(broker)
         for version in (0, 1, 4, 5, 8, 12):
-            probe.ask(metadata(*names), version, on=connection, only=_sorted_sets, note=f"{note}, broker {broker}")
+            probe.exchange(metadata(*names), version, on=connection, only=_sorted_sets, note=f"{note}, broker {broker}")
         if probe.release == "4.3.1":
             request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name=name) for name in names])
-            probe.ask(request, 0, on=connection, only=_sorted_sets, note=f"{note}, broker {broker}")
+            probe.exchange(request, 0, on=connection, only=_sorted_sets, note=f"{note}, broker {broker}")
 
 
-def _ask_of_brokers(probe: Probe) -> None:
+def _describe_brokers(probe: Probe) -> None:
     for broker in ALIVE:
         connection = probe.connect(broker)
         for version in range(3):
             request = DescribeClusterRequest(include_fenced_brokers=True)
-            probe.ask(request, version, on=connection, only=without_controller, note=f"broker {broker}")
-        probe.ask(describe((BROKER, str(DEAD), ["num.io.threads"])), 4, on=connection)
+            probe.exchange(request, version, on=connection, only=without_controller, note=f"broker {broker}")
+        probe.exchange(describe((BROKER, str(DEAD), ["num.io.threads"])), 4, on=connection)
 
 
-def _ask_of_records(probe: Probe, topics: Topics) -> None:
+def _read_records(probe: Probe, topics: Topics) -> None:
     for broker in ALIVE:
         connection = probe.connect(broker)
         for suffix, (name, topic_id) in topics.items():
             note = f"{suffix}, broker {broker}"
             for acks, version in ((1, 9), (1, 10), (-1, 10)):
-                probe.ask(produce(name, batch(b"c"), acks=acks), version, on=connection, note=note)
+                probe.exchange(produce(name, batch(b"c"), acks=acks), version, on=connection, note=note)
             _await_watermarks(probe, topics, suffix, ALIVE)
             for version in (4, 11, 12, 16):
-                probe.ask(fetch(name, wanted(), topic_id=topic_id), version, on=connection, note=note)
-            probe.ask(fetch(name, wanted(leader_epoch=0), topic_id=topic_id), 16, on=connection, note=note)
+                probe.exchange(fetch(name, wanted(), topic_id=topic_id), version, on=connection, note=note)
+            probe.exchange(fetch(name, wanted(leader_epoch=0), topic_id=topic_id), 16, on=connection, note=note)
             for version in (1, 4, 7):
-                probe.ask(list_offsets(name, -1), version, on=connection, note=note)
-            probe.ask(list_offsets(name, -1, leader_epoch=0), 7, on=connection, note=note)
-            probe.ask(end_of(name, 0), 4, on=connection, note=note)
-            probe.ask(end_of(name, 0, current=0), 4, on=connection, note=note)
-            probe.ask(_deletion(name), 2, on=connection, note=note)
+                probe.exchange(list_offsets(name, -1), version, on=connection, note=note)
+            probe.exchange(list_offsets(name, -1, leader_epoch=0), 7, on=connection, note=note)
+            probe.exchange(end_of(name, 0), 4, on=connection, note=note)
+            probe.exchange(end_of(name, 0, current=0), 4, on=connection, note=note)
+            probe.exchange(_deletion(name), 2, on=connection, note=note)
 
 
 def _deletion(name: str) -> DeleteRecordsRequest:
@@ -165,21 +165,21 @@ def _deletion(name: str) -> DeleteRecordsRequest:
     return DeleteRecordsRequest(topics=[topic], timeout_ms=5_000)
 
 
-def _ask_elections(probe: Probe, topics: Topics) -> None:
+def _elect_leaders(probe: Probe, topics: Topics) -> None:
     for election_type in (PREFERRED, UNCLEAN):
         wanted_topics = [(name, [0]) for name, _ in topics.values()]
-        ask_elect(probe, 2, *wanted_topics, election_type=election_type, note=str(election_type))
-    probe.ask(elect(everything=True), 2, only=of_the_case(probe), note="all")
+        send_elect(probe, 2, *wanted_topics, election_type=election_type, note=str(election_type))
+    probe.exchange(elect(everything=True), 2, only=of_the_case(probe), note="all")
 
 
-def _ask_new_topics(probe: Probe) -> None:
+def _create_topics(probe: Probe) -> None:
     for replicas in ([[DEAD]], [[DEAD, 1]], [[1, DEAD]], [[1, 2, 3], [3, 2, 1]], [[1], [DEAD]]):
         name = f"{probe.name}-{'-'.join(''.join(map(str, each)) for each in replicas)}"
         topic = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
         topic.assignments = [
             CreatableReplicaAssignment(partition_index=index, broker_ids=ids) for index, ids in enumerate(replicas)
         ]
-        created: Any = probe.ask(
+        created: Any = probe.exchange(
             CreateTopicsRequest(topics=[topic], timeout_ms=5_000),
             4,
             on=probe.connect(2),
@@ -187,17 +187,19 @@ def _ask_new_topics(probe: Probe) -> None:
         )
         if created.topics[0].error_code == 0:
             _await(probe, "made", (name, b""), lambda each: each.leader_id >= 0)
-            probe.ask(metadata(name), 9, only=_sorted_sets, note=f"on {replicas}")
+            probe.exchange(metadata(name), 9, only=_sorted_sets, note=f"on {replicas}")
     for factor in (3, 4):
         topic = CreatableTopic(name=f"{probe.name}-of-{factor}", num_partitions=1, replication_factor=factor)
         request = CreateTopicsRequest(topics=[topic], timeout_ms=5_000)
-        probe.ask(request, 4, note=f"{factor} replicas")
+        probe.exchange(request, 4, note=f"{factor} replicas")
 
 
-def _ask_more_partitions(probe: Probe, name: str) -> None:
+def _create_partitions(probe: Probe, name: str) -> None:
     for brokers in ([DEAD], [DEAD, 1, 2], [1, 2, DEAD]):
         topic = CreatePartitionsTopic(name=name, count=2, assignments=[CreatePartitionsAssignment(broker_ids=brokers)])
-        probe.ask(CreatePartitionsRequest(topics=[topic], timeout_ms=5_000, validate_only=True), 3, note=str(brokers))
+        probe.exchange(
+            CreatePartitionsRequest(topics=[topic], timeout_ms=5_000, validate_only=True), 3, note=str(brokers)
+        )
 
 
 @case(brokers=3, settings=(*SOON, ("metadata.max.idle.interval.ms", "506")))
@@ -205,18 +207,18 @@ def killed(probe: Probe) -> None:
     topics = _filled(probe)
     probe.nodes.kill(DEAD)
     _await_death(probe)
-    _ask_of_topics(probe, *topics.values(), note="dead")
-    _ask_of_brokers(probe)
-    _ask_of_records(probe, topics)
-    _ask_elections(probe, topics)
-    _ask_new_topics(probe)
-    _ask_more_partitions(probe, topics["whole"][0])
+    _describe_topics(probe, *topics.values(), note="dead")
+    _describe_brokers(probe)
+    _read_records(probe, topics)
+    _elect_leaders(probe, topics)
+    _create_topics(probe)
+    _create_partitions(probe, topics["whole"][0])
     probe.nodes.restart(DEAD)
     _await_return(probe, topics)
-    _ask_of_topics(probe, *topics.values(), note="back", brokers=ALL)
-    _ask_elections(probe, topics)
+    _describe_topics(probe, *topics.values(), note="back", brokers=ALL)
+    _elect_leaders(probe, topics)
     _await(probe, "led by its first", topics["first"], lambda each: each.leader_id == DEAD, brokers=ALL)
-    _ask_of_topics(probe, *topics.values(), note="elected", brokers=ALL)
+    _describe_topics(probe, *topics.values(), note="elected", brokers=ALL)
 
 
 @case(brokers=3, settings=(("metadata.max.idle.interval.ms", "507"),))
@@ -224,25 +226,25 @@ def shut_down(probe: Probe) -> None:
     topics = _filled(probe)
     probe.nodes.shut_down(DEAD)
     _await_death(probe)
-    _ask_of_topics(probe, *topics.values(), note="down")
-    _ask_of_brokers(probe)
-    _ask_of_records(probe, topics)
-    _ask_elections(probe, topics)
-    probe.ask(UnregisterBrokerRequest(broker_id=DEAD), 0)
+    _describe_topics(probe, *topics.values(), note="down")
+    _describe_brokers(probe)
+    _read_records(probe, topics)
+    _elect_leaders(probe, topics)
+    probe.exchange(UnregisterBrokerRequest(broker_id=DEAD), 0)
     for broker in ALIVE:
         connection = probe.connect(broker)
         for _ in attempts(f"broker {broker} to forget broker {DEAD}"):
-            answer: Any = probe.quiet(metadata(topics["only"][0]), 12, on=connection)
-            if answer.topics[0].partitions[0].isr_nodes == [] or probe.release != "4.3.1":
+            response: Any = probe.quiet(metadata(topics["only"][0]), 12, on=connection)
+            if response.topics[0].partitions[0].isr_nodes == [] or probe.release != "4.3.1":
                 break
-    probe.ask(UnregisterBrokerRequest(broker_id=DEAD), 0, note="again")
-    _ask_of_topics(probe, *topics.values(), note="forgotten")
-    _ask_of_brokers(probe)
-    _ask_elections(probe, topics)
-    _ask_more_partitions(probe, topics["whole"][0])
+    probe.exchange(UnregisterBrokerRequest(broker_id=DEAD), 0, note="again")
+    _describe_topics(probe, *topics.values(), note="forgotten")
+    _describe_brokers(probe)
+    _elect_leaders(probe, topics)
+    _create_partitions(probe, topics["whole"][0])
     for replicas in ([1, 2, 3], [3], [1, 2]):
         moves: dict[int, list[int] | None] = {0: replicas}
-        ask_reassign(probe, 0, (topics["strict"][0], moves), note=str(replicas))
+        send_reassign(probe, 0, (topics["strict"][0], moves), note=str(replicas))
 
 
 @case(brokers=3, settings=(*SOON, ("metadata.max.idle.interval.ms", "508")))
@@ -259,32 +261,32 @@ def replicas_that_move_while_a_broker_is_dead(probe: Probe) -> None:
     ):
         name = topics[suffix][0]
         note = f"{suffix} to {replicas}"
-        ask_reassign(probe, 0, (name, {0: replicas}), note=note)
+        send_reassign(probe, 0, (name, {0: replicas}), note=note)
         _await(probe, awaited, topics[suffix], reached)
-        _ask_of_topics(probe, topics[suffix], note=note)
-    probe.ask(ListPartitionReassignmentsRequest(topics=None), 0)
+        _describe_topics(probe, topics[suffix], note=note)
+    probe.exchange(ListPartitionReassignmentsRequest(topics=None), 0)
     only = topics["only"][0]
-    ask_elect(probe, 2, (only, [0]))
-    ask_elect(probe, 2, (only, [0]), election_type=UNCLEAN)
+    send_elect(probe, 2, (only, [0]))
+    send_elect(probe, 2, (only, [0]), election_type=UNCLEAN)
     _await(probe, "led by the empty replica", topics["only"], lambda each: each.leader_id == 1)
-    _ask_of_topics(probe, topics["only"], note="unclean")
-    probe.ask(fetch(only, wanted()), 12, note="lost")
+    _describe_topics(probe, topics["only"], note="unclean")
+    probe.exchange(fetch(only, wanted()), 12, note="lost")
     away = topics["away"][0]
     for moves, note in (
         ({0: None}, "stopped"),
         ({0: None}, "stopped again"),
         ({0: [1, DEAD]}, "done without the dead"),
     ):
-        ask_reassign(probe, 0, (away, moves), note=note)
+        send_reassign(probe, 0, (away, moves), note=note)
     _await(probe, "moved", topics["away"], lambda each: each.isr_nodes == [1])
-    _ask_of_topics(probe, topics["away"], note="moved")
-    probe.ask(ListPartitionReassignmentsRequest(topics=None), 0)
+    _describe_topics(probe, topics["away"], note="moved")
+    probe.exchange(ListPartitionReassignmentsRequest(topics=None), 0)
     probe.nodes.restart(DEAD)
     _await_return(probe, topics)
     for _ in attempts("the end of the moves"):
         left: Any = probe.quiet(ListPartitionReassignmentsRequest(topics=None), 0)
         if not left.topics:
             break
-    _ask_of_topics(probe, *topics.values(), note="back", brokers=(1,))
+    _describe_topics(probe, *topics.values(), note="back", brokers=(1,))
     for broker in (1, DEAD):
-        probe.ask(fetch(only, wanted()), 12, on=probe.connect(broker), note=f"what broker {broker} has")
+        probe.exchange(fetch(only, wanted()), 12, on=probe.connect(broker), note=f"what broker {broker} has")

@@ -30,23 +30,23 @@ def by_states(*states: tuple[str | None, bytes], timeout_ms: int = 10_000) -> De
 @case()
 def every_version(probe: Probe) -> None:
     for version in all_versions(DeleteTopicsRequest):
-        probe.ask(by_names(probe.topic(f"v{version}")), version)
+        probe.exchange(by_names(probe.topic(f"v{version}")), version)
 
 
 @case()
 def unknown_and_invalid_names(probe: Probe) -> None:
     for version in all_versions(DeleteTopicsRequest):
         for name in (f"{probe.name}-none", "", "a b", "x" * 250):
-            probe.ask(by_names(name), version, note=name[:20])
+            probe.exchange(by_names(name), version, note=name[:20])
 
 
 @case()
 def by_id(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
-    probe.ask(by_states((None, topic_id)), 6)
-    probe.ask(by_states((None, topic_id)), 6, note="again")
-    probe.ask(by_states((None, NO_SUCH_ID)), 6)
+    probe.exchange(by_states((None, topic_id)), 6)
+    probe.exchange(by_states((None, topic_id)), 6, note="again")
+    probe.exchange(by_states((None, NO_SUCH_ID)), 6)
 
 
 @case()
@@ -61,8 +61,8 @@ def both_and_neither(probe: Probe) -> None:
         ("", ZERO_UUID),
         ("", topic_id),
     ):
-        probe.ask(by_states((name, each)), 6)
-    probe.ask(by_names(topic), 6, note="still there")
+        probe.exchange(by_states((name, each)), 6)
+    probe.exchange(by_names(topic), 6, note="still there")
 
 
 @case()
@@ -70,37 +70,37 @@ def the_same_twice(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
     for version in (1, 4, 5):
-        probe.ask(by_names(topic, topic), version)
-    probe.ask(by_names(topic, topic), 6)
-    probe.ask(by_states((topic, ZERO_UUID), (None, topic_id)), 6, note="by name and by id")
-    probe.ask(by_states((None, topic_id), (None, topic_id)), 6, note="by id twice")
-    probe.ask(by_names(f"{probe.name}-none", f"{probe.name}-none"), 5)
-    probe.ask(by_states((None, NO_SUCH_ID), (None, NO_SUCH_ID)), 6)
-    probe.ask(by_states((None, ZERO_UUID), (None, ZERO_UUID)), 6)
-    probe.ask(by_names(topic), 5, note="still there")
+        probe.exchange(by_names(topic, topic), version)
+    probe.exchange(by_names(topic, topic), 6)
+    probe.exchange(by_states((topic, ZERO_UUID), (None, topic_id)), 6, note="by name and by id")
+    probe.exchange(by_states((None, topic_id), (None, topic_id)), 6, note="by id twice")
+    probe.exchange(by_names(f"{probe.name}-none", f"{probe.name}-none"), 5)
+    probe.exchange(by_states((None, NO_SUCH_ID), (None, NO_SUCH_ID)), 6)
+    probe.exchange(by_states((None, ZERO_UUID), (None, ZERO_UUID)), 6)
+    probe.exchange(by_names(topic), 5, note="still there")
 
 
 @case()
 def several(probe: Probe) -> None:
     topics = [probe.topic("a"), probe.topic("b"), probe.topic("c")]
-    probe.ask(by_names(topics[0], f"{probe.name}-none", topics[1]), 5)
+    probe.exchange(by_names(topics[0], f"{probe.name}-none", topics[1]), 5)
     topic_id = probe.topic_id(topics[2])
-    probe.ask(by_states((f"{probe.name}-none", ZERO_UUID), (None, topic_id), (None, NO_SUCH_ID)), 6)
+    probe.exchange(by_states((f"{probe.name}-none", ZERO_UUID), (None, topic_id), (None, NO_SUCH_ID)), 6)
 
 
 @case()
 def a_topic_and_its_name_again(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(by_names(topic), 6)
+    probe.exchange(by_names(topic), 6)
     assert probe.topic() == topic
-    probe.ask(by_names(topic), 6)
-    probe.ask(by_names(topic), 6)
+    probe.exchange(by_names(topic), 6)
+    probe.exchange(by_names(topic), 6)
 
 
 @case()
 def nothing(probe: Probe) -> None:
     for version in all_versions(DeleteTopicsRequest):
-        probe.ask(by_names(), version)
+        probe.exchange(by_names(), version)
 
 
 @case()
@@ -108,8 +108,8 @@ def timeouts(probe: Probe) -> None:
     for version in (3, 6):
         topic = probe.topic(f"v{version}")
         for timeout_ms in (0, -1):
-            probe.ask(by_names(topic, timeout_ms=timeout_ms), version, note=str(timeout_ms))
-            probe.ask(by_names(f"{probe.name}-none", timeout_ms=timeout_ms), version, note=str(timeout_ms))
+            probe.exchange(by_names(topic, timeout_ms=timeout_ms), version, note=str(timeout_ms))
+            probe.exchange(by_names(f"{probe.name}-none", timeout_ms=timeout_ms), version, note=str(timeout_ms))
 
 
 @case()
@@ -126,15 +126,15 @@ def timeout_0_and_topics_that_are_refused_anyway(probe: Probe) -> None:
         ([both, (None, NO_SUCH_ID)], "both, and an unknown id"),
         ([], "none"),
     ):
-        probe.ask(by_states(*states, timeout_ms=0), 6, note=note)
+        probe.exchange(by_states(*states, timeout_ms=0), 6, note=note)
     for version in (1, 5):
-        probe.ask(by_names(f"{probe.name}-none", f"{probe.name}-none", timeout_ms=0), version, note="twice")
+        probe.exchange(by_names(f"{probe.name}-none", f"{probe.name}-none", timeout_ms=0), version, note="twice")
 
 
 @case()
 def the_metadata_log(probe: Probe) -> None:
-    probe.ask(by_names("__cluster_metadata"), 6)
-    probe.ask(by_states((None, METADATA_TOPIC_UUID)), 6)
+    probe.exchange(by_names("__cluster_metadata"), 6)
+    probe.exchange(by_states((None, METADATA_TOPIC_UUID)), 6)
 
 
 @case()

@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 @case()
 def every_version(probe: Probe) -> None:
     for version in range(3):
-        probe.ask(DescribeClusterRequest(), version)
+        probe.exchange(DescribeClusterRequest(), version)
 
 
 @case()
 def with_operations(probe: Probe) -> None:
     for version in range(3):
-        probe.ask(DescribeClusterRequest(include_cluster_authorized_operations=True), version)
+        probe.exchange(DescribeClusterRequest(include_cluster_authorized_operations=True), version)
 
 
 @case()
 def endpoint_types(probe: Probe) -> None:
     for endpoint_type in (0, 1, 2, 3, 9, -1):
         for version in (1, 2):
-            probe.ask(DescribeClusterRequest(endpoint_type=endpoint_type), version, note=str(endpoint_type))
+            probe.exchange(DescribeClusterRequest(endpoint_type=endpoint_type), version, note=str(endpoint_type))
 
 
 @case()
 def with_fenced_brokers(probe: Probe) -> None:
-    probe.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
-    probe.ask(DescribeClusterRequest(include_fenced_brokers=True, endpoint_type=2), 2)
+    probe.exchange(DescribeClusterRequest(include_fenced_brokers=True), 2)
+    probe.exchange(DescribeClusterRequest(include_fenced_brokers=True, endpoint_type=2), 2)
 
 
 @case()

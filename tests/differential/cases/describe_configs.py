@@ -40,7 +40,7 @@ OF_THE_MACHINE = frozenset(
 def describe(
     *resources: tuple[int, str] | tuple[int, str, list[str] | None], synonyms: bool = False, documentation: bool = False
 ) -> DescribeConfigsRequest:
-    """A request about resources: type, name and, where not all are asked, the keys."""
+    """Return a request about resources: type, name and, unless all are requested, the keys."""
     return DescribeConfigsRequest(
         resources=[
             DescribeConfigsResource(
@@ -53,27 +53,27 @@ def describe(
     )
 
 
-def of_any_machine(answer: Any) -> Any:
-    """The answer without the configurations that a test's broker needs."""
+def of_any_machine(response: Any) -> Any:
+    """Return the response without the configurations that a test's broker needs."""
     results = [
         each | {"configs": [config for config in each["configs"] if config["name"] not in OF_THE_MACHINE]}
-        for each in answer["results"]
+        for each in response["results"]
     ]
-    return answer | {"results": results}
+    return response | {"results": results}
 
 
 @case()
 def a_topic_in_every_version(probe: Probe) -> None:
     topic = probe.topic(retention_ms="1000", cleanup_policy="compact")
     for version in all_versions(DescribeConfigsRequest):
-        probe.ask(describe((TOPIC, topic)), version)
+        probe.exchange(describe((TOPIC, topic)), version)
 
 
 @case()
 def synonyms_of_a_topic(probe: Probe) -> None:
     topic = probe.topic(retention_ms="1000", segment_bytes="2000000")
     for version in (1, 3, 4):
-        probe.ask(describe((TOPIC, topic), synonyms=True), version)
+        probe.exchange(describe((TOPIC, topic), synonyms=True), version)
 
 
 @case()
@@ -81,8 +81,8 @@ def documentation_of_a_topic(probe: Probe) -> None:
     topic = probe.topic()
     keys = ["retention.ms", "cleanup.policy"]
     for version in (3, 4):
-        probe.ask(describe((TOPIC, topic, keys), documentation=True), version)
-    probe.ask(describe((TOPIC, topic), documentation=True, synonyms=True), 4)
+        probe.exchange(describe((TOPIC, topic, keys), documentation=True), version)
+    probe.exchange(describe((TOPIC, topic), documentation=True, synonyms=True), 4)
 
 
 @case()
@@ -100,30 +100,30 @@ def some_keys_of_a_topic(probe: Probe) -> None:
         ["log.retention.ms"],
     ):
         for version in (1, 4):
-            probe.ask(describe((TOPIC, topic, keys)), version, note=str(keys))
+            probe.exchange(describe((TOPIC, topic, keys)), version, note=str(keys))
 
 
 @case()
 def unknown_and_invalid_topics(probe: Probe) -> None:
     for name in (f"{probe.name}-none", "", "a b", ".", "x" * 250):
         for version in (1, 4):
-            probe.ask(describe((TOPIC, name)), version, note=name[:20])
+            probe.exchange(describe((TOPIC, name)), version, note=name[:20])
 
 
 @case()
 def the_broker(probe: Probe) -> None:
     for version in (1, 4):
-        probe.ask(describe((BROKER, "1")), version, only=of_any_machine)
+        probe.exchange(describe((BROKER, "1")), version, only=of_any_machine)
 
 
 @case()
 def synonyms_of_the_broker(probe: Probe) -> None:
-    probe.ask(describe((BROKER, "1"), synonyms=True), 4, only=of_any_machine)
+    probe.exchange(describe((BROKER, "1"), synonyms=True), 4, only=of_any_machine)
 
 
 @case()
 def documentation_of_the_broker(probe: Probe) -> None:
-    probe.ask(describe((BROKER, "1"), documentation=True), 4, only=of_any_machine)
+    probe.exchange(describe((BROKER, "1"), documentation=True), 4, only=of_any_machine)
 
 
 @case()
@@ -139,36 +139,36 @@ def some_keys_of_the_broker(probe: Probe) -> None:
     ):
         for synonyms in (False, True):
             request = describe((BROKER, "1", keys), synonyms=synonyms)
-            probe.ask(request, 4, note=f"{keys} {synonyms}", only=of_any_machine)
+            probe.exchange(request, 4, note=f"{keys} {synonyms}", only=of_any_machine)
 
 
 @case()
 def the_default_of_all_brokers(probe: Probe) -> None:
     for version in (1, 4):
-        probe.ask(describe((BROKER, "")), version)
-        probe.ask(describe((BROKER, ""), synonyms=True, documentation=True), version)
-    probe.ask(describe((BROKER, "", ["min.insync.replicas"])), 4)
+        probe.exchange(describe((BROKER, "")), version)
+        probe.exchange(describe((BROKER, ""), synonyms=True, documentation=True), version)
+    probe.exchange(describe((BROKER, "", ["min.insync.replicas"])), 4)
 
 
 @case()
-def brokers_that_are_not_asked(probe: Probe) -> None:
+def brokers_other_than_the_receiver(probe: Probe) -> None:
     for name in ("2", "0", "-1", "x", "1 ", "01", "99999999999", "1.0"):
         for version in (1, 4):
-            probe.ask(describe((BROKER, name, ["num.io.threads"])), version, note=repr(name))
+            probe.exchange(describe((BROKER, name, ["num.io.threads"])), version, note=repr(name))
 
 
 @case()
 def unknown_resource_types(probe: Probe) -> None:
     for resource_type in (0, 1, 3, 5, 6, 7, 9, 64, -1, 127):
         for version in (1, 4):
-            probe.ask(describe((resource_type, "x")), version, note=str(resource_type))
+            probe.exchange(describe((resource_type, "x")), version, note=str(resource_type))
 
 
 @case()
 def broker_loggers_of_others(probe: Probe) -> None:
     for name in ("", "2", "x"):
-        probe.ask(describe((BROKER_LOGGER, name)), 4, note=name)
-    probe.ask(describe((BROKER_LOGGER, "1", ["no.such.logger"])), 4)
+        probe.exchange(describe((BROKER_LOGGER, name)), 4, note=name)
+    probe.exchange(describe((BROKER_LOGGER, "1", ["no.such.logger"])), 4)
 
 
 @case()
@@ -176,9 +176,9 @@ def client_metrics_and_groups(probe: Probe) -> None:
     for resource_type in (16, 32):
         for name in ("", "x", "a b"):
             for version in (1, 4):
-                probe.ask(describe((resource_type, name)), version, note=f"{resource_type} {name}")
-        probe.ask(describe((resource_type, "x"), synonyms=True, documentation=True), 4, note=str(resource_type))
-        probe.ask(describe((resource_type, "x", ["no.such.key"])), 4, note=str(resource_type))
+                probe.exchange(describe((resource_type, name)), version, note=f"{resource_type} {name}")
+        probe.exchange(describe((resource_type, "x"), synonyms=True, documentation=True), 4, note=str(resource_type))
+        probe.exchange(describe((resource_type, "x", ["no.such.key"])), 4, note=str(resource_type))
 
 
 @case()
@@ -186,7 +186,7 @@ def an_internal_topic(probe: Probe) -> None:
     await_coordinator(probe, GROUP)
     await_coordinator(probe, TRANSACTION)
     for name in ("__consumer_offsets", "__transaction_state"):
-        probe.ask(describe((TOPIC, name), synonyms=True), 4)
+        probe.exchange(describe((TOPIC, name), synonyms=True), 4)
 
 
 @case()
@@ -195,22 +195,22 @@ def several_resources(probe: Probe) -> None:
     keys = ["retention.ms"]
     request = describe((TOPIC, topic, keys), (BROKER, "1", ["num.io.threads"]), (TOPIC, f"{probe.name}-none"))
     for version in (1, 4):
-        probe.ask(request, version)
-    probe.ask(describe((BROKER, "1", keys), (BROKER, "2", keys)), 4)
+        probe.exchange(request, version)
+    probe.exchange(describe((BROKER, "1", keys), (BROKER, "2", keys)), 4)
 
 
 @case()
 def the_same_resource_twice(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(describe((TOPIC, topic, ["retention.ms"]), (TOPIC, topic, ["segment.ms"])), 4)
-    probe.ask(describe((TOPIC, f"{probe.name}-none"), (TOPIC, f"{probe.name}-none")), 4)
-    probe.ask(describe((BROKER, "1", ["num.io.threads"]), (BROKER, "1", ["num.io.threads"])), 4)
+    probe.exchange(describe((TOPIC, topic, ["retention.ms"]), (TOPIC, topic, ["segment.ms"])), 4)
+    probe.exchange(describe((TOPIC, f"{probe.name}-none"), (TOPIC, f"{probe.name}-none")), 4)
+    probe.exchange(describe((BROKER, "1", ["num.io.threads"]), (BROKER, "1", ["num.io.threads"])), 4)
 
 
 @case()
 def nothing(probe: Probe) -> None:
     for version in all_versions(DescribeConfigsRequest):
-        probe.ask(describe(), version)
+        probe.exchange(describe(), version)
 
 
 @case()
@@ -224,7 +224,7 @@ def every_kind_of_override(probe: Probe) -> None:
         flush_messages="7",
     )
     for version in (1, 4):
-        probe.ask(describe((TOPIC, topic), synonyms=True), version)
+        probe.exchange(describe((TOPIC, topic), synonyms=True), version)
 
 
 @case()

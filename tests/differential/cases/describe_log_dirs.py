@@ -20,14 +20,14 @@ def dirs(*topics: tuple[str, list[int]]) -> DescribeLogDirsRequest:
     )
 
 
-def named(answer: Any) -> Any:
-    """The answer without what is the machine's own: paths, and the size of its disk."""
-    for result in answer["results"]:
+def named(response: Any) -> Any:
+    """Return the response without the values of the machine: paths, and the size of its disk."""
+    for result in response["results"]:
         result["logDir"] = "<log dir>" if result["logDir"].startswith("/") else result["logDir"]
         for field in ("totalBytes", "usableBytes"):
             if field in result:
                 result[field] = "<bytes>" if result[field] >= 0 else result[field]
-    return answer
+    return response
 
 
 @case()
@@ -35,25 +35,25 @@ def every_version(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     fill(probe, topic, batch(b"a", b"b", b"c"), partition=1)
     for version in all_versions(DescribeLogDirsRequest):
-        probe.ask(dirs((topic, [0, 1, 2])), version, only=named)
-        probe.ask(dirs((topic, [1])), version, only=named)
+        probe.exchange(dirs((topic, [0, 1, 2])), version, only=named)
+        probe.exchange(dirs((topic, [1])), version, only=named)
 
 
 @case()
 def what_does_not_exist(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for version in all_versions(DescribeLogDirsRequest):
-        for asked in ((f"{probe.name}-none", [0]), (topic, [2, -1]), ("", [0]), ("x" * 250, [0]), (topic, [])):
-            probe.ask(dirs(asked), version, only=named, note=f"{asked[0][:20]} {asked[1]}")
-        probe.ask(dirs(), version, only=named, note="an empty list")
+        for requested in ((f"{probe.name}-none", [0]), (topic, [2, -1]), ("", [0]), ("x" * 250, [0]), (topic, [])):
+            probe.exchange(dirs(requested), version, only=named, note=f"{requested[0][:20]} {requested[1]}")
+        probe.exchange(dirs(), version, only=named, note="an empty list")
 
 
 @case()
 def named_twice(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
-    probe.ask(dirs((topic, [0, 0, 1])), 4, only=named)
-    probe.ask(dirs((topic, [0]), (topic, [1])), 4, only=named, note="the topic twice")
-    probe.ask(dirs((topic, [0]), (f"{probe.name}-none", [0]), (topic, [0])), 4, only=named)
+    probe.exchange(dirs((topic, [0, 0, 1])), 4, only=named)
+    probe.exchange(dirs((topic, [0]), (topic, [1])), 4, only=named, note="the topic twice")
+    probe.exchange(dirs((topic, [0]), (f"{probe.name}-none", [0]), (topic, [0])), 4, only=named)
 
 
 @case()
@@ -61,13 +61,13 @@ def all_of_them(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     fill(probe, topic, batch(b"a"))
 
-    def own(answer: Any) -> Any:
-        for result in named(answer)["results"]:
+    def own(response: Any) -> Any:
+        for result in named(response)["results"]:
             result["topics"] = [each for each in result["topics"] if each["name"] == topic]
-        return answer
+        return response
 
     for version in all_versions(DescribeLogDirsRequest):
-        probe.ask(DescribeLogDirsRequest(topics=None), version, only=own)
+        probe.exchange(DescribeLogDirsRequest(topics=None), version, only=own)
 
 
 @case()
@@ -80,23 +80,23 @@ def sizes(probe: Probe) -> None:
         batch(b"b", time_ms=TIME_MS + 50),
     ):
         fill(probe, topic, records)
-        probe.ask(dirs((topic, [0])), 4, only=named)
+        probe.exchange(dirs((topic, [0])), 4, only=named)
     appended = probe.topic("appended", message_timestamp_type="LogAppendTime")
     fill(probe, appended, batch(b"a", b"b"))
-    probe.ask(dirs((appended, [0])), 4, only=named)
+    probe.exchange(dirs((appended, [0])), 4, only=named)
     rebuilt = probe.topic("rebuilt", compression_type="uncompressed")
     fill(probe, rebuilt, batch(b"a" * 500, b"b" * 500, codec=CompressionCodec.LZ4))
-    probe.ask(dirs((rebuilt, [0])), 4, only=named)
+    probe.exchange(dirs((rebuilt, [0])), 4, only=named)
 
 
 @case(brokers=3)
 def a_broker_without_the_replica(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     leaders = {each.partition_index: each.leader_id for each in probe.await_topic(topic, 3).topics[0].partitions}
-    probe.write(asked_of_the_first_broker=3)
+    probe.write(requests_to_the_first_broker=3)
 
-    def count(answer: Any) -> Any:
-        found = [each["partitionIndex"] for result in answer["results"] for each in result["topics"][0]["partitions"]]
+    def count(response: Any) -> Any:
+        found = [each["partitionIndex"] for result in response["results"] for each in result["topics"][0]["partitions"]]
         return sorted(found) == sorted(index for index, leader in leaders.items() if leader == 1)
 
-    probe.ask(dirs((topic, [0, 1, 2])), 4, only=count)
+    probe.exchange(dirs((topic, [0, 1, 2])), 4, only=count)

@@ -24,9 +24,9 @@ def of(*topics: tuple[str, tuple[int, ...]]) -> DescribeQuorumRequest:
     )
 
 
-def steady(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer without what every moment changes: the log's end, its leader's epoch, and the times of fetches."""
-    for partition in [each for topic in answer["topics"] for each in topic["partitions"]]:
+def steady(response: dict[str, Any]) -> dict[str, Any]:
+    """Return the response without volatile values: the log's end, its leader's epoch, and the times of fetches."""
+    for partition in [each for topic in response["topics"] for each in topic["partitions"]]:
         for named in [partition, *partition["currentVoters"], *partition["observers"]]:
             for name in ("leaderEpoch", "highWatermark", "logEndOffset"):
                 if named.get(name, 0) > 0:
@@ -34,13 +34,13 @@ def steady(answer: dict[str, Any]) -> dict[str, Any]:
             for name in ("lastFetchTimestamp", "lastCaughtUpTimestamp"):
                 if named.get(name, 0) > 0:
                     named[name] = "<now>"
-    return answer
+    return response
 
 
 @case()
 def every_version(probe: Probe) -> None:
     for version in all_versions(DescribeQuorumRequest):
-        probe.ask(of((METADATA_TOPIC, (0,))), version, only=steady)
+        probe.exchange(of((METADATA_TOPIC, (0,))), version, only=steady)
 
 
 @case()
@@ -60,20 +60,20 @@ def other_topics_and_partitions(probe: Probe) -> None:
             ((("other", ()),), "another topic, no partition"),
             (((METADATA_TOPIC.upper(), (0,)),), "in upper case"),
         ):
-            probe.ask(of(*topics), version, note=note, only=steady)
+            probe.exchange(of(*topics), version, note=note, only=steady)
 
 
 @case()
 def no_topics(probe: Probe) -> None:
     for version in range(3):
-        probe.ask(of(), version, only=steady)
+        probe.exchange(of(), version, only=steady)
 
 
 @case()
 def a_topic_that_exists(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(3):
-        probe.ask(of((topic, (0,))), version, only=steady)
+        probe.exchange(of((topic, (0,))), version, only=steady)
 
 
 @case()

@@ -23,46 +23,48 @@ def describe(*names: str, limit: int = 2_000, cursor: tuple[str, int] | None = N
     )
 
 
-def ask(probe: Probe, *names: str, note: str = "", limit: int = 2_000, cursor: tuple[str, int] | None = None) -> None:
-    """Describe and write down the answer."""
-    probe.ask(describe(*names, limit=limit, cursor=cursor), 0, note=note)
+def exchange(
+    probe: Probe, *names: str, note: str = "", limit: int = 2_000, cursor: tuple[str, int] | None = None
+) -> None:
+    """Describe and record the response."""
+    probe.exchange(describe(*names, limit=limit, cursor=cursor), 0, note=note)
 
 
 @case(releases=ONLY_4)
 def by_name(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
-    ask(probe, topic)
+    exchange(probe, topic)
 
 
 @case(releases=ONLY_4)
 def in_the_order_of_names(probe: Probe) -> None:
     names = [probe.topic(suffix) for suffix in ("c", "a", "b", "B", "a.b")]
-    probe.ask(describe(*names), 0, only=lambda answer: [each["name"] for each in answer["topics"]])
-    ask(probe, *names)
+    probe.exchange(describe(*names), 0, only=lambda response: [each["name"] for each in response["topics"]])
+    exchange(probe, *names)
 
 
 @case(releases=ONLY_4)
 def unknown_and_invalid_names(probe: Probe) -> None:
     topic = probe.topic()
-    ask(probe, f"{probe.name}-none")
+    exchange(probe, f"{probe.name}-none")
     for name in ("", ".", "..", "a b", "x" * 250, "ä", "a\0", "__cluster_metadata", "__consumer_offsets_x"):
-        ask(probe, name, note=repr(name[:20]))
-    ask(probe, topic, "nobody", "a b")
+        exchange(probe, name, note=repr(name[:20]))
+    exchange(probe, topic, "missing", "a b")
 
 
 @case(releases=ONLY_4)
 def the_same_name_twice(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
-    ask(probe, topic, topic)
-    ask(probe, topic, topic, limit=1)
-    ask(probe, "nobody", "nobody")
+    exchange(probe, topic, topic)
+    exchange(probe, topic, topic, limit=1)
+    exchange(probe, "missing", "missing")
 
 
 @case(releases=ONLY_4)
 def limits(probe: Probe) -> None:
     a, b = probe.topic("a", partitions=3), probe.topic("b", partitions=2)
     for limit in (1, 2, 3, 4, 5, 6, 0, -1, -(2**31), 2**31 - 1):
-        ask(probe, a, b, limit=limit, note=str(limit))
+        exchange(probe, a, b, limit=limit, note=str(limit))
 
 
 @case(releases=ONLY_4)
@@ -70,8 +72,8 @@ def limits_and_unknown_names(probe: Probe) -> None:
     a, c = probe.topic("a", partitions=2), probe.topic("c", partitions=2)
     b = f"{probe.name}-b"
     for limit in (1, 2, 3, 4):
-        ask(probe, a, b, c, limit=limit, note=str(limit))
-        ask(probe, b, f"{probe.name}-bb", limit=limit, note=f"{limit}, unknown alone")
+        exchange(probe, a, b, c, limit=limit, note=str(limit))
+        exchange(probe, b, f"{probe.name}-bb", limit=limit, note=f"{limit}, unknown alone")
 
 
 @case(releases=ONLY_4)
@@ -79,10 +81,10 @@ def page_by_page(probe: Probe) -> None:
     names = [probe.topic(suffix, partitions=3) for suffix in "abc"]
     cursor: tuple[str, int] | None = None
     for page in range(10):
-        answer: Any = probe.ask(describe(*names, limit=2, cursor=cursor), 0, note=f"page {page}")
-        if answer.next_cursor is None:
+        response: Any = probe.exchange(describe(*names, limit=2, cursor=cursor), 0, note=f"page {page}")
+        if response.next_cursor is None:
             break
-        cursor = (answer.next_cursor.topic_name, answer.next_cursor.partition_index)
+        cursor = (response.next_cursor.topic_name, response.next_cursor.partition_index)
 
 
 @case(releases=ONLY_4)
@@ -90,22 +92,22 @@ def cursors(probe: Probe) -> None:
     a, b, c = (probe.topic(suffix, partitions=2) for suffix in "abc")
     for topic in (a, b, c):
         for index in (0, 1, 2, 3, 100, 2**31 - 1):
-            ask(probe, a, b, c, cursor=(topic, index), note=f"{topic} {index}")
-    ask(probe, a, b, c, cursor=(b, 1), limit=1)
-    ask(probe, a, b, c, cursor=(b, 5), limit=1)
-    ask(probe, a, b, c, cursor=(b, 2), limit=1)
-    ask(probe, a, b, c, cursor=(b, 2), limit=3)
+            exchange(probe, a, b, c, cursor=(topic, index), note=f"{topic} {index}")
+    exchange(probe, a, b, c, cursor=(b, 1), limit=1)
+    exchange(probe, a, b, c, cursor=(b, 5), limit=1)
+    exchange(probe, a, b, c, cursor=(b, 2), limit=1)
+    exchange(probe, a, b, c, cursor=(b, 2), limit=3)
 
 
 @case(releases=ONLY_4)
 def cursors_that_are_wrong(probe: Probe) -> None:
     a, b = probe.topic("a"), probe.topic("b")
     for cursor in ((a, -1), (a, -(2**31)), (f"{probe.name}-aa", 0), ("", 0), ("zzz", 0), ("", -1), ("a b", 0)):
-        ask(probe, a, b, cursor=cursor, note=str(cursor))
-    ask(probe, "nobody", cursor=("nobody", 0))
-    ask(probe, "nobody", cursor=("nobody", 3))
-    ask(probe, "nobody", cursor=("nobody", -3))
-    ask(probe, a, b, cursor=("a" * 300, 0))
+        exchange(probe, a, b, cursor=cursor, note=str(cursor))
+    exchange(probe, "missing", cursor=("missing", 0))
+    exchange(probe, "missing", cursor=("missing", 3))
+    exchange(probe, "missing", cursor=("missing", -3))
+    exchange(probe, a, b, cursor=("a" * 300, 0))
 
 
 @case(releases=ONLY_4)
@@ -113,19 +115,19 @@ def all_topics(probe: Probe) -> None:
     for suffix in "ab":
         probe.topic(suffix, partitions=2)
 
-    def only(answer: Any) -> Any:
-        return [each for each in answer["topics"] if each["name"].startswith(probe.name)]
+    def only(response: Any) -> Any:
+        return [each for each in response["topics"] if each["name"].startswith(probe.name)]
 
-    probe.ask(describe(), 0, only=only)
-    probe.ask(describe(cursor=(f"{probe.name}-a", 1)), 0, only=only)
-    probe.ask(describe(cursor=(f"{probe.name}-a", 2)), 0, only=only)
-    probe.ask(describe(cursor=(f"{probe.name}-aa", 0)), 0, only=only)
-    probe.ask(describe(cursor=(f"{probe.name}-aa", 1)), 0, only=only)
-    probe.ask(describe(cursor=(f"{probe.name}-a", 0), limit=1), 0)
-    probe.ask(describe(cursor=(f"{probe.name}-a", 1), limit=1), 0)
-    probe.ask(describe(cursor=(f"{probe.name}-a", -1)), 0)
-    probe.ask(describe(cursor=("~", 0)), 0, note="after everything")
-    probe.ask(describe(cursor=("~", -1)), 0, note="after everything")
+    probe.exchange(describe(), 0, only=only)
+    probe.exchange(describe(cursor=(f"{probe.name}-a", 1)), 0, only=only)
+    probe.exchange(describe(cursor=(f"{probe.name}-a", 2)), 0, only=only)
+    probe.exchange(describe(cursor=(f"{probe.name}-aa", 0)), 0, only=only)
+    probe.exchange(describe(cursor=(f"{probe.name}-aa", 1)), 0, only=only)
+    probe.exchange(describe(cursor=(f"{probe.name}-a", 0), limit=1), 0)
+    probe.exchange(describe(cursor=(f"{probe.name}-a", 1), limit=1), 0)
+    probe.exchange(describe(cursor=(f"{probe.name}-a", -1)), 0)
+    probe.exchange(describe(cursor=("~", 0)), 0, note="after everything")
+    probe.exchange(describe(cursor=("~", -1)), 0, note="after everything")
 
 
 @case(releases=ONLY_4)
@@ -146,7 +148,7 @@ def bodies_that_are_wrong(probe: Probe) -> None:
 @case(brokers=3, releases=ONLY_4)
 def replicas(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [3, 1], [2, 3])
-    ask(probe, topic)
-    probe.ask(describe(topic), 0, on=probe.connect(3))
+    exchange(probe, topic)
+    probe.exchange(describe(topic), 0, on=probe.connect(3))
     placed(probe, "u", [1, 2], min_insync_replicas="2")
-    ask(probe, f"{probe.name}-u")
+    exchange(probe, f"{probe.name}-u")

@@ -1,4 +1,4 @@
-"""What `explore` found: one case for each way in which our broker once differed from real ones."""
+"""Differences that `explore` found: one case for each way in which our broker once differed from real ones."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from protocol_specs.messages.get_telemetry_subscriptions import GetTelemetrySubs
 from protocol_specs.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol_specs.uuids import ZERO_UUID
 from tests.differential.case import case
-from tests.differential.cases.alter_partition_reassignments import ask_metadata, ask_reassign, await_reassigned
+from tests.differential.cases.alter_partition_reassignments import await_reassigned, send_metadata, send_reassign
 from tests.differential.cases.cluster import placed
-from tests.differential.cases.create_topics import ask_create, new
+from tests.differential.cases.create_topics import new, send_create
 from tests.differential.cases.create_topics_configs import refused
 from tests.differential.cases.describe_configs import BROKER, BROKER_LOGGER, TOPIC, describe
 from tests.differential.cases.raft_voters import remove
@@ -45,40 +45,40 @@ def fetch_sessions_out_of_every_shard(probe: Probe) -> None:
         for epoch in EPOCHS:
             for version in (7, 12, 16):
                 request = fetch(None, session_id=session, session_epoch=epoch)
-                probe.ask(request, version, note=f"session {session}, epoch {epoch}")
+                probe.exchange(request, version, note=f"session {session}, epoch {epoch}")
 
 
 def of_topics(*topics: tuple[bytes, list[int]], **fields: Any) -> FetchRequest:
     """A Fetch of partitions by topic id."""
-    asked = [
+    entries = [
         FetchTopic(topic_id=topic_id, partitions=[wanted(partition=index) for index in partitions])
         for topic_id, partitions in topics
     ]
-    return FetchRequest(max_wait_ms=0, min_bytes=0, topics=asked, **fields)
+    return FetchRequest(max_wait_ms=0, min_bytes=0, topics=entries, **fields)
 
 
 @case()
 def fetch_sessions_without_a_topic_id(probe: Probe) -> None:
     topic_id = probe.topic_id(probe.topic())
     for version in (13, 16):
-        probe.ask(of_topics((ZERO_UUID, [0]), session_epoch=-1), version, note="without a session")
-        probe.ask(of_topics((ZERO_UUID, [0]), session_epoch=0), version, note="open")
-        probe.ask(of_topics((topic_id, [0]), (ZERO_UUID, [0]), session_epoch=0), version, note="open with another")
-        opened = probe.ask(of_topics((topic_id, [0]), session_epoch=0), version)
+        probe.exchange(of_topics((ZERO_UUID, [0]), session_epoch=-1), version, note="without a session")
+        probe.exchange(of_topics((ZERO_UUID, [0]), session_epoch=0), version, note="open")
+        probe.exchange(of_topics((topic_id, [0]), (ZERO_UUID, [0]), session_epoch=0), version, note="open with another")
+        opened = probe.exchange(of_topics((topic_id, [0]), session_epoch=0), version)
         session = opened.session_id
-        probe.ask(of_topics((ZERO_UUID, [1]), session_id=session, session_epoch=1), version, note="added")
-        probe.ask(of_topics(session_id=session, session_epoch=1), version, note="the same epoch again")
+        probe.exchange(of_topics((ZERO_UUID, [1]), session_id=session, session_epoch=1), version, note="added")
+        probe.exchange(of_topics(session_id=session, session_epoch=1), version, note="the same epoch again")
 
 
 @case()
 def fetch_unknown_ids_before_unknown_partitions(probe: Probe) -> None:
     topic_id = probe.topic_id(probe.topic())
-    asked = ((topic_id, [0, 7]), (NO_SUCH_ID, [0]))
+    entries = ((topic_id, [0, 7]), (NO_SUCH_ID, [0]))
     for version in (13, 16):
-        answer = probe.ask(of_topics(*asked), version)
-        probe.write(partitions=[[each.partition_index for each in topic.partitions] for topic in answer.responses])
-        answer = probe.ask(of_topics((NO_SUCH_ID, [1]), (topic_id, [7]), (NO_SUCH_ID, [0])), version)
-        probe.write(partitions=[[each.partition_index for each in topic.partitions] for topic in answer.responses])
+        response = probe.exchange(of_topics(*entries), version)
+        probe.write(partitions=[[each.partition_index for each in topic.partitions] for topic in response.responses])
+        response = probe.exchange(of_topics((NO_SUCH_ID, [1]), (topic_id, [7]), (NO_SUCH_ID, [0])), version)
+        probe.write(partitions=[[each.partition_index for each in topic.partitions] for topic in response.responses])
 
 
 @case()
@@ -90,7 +90,7 @@ def fetch_isolation_levels_of_replicas(probe: Probe) -> None:
             request = fetch(topic, wanted(), replica_id=replica, isolation_level=level)
             request.replica_state = ReplicaState(replica_id=replica)
             for version in (4, 12):
-                probe.ask(request, version, note=f"replica {replica}, isolation {level}")
+                probe.exchange(request, version, note=f"replica {replica}, isolation {level}")
 
 
 @case()
@@ -100,7 +100,7 @@ def fetch_an_empty_topic_name(probe: Probe) -> None:
     for version in range(0 if probe.release == "3.7.2" else 4, 13):
         request = fetch("", wanted(), wanted(partition=3))
         request.topics.append(FetchTopic(topic=topic, partitions=[wanted()]))
-        probe.ask(request, version)
+        probe.exchange(request, version)
 
 
 @case()
@@ -112,8 +112,8 @@ def list_offsets_duplicates_and_an_unknown_isolation_level(probe: Probe) -> None
             replica_id=replica, isolation_level=127, topics=[ListOffsetsTopic(name=topic, partitions=partitions)]
         )
         for version in (2, 7, 8):
-            probe.ask(request, version, note=f"replica {replica}")
-        probe.ask(list_offsets(topic, -1, isolation_level=-1, replica_id=replica), 7)
+            probe.exchange(request, version, note=f"replica {replica}")
+        probe.exchange(list_offsets(topic, -1, isolation_level=-1, replica_id=replica), 7)
 
 
 @case()
@@ -122,8 +122,8 @@ def describe_configs_of_an_unknown_type_among_others(probe: Probe) -> None:
     for unknown in (0, 1, 3, 64, 127, -1, GROUP):
         for known in ((TOPIC, topic), (TOPIC, "a/b"), (BROKER, "x"), (BROKER_LOGGER, "")):
             resources = [(*known, ["retention.ms"]), (unknown, "g", ["no.such"])]
-            probe.ask(describe(*resources), 4, note=f"{known[0]} and {unknown}")
-            probe.ask(describe(*reversed(resources)), 1, note=f"{unknown} and {known[0]}")
+            probe.exchange(describe(*resources), 4, note=f"{known[0]} and {unknown}")
+            probe.exchange(describe(*reversed(resources)), 1, note=f"{unknown} and {known[0]}")
 
 
 @case(releases=("4.3.1",))
@@ -140,7 +140,7 @@ def produce_unknown_topic_ids_twice(probe: Probe) -> None:
     ]
     ids = {"a": NO_SUCH_ID, "b": other, topic: topic_id}
     for acks in (1, -1, 7):
-        probe.ask(produce_all(*entries, topic_ids=ids, acks=acks), 13, note=f"acks {acks}")
+        probe.exchange(produce_all(*entries, topic_ids=ids, acks=acks), 13, note=f"acks {acks}")
 
 
 @case(releases=("3.7.2",))
@@ -149,9 +149,11 @@ def produce_null_records_and_other_faults(probe: Probe) -> None:
     for version in (3, 6, 9):
         for acks in (-1, 1, 2, -2):
             entries = ((topic, 0, None), (topic, 1, batch(b"a")))
-            probe.ask(produce_all(*entries, acks=acks), version, note=f"acks {acks}")
-            probe.ask(produce(topic, None, acks=acks, transactional_id=""), version, note=f"acks {acks}, an empty id")
-            probe.ask(produce(topic, None, acks=acks, transactional_id="t"), version, note=f"acks {acks}, an id")
+            probe.exchange(produce_all(*entries, acks=acks), version, note=f"acks {acks}")
+            probe.exchange(
+                produce(topic, None, acks=acks, transactional_id=""), version, note=f"acks {acks}, an empty id"
+            )
+            probe.exchange(produce(topic, None, acks=acks, transactional_id="t"), version, note=f"acks {acks}, an id")
 
 
 @case()
@@ -159,15 +161,15 @@ def telemetry_of_an_instance_ends_with_its_connection(probe: Probe) -> None:
     instance = probe.name.encode()[-16:]
     request = GetTelemetrySubscriptionsRequest(client_instance_id=instance)
     first = probe.connect()
-    probe.ask(request, 0, on=first, only=named, note="first")
-    probe.ask(request, 0, on=probe.connect(), only=named, note="from another connection")
+    probe.exchange(request, 0, on=first, only=named, note="first")
+    probe.exchange(request, 0, on=probe.connect(), only=named, note="from another connection")
     first.close()
     if probe.release == "3.7.2":
-        probe.ask(request, 0, on=probe.connect(), only=named, note="after the first is closed")
+        probe.exchange(request, 0, on=probe.connect(), only=named, note="after the first is closed")
         return
     for _ in attempts("the instance to be forgotten"):
-        answer: Any = probe.quiet(request, 0, on=probe.connect())
-        if answer.error_code == 0:
+        response: Any = probe.quiet(request, 0, on=probe.connect())
+        if response.error_code == 0:
             return
 
 
@@ -180,18 +182,18 @@ def refused_numbers_are_shown_as_they_were_sent(probe: Probe) -> None:
         refused(probe, min_cleanable_dirty_ratio=value)
         refused(probe, preallocate=value)
     topic = probe.topic()
-    probe.ask(incremental((TOPIC, topic, [("retention.ms", SET, " x ")])), 1)
+    probe.exchange(incremental((TOPIC, topic, [("retention.ms", SET, " x ")])), 1)
 
 
 @case()
 def too_many_partitions_of_topics_that_cannot_be_made(probe: Probe) -> None:
     topic = probe.topic()
     for version in (5, 7):
-        ask_create(probe, version, new(topic, 10_001), new("."), note="one that exists")
-        ask_create(probe, version, new("a/b", 10_001), new(topic), note="an invalid name")
-        ask_create(probe, version, new(f"{topic}-2", 10_001, no_such="1"), new(topic), note="an unknown configuration")
-        ask_create(probe, version, new(f"{topic}-2", 10_001, 9), new(topic), note="too many replicas")
-        ask_create(
+        send_create(probe, version, new(topic, 10_001), new("."), note="one that exists")
+        send_create(probe, version, new("a/b", 10_001), new(topic), note="an invalid name")
+        send_create(probe, version, new(f"{topic}-2", 10_001, no_such="1"), new(topic), note="an unknown configuration")
+        send_create(probe, version, new(f"{topic}-2", 10_001, 9), new(topic), note="too many replicas")
+        send_create(
             probe, version, new(f"{topic}-2", 10_001), new(topic), note="one that could be made", validate_only=True
         )
 
@@ -201,18 +203,18 @@ def features_depend_on_the_metadata_version(probe: Probe) -> None:
     for level in (1, 2, 6, 7, 20):
         updates = (("group.version", 1), ("transaction.version", 2), ("metadata.version", level))
         for kind in (1, 2, 3):
-            probe.ask(to(*updates, kind=kind), 1, note=f"metadata.version {level}, upgrade type {kind}")
+            probe.exchange(to(*updates, kind=kind), 1, note=f"metadata.version {level}, upgrade type {kind}")
 
 
 @case(releases=("4.3.1",), settings=(("metadata.max.idle.interval.ms", "503"),))
 def kraft_version_is_raised_although_a_feature_behind_it_is_refused(probe: Probe) -> None:
     refused_one = ("group.version", 5)
-    probe.ask(to(("kraft.version", 1), refused_one), 1, note="validate only")
-    probe.ask(remove(), 0, note="a static quorum")
-    probe.ask(to(refused_one, ("kraft.version", 1), validate=False), 1, note="refused first")
-    probe.ask(remove(), 0, note="still a static quorum")
-    probe.ask(to(("kraft.version", 1), ("metadata.version", 2), validate=False), 1, note="raised first")
-    probe.ask(to(("kraft.version", 0)), 1, note="not downwards")
+    probe.exchange(to(("kraft.version", 1), refused_one), 1, note="validate only")
+    probe.exchange(remove(), 0, note="a static quorum")
+    probe.exchange(to(refused_one, ("kraft.version", 1), validate=False), 1, note="refused first")
+    probe.exchange(remove(), 0, note="still a static quorum")
+    probe.exchange(to(("kraft.version", 1), ("metadata.version", 2), validate=False), 1, note="raised first")
+    probe.exchange(to(("kraft.version", 0)), 1, note="not downwards")
 
 
 @case(brokers=3)
@@ -220,10 +222,10 @@ def a_partition_twice_in_a_reassignment(probe: Probe) -> None:
     topic, _ = placed(probe, "t", [1, 2], [1, 2], [1, 2])
     moves: tuple[tuple[list[int], list[int]], ...] = (([2], [1]), ([1], [2]), ([2, 1], [2]))
     for partition, (first, second) in enumerate(moves):
-        ask_reassign(probe, 0, (topic, [(partition, first), (partition, second)]), note=f"{first}, then {second}")
+        send_reassign(probe, 0, (topic, [(partition, first), (partition, second)]), note=f"{first}, then {second}")
     expected = [second for _, second in moves]
     await_reassigned(probe, topic, *expected)
-    ask_metadata(probe, topic)
+    send_metadata(probe, topic)
 
 
 @case()
@@ -233,4 +235,4 @@ def the_first_of_several_unknown_configurations(probe: Probe) -> None:
     for count in (1, 2, 5, 8, 11, 13, 14, 20):
         changes: list[Change] = [(f"unknown.{number * 37 % 101}", SET, "1") for number in range(count)]
         for kind, name in ((TOPIC, topic), (CLIENT_METRICS, "m"), (GROUP, "g")):
-            probe.ask(incremental((kind, name, changes), validate_only=True), 1, note=f"{count} of type {kind}")
+            probe.exchange(incremental((kind, name, changes), validate_only=True), 1, note=f"{count} of type {kind}")

@@ -20,24 +20,24 @@ UNCLEAN = 1
 def elect(
     *topics: tuple[str, list[int]], election_type: int = PREFERRED, timeout_ms: int = 10_000, everything: bool = False
 ) -> ElectLeadersRequest:
-    """A request to elect; `everything` asks for all partitions of all topics."""
+    """Return a request to elect; `everything` means all partitions of all topics."""
     wanted = [TopicPartitions(topic=name, partitions=partitions) for name, partitions in topics]
     return ElectLeadersRequest(
         election_type=election_type, topic_partitions=None if everything else wanted, timeout_ms=timeout_ms
     )
 
 
-def ask_elect(probe: Probe, version: int, *topics: tuple[str, list[int]], note: str = "", **options: Any) -> None:
-    """Elect and write down the answer."""
-    probe.ask(elect(*topics, **options), version, note=note)
+def send_elect(probe: Probe, version: int, *topics: tuple[str, list[int]], note: str = "", **options: Any) -> None:
+    """Elect and record the response."""
+    probe.exchange(elect(*topics, **options), version, note=note)
 
 
 def of_the_case(probe: Probe) -> Any:
-    """Leaves of an answer about all topics what is said of the case's own."""
+    """Return a function that reduces a response about all topics to those of the case."""
 
-    def only(answer: Any) -> Any:
-        results = [each for each in answer["replicaElectionResults"] if each["topic"].startswith(probe.name)]
-        return answer | {"replicaElectionResults": results}
+    def only(response: Any) -> Any:
+        results = [each for each in response["replicaElectionResults"] if each["topic"].startswith(probe.name)]
+        return response | {"replicaElectionResults": results}
 
     return only
 
@@ -47,16 +47,16 @@ def not_needed(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for version in all_versions(ElectLeadersRequest):
         for election_type in (PREFERRED, UNCLEAN):
-            ask_elect(probe, version, (topic, [0, 1]), election_type=election_type, note=str(election_type))
+            send_elect(probe, version, (topic, [0, 1]), election_type=election_type, note=str(election_type))
 
 
 @case()
 def unknown_topics_and_partitions(probe: Probe) -> None:
     topic = probe.topic()
     for version in all_versions(ElectLeadersRequest):
-        ask_elect(probe, version, ("nobody", [0]), (topic, [1, -1, 0]), ("a b", [5]), ("", [0]))
-        ask_elect(probe, version, ("nobody", [0]), (topic, [7]), election_type=UNCLEAN)
-    ask_elect(probe, 2, ("x" * 300, [0]), ("__cluster_metadata", [0]))
+        send_elect(probe, version, ("missing", [0]), (topic, [1, -1, 0]), ("a b", [5]), ("", [0]))
+        send_elect(probe, version, ("missing", [0]), (topic, [7]), election_type=UNCLEAN)
+    send_elect(probe, 2, ("x" * 300, [0]), ("__cluster_metadata", [0]))
 
 
 @case()
@@ -64,28 +64,28 @@ def unknown_election_types(probe: Probe) -> None:
     topic = probe.topic()
     for election_type in (2, 3, 127, -1, -128):
         for version in all_versions(ElectLeadersRequest):
-            ask_elect(probe, version, (topic, [0, 9]), ("nobody", [0]), election_type=election_type)
-        ask_elect(probe, 2, election_type=election_type, note="no topics")
-        probe.ask(elect(election_type=election_type, everything=True), 2, note="all topics")
+            send_elect(probe, version, (topic, [0, 9]), ("missing", [0]), election_type=election_type)
+        send_elect(probe, 2, election_type=election_type, note="no topics")
+        probe.exchange(elect(election_type=election_type, everything=True), 2, note="all topics")
 
 
 @case()
 def duplicates(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for version in (0, 2):
-        ask_elect(probe, version, (topic, [0, 0]))
-        ask_elect(probe, version, (topic, [0]), (topic, [0]))
-        ask_elect(probe, version, (topic, [0]), (topic, [1]), ("nobody", [0]), ("nobody", [0]))
+        send_elect(probe, version, (topic, [0, 0]))
+        send_elect(probe, version, (topic, [0]), (topic, [0]))
+        send_elect(probe, version, (topic, [0]), (topic, [1]), ("missing", [0]), ("missing", [0]))
 
 
 @case()
 def nothing_to_elect(probe: Probe) -> None:
     topic = probe.topic()
     for version in all_versions(ElectLeadersRequest):
-        ask_elect(probe, version)
-        ask_elect(probe, version, timeout_ms=0)
-        ask_elect(probe, version, (topic, []))
-        ask_elect(probe, version, ("nobody", []))
+        send_elect(probe, version)
+        send_elect(probe, version, timeout_ms=0)
+        send_elect(probe, version, (topic, []))
+        send_elect(probe, version, ("missing", []))
 
 
 @case()
@@ -94,7 +94,7 @@ def all_partitions(probe: Probe) -> None:
     for version in all_versions(ElectLeadersRequest):
         for election_type in (PREFERRED, UNCLEAN):
             request = elect(everything=True, election_type=election_type)
-            probe.ask(request, version, only=of_the_case(probe))
+            probe.exchange(request, version, only=of_the_case(probe))
 
 
 @case()
@@ -102,10 +102,10 @@ def timeouts(probe: Probe) -> None:
     topic = probe.topic()
     for timeout_ms in (0, -1, -(2**31)):
         for version in (0, 2):
-            ask_elect(probe, version, (topic, [0, 3]), ("nobody", [0]), timeout_ms=timeout_ms, note=str(timeout_ms))
-    probe.ask(elect(everything=True, timeout_ms=0), 2, note="all")
-    ask_elect(probe, 2, (topic, [0]), election_type=9, timeout_ms=0, note="an unknown type")
-    ask_elect(probe, 2, (topic, [0]), timeout_ms=2**31 - 1)
+            send_elect(probe, version, (topic, [0, 3]), ("missing", [0]), timeout_ms=timeout_ms, note=str(timeout_ms))
+    probe.exchange(elect(everything=True, timeout_ms=0), 2, note="all")
+    send_elect(probe, 2, (topic, [0]), election_type=9, timeout_ms=0, note="an unknown type")
+    send_elect(probe, 2, (topic, [0]), timeout_ms=2**31 - 1)
 
 
 @case()
@@ -126,12 +126,14 @@ def bodies_that_are_wrong(probe: Probe) -> None:
 
 
 def await_leader(probe: Probe, topic: str, leader: int, partition: int = 0) -> None:
-    """Wait until every broker says who leads, and the leader knows it."""
+    """Wait until every broker returns the leader, and the leader knows its role."""
     for broker in ALL:
         connection = probe.connect(broker)
         for _ in attempts(f"leader {leader} of {topic} at broker {broker}"):
-            answer: Any = probe.quiet(metadata(topic), 12, on=connection)
-            if (partition, leader) in [(each.partition_index, each.leader_id) for each in answer.topics[0].partitions]:
+            response: Any = probe.quiet(metadata(topic), 12, on=connection)
+            if (partition, leader) in [
+                (each.partition_index, each.leader_id) for each in response.topics[0].partitions
+            ]:
                 break
     connection = probe.connect(leader)
     for _ in attempts(f"broker {leader} to lead"):

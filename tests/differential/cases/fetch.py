@@ -25,7 +25,7 @@ def every_version_with_records(probe: Probe) -> None:
     topic_id = probe.topic_id(topic)
     fill(probe, topic, batch(b"a"), batch(b"b", b"c"))
     for version in range(4, 19):
-        probe.ask(fetch(topic, wanted(), topic_id=topic_id), version)
+        probe.exchange(fetch(topic, wanted(), topic_id=topic_id), version)
 
 
 @case()
@@ -34,7 +34,7 @@ def every_version_at_the_end_of_the_log(probe: Probe) -> None:
     topic_id = probe.topic_id(topic)
     for version in range(19):
         if version >= 4 or probe.release != "3.7.2":
-            probe.ask(fetch(topic, wanted(), topic_id=topic_id), version)
+            probe.exchange(fetch(topic, wanted(), topic_id=topic_id), version)
 
 
 @case(releases=("3.7.2",))
@@ -42,16 +42,16 @@ def versions_of_old_formats(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"), batch(b"b", b"c"))
     for version in range(4):
-        probe.ask(fetch(topic, wanted()), version)
+        probe.exchange(fetch(topic, wanted()), version)
 
 
 @case(releases=("3.7.2",))
 def an_empty_log_in_versions_of_old_formats(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(4):
-        probe.ask(fetch(topic, wanted()), version)
-        probe.ask(fetch(topic, wanted(5)), version, note="past the end")
-        probe.ask(fetch(topic, wanted(partition=5)), version, note="unknown partition")
+        probe.exchange(fetch(topic, wanted()), version)
+        probe.exchange(fetch(topic, wanted(5)), version, note="past the end")
+        probe.exchange(fetch(topic, wanted(partition=5)), version, note="unknown partition")
 
 
 @case()
@@ -60,7 +60,7 @@ def offsets(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"), batch(b"b", b"c", b"d"), batch(b"e"))
     for offset in (0, 1, 2, 3, 4, 5, 6, -1, -2, 100, 9_223_372_036_854_775_807, -9_223_372_036_854_775_808):
         for version in (4, 11, 12):
-            probe.ask(fetch(topic, wanted(offset)), version, note=str(offset))
+            probe.exchange(fetch(topic, wanted(offset)), version, note=str(offset))
 
 
 @case()
@@ -68,18 +68,18 @@ def errors_in_every_version(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
     for version in range(4, 19):
-        probe.ask(fetch(topic, wanted(partition=5), topic_id=topic_id), version, note="unknown partition")
-        probe.ask(fetch(topic, wanted(partition=-1), topic_id=topic_id), version, note="partition -1")
-        probe.ask(fetch(topic, wanted(9), topic_id=topic_id), version, note="past the end")
-        probe.ask(fetch(f"{probe.name}-none", wanted(), topic_id=NO_SUCH_ID), version, note="unknown topic")
-        probe.ask(fetch(topic, wanted(leader_epoch=9), topic_id=topic_id), version, note="epoch 9")
+        probe.exchange(fetch(topic, wanted(partition=5), topic_id=topic_id), version, note="unknown partition")
+        probe.exchange(fetch(topic, wanted(partition=-1), topic_id=topic_id), version, note="partition -1")
+        probe.exchange(fetch(topic, wanted(9), topic_id=topic_id), version, note="past the end")
+        probe.exchange(fetch(f"{probe.name}-none", wanted(), topic_id=NO_SUCH_ID), version, note="unknown topic")
+        probe.exchange(fetch(topic, wanted(leader_epoch=9), topic_id=topic_id), version, note="epoch 9")
 
 
 @case()
 def names_that_no_topic_may_have(probe: Probe) -> None:
     for name in ("", "a b", "x" * 250, "__cluster_metadata"):
         for version in (4, 12):
-            probe.ask(fetch(name, wanted()), version, note=name[:20])
+            probe.exchange(fetch(name, wanted()), version, note=name[:20])
 
 
 @case()
@@ -87,20 +87,20 @@ def topic_ids(probe: Probe) -> None:
     topic = probe.topic()
     for each in (NO_SUCH_ID, ZERO_UUID, METADATA_TOPIC_UUID):
         for version in (13, 15, 16):
-            probe.ask(fetch("", wanted(), topic_id=each), version)
-            probe.ask(fetch("", wanted(), wanted(partition=1), topic_id=each), version)
+            probe.exchange(fetch("", wanted(), topic_id=each), version)
+            probe.exchange(fetch("", wanted(), wanted(partition=1), topic_id=each), version)
     three = fetch("", wanted(), topic_id=ZERO_UUID)
     three.topics.append(FetchTopic(topic_id=NO_SUCH_ID, partitions=[wanted()]))
-    probe.ask(three, 13, note="zero and unknown")
+    probe.exchange(three, 13, note="zero and unknown")
     three.topics.append(FetchTopic(topic_id=ZERO_UUID, partitions=[wanted(partition=1)]))
-    probe.ask(three, 13, note="zero, unknown and zero")
-    probe.ask(fetch("", wanted(), wanted(), topic_id=ZERO_UUID), 13, note="zero twice the same")
+    probe.exchange(three, 13, note="zero, unknown and zero")
+    probe.exchange(fetch("", wanted(), wanted(), topic_id=ZERO_UUID), 13, note="zero twice the same")
     for epoch in (0, 5):
         request = fetch("", wanted(), wanted(partition=1), topic_id=ZERO_UUID, session_epoch=epoch)
-        probe.ask(request, 13, note="two of zero in a session")
+        probe.exchange(request, 13, note="two of zero in a session")
     request = fetch("", wanted(), topic_id=probe.topic_id(topic))
     request.topics.append(FetchTopic(topic_id=NO_SUCH_ID, partitions=[wanted()]))
-    probe.ask(request, 13, note="one is known")
+    probe.exchange(request, 13, note="one is known")
 
 
 @case()
@@ -109,7 +109,7 @@ def leader_epochs(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for epoch in (-1, -2, 0, 1, 99, 2_147_483_647):
         for version in (9, 12):
-            probe.ask(fetch(topic, wanted(leader_epoch=epoch)), version, note=str(epoch))
+            probe.exchange(fetch(topic, wanted(leader_epoch=epoch)), version, note=str(epoch))
 
 
 @case()
@@ -118,9 +118,9 @@ def last_fetched_epochs(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"), batch(b"b"))
     for epoch in (-1, -2, 0, 1, 99):
         for offset in (0, 1, 2):
-            probe.ask(fetch(topic, wanted(offset, last_fetched_epoch=epoch)), 12, note=f"{epoch} {offset}")
-    probe.ask(fetch(topic, wanted(7, last_fetched_epoch=0)), 12, note="past the end")
-    probe.ask(fetch(topic, wanted(1, last_fetched_epoch=0, leader_epoch=0)), 12, note="both epochs")
+            probe.exchange(fetch(topic, wanted(offset, last_fetched_epoch=epoch)), 12, note=f"{epoch} {offset}")
+    probe.exchange(fetch(topic, wanted(7, last_fetched_epoch=0)), 12, note="past the end")
+    probe.exchange(fetch(topic, wanted(1, last_fetched_epoch=0, leader_epoch=0)), 12, note="both epochs")
 
 
 @case()
@@ -130,7 +130,7 @@ def limits_of_partitions(probe: Probe) -> None:
     fill(probe, topic, one, one, one)
     for limit in (0, 1, len(one) - 1, len(one), len(one) + 1, 2 * len(one), 2 * len(one) + 30, 1 << 20, -1):
         for version in (4, 12):
-            probe.ask(fetch(topic, wanted(max_bytes=limit)), version, note=f"{limit}")
+            probe.exchange(fetch(topic, wanted(max_bytes=limit)), version, note=f"{limit}")
 
 
 @case()
@@ -140,9 +140,9 @@ def limits_of_the_request(probe: Probe) -> None:
     fill(probe, topic, one, one, one)
     for limit in (0, 1, len(one) - 1, len(one), len(one) + 1, 2 * len(one), 2 * len(one) + 30, -1):
         for version in (4, 12):
-            probe.ask(fetch(topic, wanted(), max_bytes=limit), version, note=f"{limit}")
-    probe.ask(fetch(topic, wanted(max_bytes=1), max_bytes=1), 12, note="both")
-    probe.ask(fetch(topic, wanted(max_bytes=0), max_bytes=0), 12, note="both 0")
+            probe.exchange(fetch(topic, wanted(), max_bytes=limit), version, note=f"{limit}")
+    probe.exchange(fetch(topic, wanted(max_bytes=1), max_bytes=1), 12, note="both")
+    probe.exchange(fetch(topic, wanted(max_bytes=0), max_bytes=0), 12, note="both 0")
 
 
 @case()
@@ -153,14 +153,14 @@ def limits_below_0(probe: Probe) -> None:
     fill(probe, topic, one, partition=1)
     for limit in (-1, -2_147_483_648):
         negative = [wanted(partition=partition, max_bytes=limit) for partition in range(3)]
-        probe.ask(fetch(topic, *negative), 12, note="every partition")
-        probe.ask(fetch(topic, wanted(1, max_bytes=limit)), 12, note="at the end")
-        probe.ask(fetch(topic, wanted(2, max_bytes=limit)), 12, note="past the end")
+        probe.exchange(fetch(topic, *negative), 12, note="every partition")
+        probe.exchange(fetch(topic, wanted(1, max_bytes=limit)), 12, note="at the end")
+        probe.exchange(fetch(topic, wanted(2, max_bytes=limit)), 12, note="past the end")
         parts = [wanted(partition=partition) for partition in range(3)]
-        probe.ask(fetch(topic, *parts, max_bytes=limit), 12, note="the request")
-        probe.ask(fetch(topic, *parts, max_bytes=limit, session_epoch=0), 12, note="a session")
+        probe.exchange(fetch(topic, *parts, max_bytes=limit), 12, note="the request")
+        probe.exchange(fetch(topic, *parts, max_bytes=limit, session_epoch=0), 12, note="a session")
         waiting = fetch(topic, *parts, max_bytes=limit, max_wait_ms=9_000, min_bytes=1)
-        probe.ask(waiting, 12, seconds=5, note="and waits")
+        probe.exchange(waiting, 12, seconds=5, note="and waits")
 
 
 @case()
@@ -171,12 +171,12 @@ def limits_across_partitions(probe: Probe) -> None:
         fill(probe, topic, one, one, partition=partition)
     parts = [wanted(partition=partition) for partition in range(3)]
     for limit in (1, len(one), len(one) + 1, 2 * len(one), 3 * len(one), 5 * len(one) + 7):
-        probe.ask(fetch(topic, *parts, max_bytes=limit), 12, note=f"{limit}")
-        probe.ask(fetch(topic, *reversed(parts), max_bytes=limit), 12, note=f"{limit} backwards")
+        probe.exchange(fetch(topic, *parts, max_bytes=limit), 12, note=f"{limit}")
+        probe.exchange(fetch(topic, *reversed(parts), max_bytes=limit), 12, note=f"{limit} backwards")
     small = [wanted(partition=partition, max_bytes=10) for partition in range(3)]
-    probe.ask(fetch(topic, *small), 12, note="small partitions")
+    probe.exchange(fetch(topic, *small), 12, note="small partitions")
     first_is_empty = [wanted(2, partition=0), *small[1:]]
-    probe.ask(fetch(topic, *first_is_empty), 12, note="small partitions, the first has nothing")
+    probe.exchange(fetch(topic, *first_is_empty), 12, note="small partitions, the first has nothing")
 
 
 @case()
@@ -184,7 +184,7 @@ def limits_inside_a_compressed_batch(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a", b"b", b"c", codec=CompressionCodec.GZIP), batch(b"d"))
     for offset in (0, 1, 2, 3):
-        probe.ask(fetch(topic, wanted(offset, max_bytes=1)), 12, note=str(offset))
+        probe.exchange(fetch(topic, wanted(offset, max_bytes=1)), 12, note=str(offset))
 
 
 @case()
@@ -193,33 +193,35 @@ def every_codec_in_versions(probe: Probe) -> None:
     for codec in CompressionCodec:
         fill(probe, topic, batch(b"a", b"b" * 200, codec=codec))
     for version in (4, 9, 10, 11, 12):
-        probe.ask(fetch(topic, wanted()), version)
+        probe.exchange(fetch(topic, wanted()), version)
 
 
 @case()
 def unwritten_batches_are_waited_for(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(fetch(topic, wanted(), max_wait_ms=100, min_bytes=1), 12, note="nothing comes")
+    probe.exchange(fetch(topic, wanted(), max_wait_ms=100, min_bytes=1), 12, note="nothing comes")
     fill(probe, topic, batch(b"a"))
-    probe.ask(fetch(topic, wanted(), max_wait_ms=5_000, min_bytes=1), 12, note="there at once")
-    probe.ask(fetch(topic, wanted(), max_wait_ms=100, min_bytes=10_000), 12, note="too little")
-    probe.ask(fetch(topic, wanted(1), max_wait_ms=-1, min_bytes=1), 12, note="a wait of -1")
-    probe.ask(fetch(topic, wanted(), max_wait_ms=-1, min_bytes=-1), 12, note="at least -1 bytes")
+    probe.exchange(fetch(topic, wanted(), max_wait_ms=5_000, min_bytes=1), 12, note="there at once")
+    probe.exchange(fetch(topic, wanted(), max_wait_ms=100, min_bytes=10_000), 12, note="too little")
+    probe.exchange(fetch(topic, wanted(1), max_wait_ms=-1, min_bytes=1), 12, note="a wait of -1")
+    probe.exchange(fetch(topic, wanted(), max_wait_ms=-1, min_bytes=-1), 12, note="at least -1 bytes")
 
 
 @case()
 def an_error_of_the_log_is_not_waited_with(probe: Probe) -> None:
-    """What the metadata already tells, an unknown partition, lets the others wait for data."""
+    """A partition that the metadata does not have does not end the wait for data of the others."""
     topic = probe.topic(partitions=2)
     started = time.monotonic()
-    probe.ask(fetch(topic, wanted(), wanted(partition=7), max_wait_ms=600, min_bytes=1), 12)
+    probe.exchange(fetch(topic, wanted(), wanted(partition=7), max_wait_ms=600, min_bytes=1), 12)
     probe.write(waited=time.monotonic() - started > 0.5)
-    probe.ask(fetch(topic, wanted(partition=7), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="unknown alone")
+    probe.exchange(
+        fetch(topic, wanted(partition=7), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="unknown alone"
+    )
     both = (wanted(), wanted(5, partition=1))
-    probe.ask(fetch(topic, *both, max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="one past the end")
-    probe.ask(fetch(topic, wanted(5), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="past the end")
-    probe.ask(fetch(topic, wanted(leader_epoch=5), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="epoch")
-    probe.ask(fetch(None, max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="nothing asked")
+    probe.exchange(fetch(topic, *both, max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="one past the end")
+    probe.exchange(fetch(topic, wanted(5), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="past the end")
+    probe.exchange(fetch(topic, wanted(leader_epoch=5), max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="epoch")
+    probe.exchange(fetch(None, max_wait_ms=9_000, min_bytes=1), 12, seconds=5, note="nothing requested")
 
 
 @case()
@@ -230,7 +232,7 @@ def several_partitions_and_topics(probe: Probe) -> None:
     request = fetch(topics[0], wanted(), wanted(partition=1), wanted(partition=2))
     request.topics += fetch(topics[1], wanted()).topics + fetch(f"{probe.name}-none", wanted()).topics
     for version in (4, 11, 12):
-        probe.ask(request, version)
+        probe.exchange(request, version)
 
 
 @case()
@@ -238,19 +240,19 @@ def the_same_partition_twice(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"), batch(b"b"))
     for version in (4, 12):
-        probe.ask(fetch(topic, wanted(0), wanted(1)), version)
-        probe.ask(fetch(topic, wanted(1), wanted(0)), version)
+        probe.exchange(fetch(topic, wanted(0), wanted(1)), version)
+        probe.exchange(fetch(topic, wanted(1), wanted(0)), version)
         request = fetch(topic, wanted(0))
         request.topics += fetch(topic, wanted(1)).topics
-        probe.ask(request, version, note="the topic twice")
+        probe.exchange(request, version, note="the topic twice")
 
 
 @case()
 def nothing(probe: Probe) -> None:
     topic = probe.topic()
     for version in (4, 7, 12):
-        probe.ask(fetch(None), version)
-        probe.ask(fetch(topic), version, note="no partitions")
+        probe.exchange(fetch(None), version)
+        probe.exchange(fetch(topic), version, note="no partitions")
 
 
 @case()
@@ -259,9 +261,9 @@ def isolation_levels(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for level in (0, 1, 2, -1, 127):
         for version in (4, 12):
-            probe.ask(fetch(topic, wanted(), isolation_level=level), version, note=str(level))
-    probe.ask(fetch(topic, wanted(9), isolation_level=1), 12, note="past the end")
-    probe.ask(fetch(topic, wanted(partition=9), isolation_level=1), 12, note="unknown partition")
+            probe.exchange(fetch(topic, wanted(), isolation_level=level), version, note=str(level))
+    probe.exchange(fetch(topic, wanted(9), isolation_level=1), 12, note="past the end")
+    probe.exchange(fetch(topic, wanted(partition=9), isolation_level=1), 12, note="unknown partition")
 
 
 @case()
@@ -271,9 +273,9 @@ def replica_ids(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for replica in (-1, -2, -3, 1, 5):
         for version in (4, 12):
-            probe.ask(fetch(topic, wanted(), replica_id=replica), version, note=str(replica))
+            probe.exchange(fetch(topic, wanted(), replica_id=replica), version, note=str(replica))
         state = ReplicaState(replica_id=replica, replica_epoch=3)
-        probe.ask(fetch("", wanted(), topic_id=topic_id, replica_state=state), 15, note=str(replica))
+        probe.exchange(fetch("", wanted(), topic_id=topic_id, replica_state=state), 15, note=str(replica))
 
 
 @case()
@@ -281,7 +283,7 @@ def cluster_ids(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"))
     for cluster_id in (None, "", "another"):
-        probe.ask(fetch(topic, wanted(), cluster_id=cluster_id), 12, note=str(cluster_id))
+        probe.exchange(fetch(topic, wanted(), cluster_id=cluster_id), 12, note=str(cluster_id))
 
 
 @case()
@@ -290,7 +292,7 @@ def racks(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for rack in ("", "a", "ä" * 50):
         for version in (11, 12):
-            probe.ask(fetch(topic, wanted(), rack_id=rack), version, note=rack)
+            probe.exchange(fetch(topic, wanted(), rack_id=rack), version, note=rack)
 
 
 @case()
@@ -299,8 +301,10 @@ def high_watermarks_and_directories(probe: Probe) -> None:
     topic_id = probe.topic_id(topic)
     fill(probe, topic, batch(b"a"))
     for high_watermark in (0, 1, 5, -1):
-        probe.ask(fetch("", wanted(high_watermark=high_watermark), topic_id=topic_id), 18, note=str(high_watermark))
-    probe.ask(fetch("", wanted(replica_directory_id=NO_SUCH_ID), topic_id=topic_id), 17)
+        probe.exchange(
+            fetch("", wanted(high_watermark=high_watermark), topic_id=topic_id), 18, note=str(high_watermark)
+        )
+    probe.exchange(fetch("", wanted(replica_directory_id=NO_SUCH_ID), topic_id=topic_id), 17)
 
 
 @case()
@@ -310,9 +314,9 @@ def segments_are_not_crossed(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"), large, large, batch(b"b"))
 
     def sizes(offset: int, limit: int) -> None:
-        answer = probe.quiet(fetch(topic, wanted(offset, max_bytes=limit)), 12)
-        assert not isinstance(answer, str)
-        data = answer.responses[0].partitions[0].records  # type: ignore[attr-defined]
+        response = probe.quiet(fetch(topic, wanted(offset, max_bytes=limit)), 12)
+        assert not isinstance(response, str)
+        data = response.responses[0].partitions[0].records  # type: ignore[attr-defined]
         probe.write(offset=offset, limit=limit, bytes=len(data))
 
     for offset in (0, 1, 2, 3, 4):
@@ -326,14 +330,14 @@ def a_new_segment_for_each_batch(probe: Probe) -> None:
     for number in range(3):
         fill(probe, topic, batch(b"%d" % number, time_ms=1_600_000_000_000 + 10_000 * number))
     for offset in (0, 1, 2, 3):
-        probe.ask(fetch(topic, wanted(offset)), 12, note=str(offset))
+        probe.exchange(fetch(topic, wanted(offset)), 12, note=str(offset))
 
 
 @case()
 def what_acks_0_and_1_wrote(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(produce(topic, batch(b"a"), acks=1), 9)
-    probe.ask(fetch(topic, wanted()), 12)
+    probe.exchange(produce(topic, batch(b"a"), acks=1), 9)
+    probe.exchange(fetch(topic, wanted()), 12)
 
 
 @case()
@@ -370,20 +374,20 @@ def a_topic_made_again(probe: Probe) -> None:
     assert probe.topic() == topic
     new_id = probe.topic_id(topic)
     for each in (old_id, new_id):
-        probe.ask(fetch(topic, wanted(), topic_id=each), 13)
-        probe.ask(metadata(ids=[each]), 12)
-    probe.ask(fetch(topic, wanted()), 12)
-    probe.ask(fetch(topic, wanted(1)), 12)
+        probe.exchange(fetch(topic, wanted(), topic_id=each), 13)
+        probe.exchange(metadata(ids=[each]), 12)
+    probe.exchange(fetch(topic, wanted()), 12)
+    probe.exchange(fetch(topic, wanted(1)), 12)
 
 
 @case()
 def versions_in_the_request(probe: Probe) -> None:
-    """Topics asked for in a version are those of that version's key: a name up to 12, an id from 13."""
+    """A version requests topics by its key: a name up to 12, an id from 13."""
     topic = probe.topic()
     request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=[FetchTopic(topic=topic, partitions=[wanted()])])
-    probe.ask(request, 13)
+    probe.exchange(request, 13)
     request.topics[0].topic_id = NO_SUCH_ID
-    probe.ask(request, 12)
+    probe.exchange(request, 12)
 
 
 @case()
@@ -399,7 +403,7 @@ def a_first_batch_that_is_left_out_is_not_looked_into(probe: Probe) -> None:
                 at_the_end = wanted(2, partition=1, max_bytes=limit)
                 for last in (behind, at_the_end):
                     request = fetch(topic, wanted(), last, isolation_level=level)
-                    probe.ask(request, version, note=f"limit {limit}, isolation {level}, from {last.fetch_offset}")
+                    probe.exchange(request, version, note=f"limit {limit}, isolation {level}, from {last.fetch_offset}")
     for limit in (69, 70, 100, 138, 139):
         request = fetch(topic, wanted(), wanted(partition=1), isolation_level=1, max_bytes=limit)
-        probe.ask(request, 12, note=f"limit {limit} of the request")
+        probe.exchange(request, 12, note=f"limit {limit} of the request")

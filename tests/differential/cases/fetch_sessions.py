@@ -17,11 +17,11 @@ NO_SUCH_ID = b"no such topic id"
 
 
 def open_session(probe: Probe, topic: str, *partitions: FetchPartition, version: int = 12, **fields: Any) -> int:
-    """Ask for a session; answer its id."""
-    answer = probe.ask(fetch(topic, *partitions, session_epoch=0, **fields), version, note="open")
-    assert isinstance(answer.session_id, int)
-    assert answer.session_id > 0
-    return answer.session_id
+    """Open a session and return its id."""
+    response = probe.exchange(fetch(topic, *partitions, session_epoch=0, **fields), version, note="open")
+    assert isinstance(response.session_id, int)
+    assert response.session_id > 0
+    return response.session_id
 
 
 @case()
@@ -32,8 +32,8 @@ def every_version(probe: Probe) -> None:
     top = 17 if probe.release == "3.7.2" else 19
     for version in range(7, top):
         session = open_session(probe, topic, wanted(), version=version, topic_id=topic_id)
-        probe.ask(fetch(None, session_id=session, session_epoch=1), version, note="next")
-        probe.ask(fetch(None, session_id=session, session_epoch=-1), version, note="close")
+        probe.exchange(fetch(None, session_id=session, session_epoch=1), version, note="next")
+        probe.exchange(fetch(None, session_id=session, session_epoch=-1), version, note="close")
 
 
 @case()
@@ -41,23 +41,23 @@ def incremental(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted(), wanted(partition=1))
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="the same offset again")
-    probe.ask(fetch(topic, wanted(1), session_id=session, session_epoch=2), 12, note="moved on")
-    probe.ask(fetch(None, session_id=session, session_epoch=3), 12, note="nothing new")
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="the same offset again")
+    probe.exchange(fetch(topic, wanted(1), session_id=session, session_epoch=2), 12, note="moved on")
+    probe.exchange(fetch(None, session_id=session, session_epoch=3), 12, note="nothing new")
     fill(probe, topic, batch(b"b"), partition=1)
-    probe.ask(fetch(None, session_id=session, session_epoch=4), 12, note="news in partition 1")
-    probe.ask(fetch(topic, wanted(1, partition=1), session_id=session, session_epoch=5), 12, note="moved on")
+    probe.exchange(fetch(None, session_id=session, session_epoch=4), 12, note="news in partition 1")
+    probe.exchange(fetch(topic, wanted(1, partition=1), session_id=session, session_epoch=5), 12, note="moved on")
     fill(probe, topic, batch(b"c"))
-    probe.ask(fetch(None, session_id=session, session_epoch=6), 12, note="news in partition 0")
+    probe.exchange(fetch(None, session_id=session, session_epoch=6), 12, note="news in partition 0")
 
 
 @case()
 def a_high_watermark_is_news(probe: Probe) -> None:
     topic = probe.topic()
     session = open_session(probe, topic, wanted(5))
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="still past the end")
-    probe.ask(fetch(topic, wanted(0), session_id=session, session_epoch=2), 12, note="right offset")
-    probe.ask(fetch(None, session_id=session, session_epoch=3), 12, note="nothing new")
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="still past the end")
+    probe.exchange(fetch(topic, wanted(0), session_id=session, session_epoch=2), 12, note="right offset")
+    probe.exchange(fetch(None, session_id=session, session_epoch=3), 12, note="nothing new")
 
 
 @case()
@@ -66,17 +66,17 @@ def partitions_are_added_and_forgotten(probe: Probe) -> None:
     for partition in range(3):
         fill(probe, topic, batch(b"%d" % partition), partition=partition)
     session = open_session(probe, topic, wanted())
-    probe.ask(fetch(topic, wanted(partition=1), session_id=session, session_epoch=1), 12, note="1 is added")
+    probe.exchange(fetch(topic, wanted(partition=1), session_id=session, session_epoch=1), 12, note="1 is added")
     forget = [ForgottenTopic(topic=topic, partitions=[0])]
-    probe.ask(fetch(None, session_id=session, session_epoch=2, forgotten=forget), 12, note="0 is forgotten")
-    probe.ask(fetch(None, session_id=session, session_epoch=3, forgotten=forget), 12, note="0 is forgotten again")
+    probe.exchange(fetch(None, session_id=session, session_epoch=2, forgotten=forget), 12, note="0 is forgotten")
+    probe.exchange(fetch(None, session_id=session, session_epoch=3, forgotten=forget), 12, note="0 is forgotten again")
     forget = [ForgottenTopic(topic=topic, partitions=[1, 9])]
-    probe.ask(
+    probe.exchange(
         fetch(topic, wanted(partition=2), session_id=session, session_epoch=4, forgotten=forget), 12, note="1 for 2"
     )
     forget = [ForgottenTopic(topic=topic, partitions=[2])]
-    probe.ask(fetch(None, session_id=session, session_epoch=5, forgotten=forget), 12, note="nothing is left")
-    probe.ask(fetch(None, session_id=session, session_epoch=6), 12, note="after that")
+    probe.exchange(fetch(None, session_id=session, session_epoch=5, forgotten=forget), 12, note="nothing is left")
+    probe.exchange(fetch(None, session_id=session, session_epoch=6), 12, note="after that")
 
 
 @case()
@@ -85,8 +85,8 @@ def a_partition_added_and_forgotten_at_once(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted(), wanted(partition=1))
     forget = [ForgottenTopic(topic=topic, partitions=[0])]
-    probe.ask(fetch(topic, wanted(), session_id=session, session_epoch=1, forgotten=forget), 12)
-    probe.ask(fetch(None, session_id=session, session_epoch=2), 12)
+    probe.exchange(fetch(topic, wanted(), session_id=session, session_epoch=1, forgotten=forget), 12)
+    probe.exchange(fetch(None, session_id=session, session_epoch=2), 12)
 
 
 @case()
@@ -95,9 +95,9 @@ def wrong_epochs(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted())
     for epoch in (2, 5, 2_147_483_647, -2):
-        probe.ask(fetch(None, session_id=session, session_epoch=epoch), 12, note=str(epoch))
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="the right one")
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="again")
+        probe.exchange(fetch(None, session_id=session, session_epoch=epoch), 12, note=str(epoch))
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="the right one")
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="again")
 
 
 @case()
@@ -106,7 +106,7 @@ def wrong_ids(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for session, epoch in ((0, 1), (0, 5), (0, -2), (123, 1), (123, 5), (-1, 1), (123, -2)):
         for version in (7, 12):
-            probe.ask(
+            probe.exchange(
                 fetch(topic, wanted(), session_id=session, session_epoch=epoch), version, note=f"{session} {epoch}"
             )
 
@@ -115,8 +115,8 @@ def wrong_ids(probe: Probe) -> None:
 def unknown_ids_with_epochs_that_begin_or_end(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"))
-    probe.ask(fetch(topic, wanted(), session_id=123, session_epoch=0), 12, note="0")
-    probe.ask(fetch(topic, wanted(), session_id=123, session_epoch=-1), 12, note="-1")
+    probe.exchange(fetch(topic, wanted(), session_id=123, session_epoch=0), 12, note="0")
+    probe.exchange(fetch(topic, wanted(), session_id=123, session_epoch=-1), 12, note="-1")
 
 
 @case()
@@ -124,8 +124,8 @@ def closing(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted())
-    probe.ask(fetch(topic, wanted(), session_id=session, session_epoch=-1), 12, note="close")
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="after the end")
+    probe.exchange(fetch(topic, wanted(), session_id=session, session_epoch=-1), 12, note="close")
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="after the end")
 
 
 @case()
@@ -133,16 +133,18 @@ def a_session_opened_over_another(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted())
-    answer = probe.ask(fetch(topic, wanted(), session_id=session, session_epoch=0), 12, note="epoch 0 with the id")
-    probe.write(another=answer.session_id != session)
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="the old one")
-    probe.ask(fetch(None, session_id=answer.session_id, session_epoch=1), 12, note="the new one")
+    response = probe.exchange(
+        fetch(topic, wanted(), session_id=session, session_epoch=0), 12, note="epoch 0 with the id"
+    )
+    probe.write(another=response.session_id != session)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="the old one")
+    probe.exchange(fetch(None, session_id=response.session_id, session_epoch=1), 12, note="the new one")
 
 
 @case()
 def a_session_of_nothing(probe: Probe) -> None:
     for version in (7, 12):
-        probe.ask(fetch(None, session_id=0, session_epoch=0), version)
+        probe.exchange(fetch(None, session_id=0, session_epoch=0), version)
 
 
 @case()
@@ -150,9 +152,11 @@ def errors_inside_a_session(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted(), wanted(partition=7), wanted(partition=-1))
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="errors come again")
-    probe.ask(fetch(f"{probe.name}-none", wanted(), session_id=session, session_epoch=2), 12, note="an unknown topic")
-    probe.ask(fetch(None, session_id=session, session_epoch=3), 12)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="errors come again")
+    probe.exchange(
+        fetch(f"{probe.name}-none", wanted(), session_id=session, session_epoch=2), 12, note="an unknown topic"
+    )
+    probe.exchange(fetch(None, session_id=session, session_epoch=3), 12)
 
 
 @case()
@@ -161,12 +165,12 @@ def names_and_ids_do_not_mix(probe: Probe) -> None:
     topic_id = probe.topic_id(topic)
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted())
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 13, note="ids in a session of names")
-    probe.ask(fetch(topic, wanted(), session_id=session, session_epoch=1, topic_id=topic_id), 13)
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 13, note="ids in a session of names")
+    probe.exchange(fetch(topic, wanted(), session_id=session, session_epoch=1, topic_id=topic_id), 13)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12)
     session = open_session(probe, topic, wanted(), version=13, topic_id=topic_id)
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, note="names in a session of ids")
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 13)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, note="names in a session of ids")
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 13)
 
 
 @case()
@@ -175,9 +179,9 @@ def unknown_ids_inside_a_session(probe: Probe) -> None:
     topic_id = probe.topic_id(topic)
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, "", wanted(), version=13, topic_id=NO_SUCH_ID)
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 13)
-    probe.ask(fetch("", wanted(), session_id=session, session_epoch=2, topic_id=topic_id), 13)
-    probe.ask(fetch(None, session_id=session, session_epoch=3), 13)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 13)
+    probe.exchange(fetch("", wanted(), session_id=session, session_epoch=2, topic_id=topic_id), 13)
+    probe.exchange(fetch(None, session_id=session, session_epoch=3), 13)
 
 
 @case()
@@ -185,8 +189,8 @@ def the_same_partition_twice(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"), batch(b"b"))
     session = open_session(probe, topic, wanted(0), wanted(1))
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12)
-    probe.ask(fetch(topic, wanted(1), wanted(0), session_id=session, session_epoch=2), 12)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12)
+    probe.exchange(fetch(topic, wanted(1), wanted(0), session_id=session, session_epoch=2), 12)
 
 
 @case()
@@ -198,7 +202,7 @@ def limits_rotate_partitions(probe: Probe) -> None:
     parts = [wanted(partition=partition) for partition in range(3)]
     session = open_session(probe, topic, *parts, max_bytes=1)
     for epoch in range(1, 6):
-        probe.ask(fetch(None, session_id=session, session_epoch=epoch, max_bytes=1), 12)
+        probe.exchange(fetch(None, session_id=session, session_epoch=epoch, max_bytes=1), 12)
 
 
 @case()
@@ -206,7 +210,7 @@ def another_connection_may_go_on(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a"))
     session = open_session(probe, topic, wanted())
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12, on=probe.connect())
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12, on=probe.connect())
 
 
 @case()
@@ -218,12 +222,12 @@ def a_topic_that_goes_away(probe: Probe) -> None:
     session = open_session(probe, topic, wanted())
     probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
     for _ in attempts("a deleted topic"):
-        answer: Any = probe.quiet(metadata(topic), 12)
+        response: Any = probe.quiet(metadata(topic), 12)
         unknown: Any = probe.quiet(fetch(topic, wanted()), 12)
-        if answer.topics[0].error_code and unknown.responses[0].partitions[0].error_code:
+        if response.topics[0].error_code and unknown.responses[0].partitions[0].error_code:
             break
-    probe.ask(fetch(None, session_id=session, session_epoch=1), 12)
-    probe.ask(fetch(None, session_id=session, session_epoch=2), 12)
+    probe.exchange(fetch(None, session_id=session, session_epoch=1), 12)
+    probe.exchange(fetch(None, session_id=session, session_epoch=2), 12)
 
 
 @case()
@@ -231,7 +235,7 @@ def waiting_inside_a_session(probe: Probe) -> None:
     topic = probe.topic()
     session = open_session(probe, topic, wanted(), max_wait_ms=100, min_bytes=1)
     request = fetch(None, session_id=session, session_epoch=1, max_wait_ms=100, min_bytes=1)
-    probe.ask(request, 12, note="nothing comes")
+    probe.exchange(request, 12, note="nothing comes")
     fill(probe, topic, batch(b"a"))
     request = fetch(None, session_id=session, session_epoch=2, max_wait_ms=5_000, min_bytes=1)
-    probe.ask(request, 12, note="something is there")
+    probe.exchange(request, 12, note="something is there")

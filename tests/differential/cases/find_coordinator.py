@@ -17,10 +17,10 @@ INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_s
 
 
 def await_coordinator(probe: Probe, key_type: int) -> None:
-    """Ask until the internal topic is there; learn its id."""
+    """Retry until the internal topic is there; learn its id."""
     for _ in attempts("a coordinator"):
-        answer: Any = probe.quiet(FindCoordinatorRequest(key="any", key_type=key_type), 3)
-        if answer.error_code == 0:
+        response: Any = probe.quiet(FindCoordinatorRequest(key="any", key_type=key_type), 3)
+        if response.error_code == 0:
             name = INTERNAL_TOPICS[key_type]
             described: Any = probe.quiet(metadata(name), 12)
             probe.normaliser.know_topic(name, described.topics[0].topic_id)
@@ -31,7 +31,7 @@ def await_coordinator(probe: Probe, key_type: int) -> None:
 def group_in_every_version(probe: Probe) -> None:
     await_coordinator(probe, GROUP)
     for version in all_versions(FindCoordinatorRequest):
-        probe.ask(FindCoordinatorRequest(key="g", coordinator_keys=["g"]), version)
+        probe.exchange(FindCoordinatorRequest(key="g", coordinator_keys=["g"]), version)
 
 
 @case()
@@ -39,7 +39,7 @@ def transaction_in_every_version(probe: Probe) -> None:
     await_coordinator(probe, TRANSACTION)
     for version in range(1, 7):
         request = FindCoordinatorRequest(key="t", coordinator_keys=["t"], key_type=TRANSACTION)
-        probe.ask(request, version)
+        probe.exchange(request, version)
 
 
 @case()
@@ -47,7 +47,7 @@ def several_keys(probe: Probe) -> None:
     await_coordinator(probe, GROUP)
     for keys in ([], ["a", "b"], ["b", "a"], ["a", "a"], ["", "a"], ["ä", "a b", "x" * 300]):
         for version in (4, 5, 6):
-            probe.ask(FindCoordinatorRequest(coordinator_keys=keys), version)
+            probe.exchange(FindCoordinatorRequest(coordinator_keys=keys), version)
 
 
 @case()
@@ -57,27 +57,27 @@ def empty_keys(probe: Probe) -> None:
     for key_type in (GROUP, TRANSACTION):
         for version in (0, 1, 3, 4):
             if version or key_type == GROUP:
-                probe.ask(FindCoordinatorRequest(key="", coordinator_keys=[""], key_type=key_type), version)
+                probe.exchange(FindCoordinatorRequest(key="", coordinator_keys=[""], key_type=key_type), version)
 
 
 @case()
 def unknown_key_types(probe: Probe) -> None:
     for key_type in (3, 9, -1, 127, -128):
         for version in (1, 2, 3, 4):
-            probe.ask(FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"], key_type=key_type), version)
-    probe.ask(FindCoordinatorRequest(coordinator_keys=[], key_type=9), 4)
+            probe.exchange(FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"], key_type=key_type), version)
+    probe.exchange(FindCoordinatorRequest(coordinator_keys=[], key_type=9), 4)
 
 
 @case()
 def share_keys_in_versions_that_cannot(probe: Probe) -> None:
     for version in (1, 3, 4, 5):
-        probe.ask(FindCoordinatorRequest(key="g:t:0", coordinator_keys=["g:t:0"], key_type=SHARE), version)
+        probe.exchange(FindCoordinatorRequest(key="g:t:0", coordinator_keys=["g:t:0"], key_type=SHARE), version)
 
 
 @case(releases=("4.3.1",))
 def share_keys_that_are_malformed(probe: Probe) -> None:
     for key in ("", "g", "g:t", "g:AAAAAAAAAAAAAAAAAAAAAA:x", "g:x:0", ":AAAAAAAAAAAAAAAAAAAAAA:0"):
-        probe.ask(FindCoordinatorRequest(coordinator_keys=[key], key_type=SHARE), 6, note=key)
+        probe.exchange(FindCoordinatorRequest(coordinator_keys=[key], key_type=SHARE), 6, note=key)
 
 
 @case()

@@ -48,16 +48,16 @@ def _filled(probe: Probe, *replicas: list[int], suffix: str = "t") -> tuple[str,
 def _await_high_watermark(probe: Probe, broker: int, topic: str, offset: int) -> None:
     connection = probe.connect(broker)
     for _ in attempts(f"the high watermark {offset} on broker {broker}"):
-        answer: Any = probe.quiet(fetch(topic, wanted()), 12, on=connection)
-        if answer.responses[0].partitions[0].high_watermark == offset:
+        response: Any = probe.quiet(fetch(topic, wanted()), 12, on=connection)
+        if response.responses[0].partitions[0].high_watermark == offset:
             return
 
 
 def _await_named(probe: Probe, topic: str, partition: int, rack: str) -> None:
-    """A leader names no follower before that has asked it once."""
+    """A leader names no follower before its first fetch."""
     for _ in attempts(f"a follower of partition {partition} in rack {rack}"):
-        answer: Any = probe.quiet(fetch(topic, wanted(partition=partition), rack_id=rack), 12)
-        if answer.responses[0].partitions[0].preferred_read_replica >= 0:
+        response: Any = probe.quiet(fetch(topic, wanted(partition=partition), rack_id=rack), 12)
+        if response.responses[0].partitions[0].preferred_read_replica >= 0:
             return
 
 
@@ -67,7 +67,7 @@ def every_version_from_every_rack(probe: Probe) -> None:
     for version in range(4, 17):
         for rack in ("", "a", "b", "c", "d"):
             named = {"topic_id": topic_id} if version >= 13 else {}
-            probe.ask(fetch(topic, wanted(), **named, rack_id=rack), version, note=rack)
+            probe.exchange(fetch(topic, wanted(), **named, rack_id=rack), version, note=rack)
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -75,7 +75,7 @@ def offsets_that_followers_have_or_not(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for offset in (-1, 0, 1, 2, 3, 4, 1_000):
         for rack in ("a", "b"):
-            probe.ask(fetch(topic, wanted(offset), rack_id=rack), 12, note=f"{offset} from {rack}")
+            probe.exchange(fetch(topic, wanted(offset), rack_id=rack), 12, note=f"{offset} from {rack}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -83,18 +83,18 @@ def leader_epochs(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for epoch in (-1, 0, 1, 5):
         for rack in ("a", "b"):
-            probe.ask(fetch(topic, wanted(leader_epoch=epoch), rack_id=rack), 12, note=f"{epoch} from {rack}")
+            probe.exchange(fetch(topic, wanted(leader_epoch=epoch), rack_id=rack), 12, note=f"{epoch} from {rack}")
     for epoch in (0, 1):
         for rack in ("a", "b"):
             partition = wanted(3, last_fetched_epoch=epoch)
-            probe.ask(fetch(topic, partition, rack_id=rack), 12, note=f"last fetched {epoch} from {rack}")
+            probe.exchange(fetch(topic, partition, rack_id=rack), 12, note=f"last fetched {epoch} from {rack}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def a_long_wait_is_not_waited_for(probe: Probe) -> None:
     topic, _ = _filled(probe)
     request = fetch(topic, wanted(3), max_wait_ms=60_000, min_bytes=1 << 20, rack_id="b")
-    probe.ask(request, 12, note="at the end")
+    probe.exchange(request, 12, note="at the end")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -103,18 +103,18 @@ def several_partitions_with_other_replicas(probe: Probe) -> None:
     _await_named(probe, topic, 2, "c")
     for rack in ("", "a", "b", "c"):
         partitions = [wanted(partition=index) for index in range(5)]
-        probe.ask(fetch(topic, *partitions, rack_id=rack), 12, note=rack)
-    probe.ask(fetch("", wanted(partition=2), wanted(partition=3), topic_id=topic_id, rack_id="c"), 13)
+        probe.exchange(fetch(topic, *partitions, rack_id=rack), 12, note=rack)
+    probe.exchange(fetch("", wanted(partition=2), wanted(partition=3), topic_id=topic_id, rack_id="c"), 13)
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def other_isolations_and_limits(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for level in (0, 1, 2):
-        probe.ask(fetch(topic, wanted(), isolation_level=level, rack_id="b"), 12, note=f"isolation {level}")
+        probe.exchange(fetch(topic, wanted(), isolation_level=level, rack_id="b"), 12, note=f"isolation {level}")
     for limit in (0, 1, -1):
-        probe.ask(fetch(topic, wanted(max_bytes=limit), rack_id="b"), 12, note=f"partition limit {limit}")
-        probe.ask(fetch(topic, wanted(), max_bytes=limit, rack_id="b"), 12, note=f"limit {limit}")
+        probe.exchange(fetch(topic, wanted(max_bytes=limit), rack_id="b"), 12, note=f"partition limit {limit}")
+        probe.exchange(fetch(topic, wanted(), max_bytes=limit, rack_id="b"), 12, note=f"limit {limit}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -123,36 +123,38 @@ def sessions(probe: Probe) -> None:
     _await_named(probe, topic, 1, "c")
     connection = probe.connect()
     request = fetch(topic, wanted(), wanted(partition=1), session_epoch=0, rack_id="b")
-    answer: Any = probe.ask(request, 12, on=connection, note="full")
+    response: Any = probe.exchange(request, 12, on=connection, note="full")
     for epoch in (1, 2):
-        again = fetch(None, session_id=answer.session_id, session_epoch=epoch, rack_id="b")
-        probe.ask(again, 12, on=connection, note=f"incremental {epoch}")
-    elsewhere = fetch(None, session_id=answer.session_id, session_epoch=3, rack_id="c")
-    probe.ask(elsewhere, 12, on=connection, note="from another rack")
-    at_home = fetch(None, session_id=answer.session_id, session_epoch=4, rack_id="a")
-    probe.ask(at_home, 12, on=connection, note="from the leader's rack")
-    forgets = fetch(None, session_id=answer.session_id, session_epoch=5, rack_id="b")
+        again = fetch(None, session_id=response.session_id, session_epoch=epoch, rack_id="b")
+        probe.exchange(again, 12, on=connection, note=f"incremental {epoch}")
+    elsewhere = fetch(None, session_id=response.session_id, session_epoch=3, rack_id="c")
+    probe.exchange(elsewhere, 12, on=connection, note="from another rack")
+    at_home = fetch(None, session_id=response.session_id, session_epoch=4, rack_id="a")
+    probe.exchange(at_home, 12, on=connection, note="from the leader's rack")
+    forgets = fetch(None, session_id=response.session_id, session_epoch=5, rack_id="b")
     forgets.topics = [FetchTopic(topic=topic, partitions=[wanted(3)])]
-    probe.ask(forgets, 12, on=connection, note="at the end")
+    probe.exchange(forgets, 12, on=connection, note="at the end")
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def replica_ids_with_a_rack(probe: Probe) -> None:
     topic, topic_id = _filled(probe)
     for replica in (-1, -2, -3, 2, 3, 7):
-        probe.ask(fetch(topic, wanted(3), replica_id=replica, rack_id="b"), 12, note=str(replica))
+        probe.exchange(fetch(topic, wanted(3), replica_id=replica, rack_id="b"), 12, note=str(replica))
         state = ReplicaState(replica_id=replica, replica_epoch=-1)
         request = fetch("", wanted(3), topic_id=topic_id, replica_state=state, rack_id="b")
-        probe.ask(request, 15, note=str(replica))
+        probe.exchange(request, 15, note=str(replica))
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def two_leaders_racks_and_none(probe: Probe) -> None:
-    """A leader has no say on what others lead, whatever the rack."""
+    """A leader names no replica for partitions that others lead, in any rack."""
     topic, _ = _filled(probe, [1, 2])
     for broker in (2, 3):
         for rack in ("", "a", "b", "c"):
-            probe.ask(fetch(topic, wanted(), rack_id=rack), 12, on=probe.connect(broker), note=f"{broker} from {rack}")
+            probe.exchange(
+                fetch(topic, wanted(), rack_id=rack), 12, on=probe.connect(broker), note=f"{broker} from {rack}"
+            )
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -163,11 +165,11 @@ def followers_serve_consumers(probe: Probe) -> None:
         for version in range(4, 17):
             named = {"topic_id": topic_id} if version >= 13 else {}
             request = fetch(topic, wanted(), **named)
-            probe.ask(request, version, on=connection, note=f"broker {broker}", only=_without_endpoints)
+            probe.exchange(request, version, on=connection, note=f"broker {broker}", only=_without_endpoints)
 
 
-def _without_endpoints(answer: Any) -> Any:
-    return {name: value for name, value in answer.items() if name != "nodeEndpoints"}
+def _without_endpoints(response: Any) -> Any:
+    return {name: value for name, value in response.items() if name != "nodeEndpoints"}
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -175,16 +177,16 @@ def offsets_at_a_follower(probe: Probe) -> None:
     topic, _ = _filled(probe)
     connection = probe.connect(2)
     for offset in (-1, 0, 1, 2, 3, 4, 1_000):
-        probe.ask(fetch(topic, wanted(offset)), 12, on=connection, note=str(offset))
+        probe.exchange(fetch(topic, wanted(offset)), 12, on=connection, note=str(offset))
     for epoch in (-1, 0, 1):
-        probe.ask(fetch(topic, wanted(leader_epoch=epoch)), 12, on=connection, note=f"epoch {epoch}")
+        probe.exchange(fetch(topic, wanted(leader_epoch=epoch)), 12, on=connection, note=f"epoch {epoch}")
         partition = wanted(3, last_fetched_epoch=epoch)
-        probe.ask(fetch(topic, partition), 12, on=connection, note=f"last fetched {epoch}")
-    probe.ask(fetch(topic, wanted(), isolation_level=1), 12, on=connection, note="read_committed")
+        probe.exchange(fetch(topic, partition), 12, on=connection, note=f"last fetched {epoch}")
+    probe.exchange(fetch(topic, wanted(), isolation_level=1), 12, on=connection, note="read_committed")
     diverging = fetch(topic, wanted(5, last_fetched_epoch=0), isolation_level=1)
-    probe.ask(diverging, 12, on=connection, note="read_committed, diverging")
+    probe.exchange(diverging, 12, on=connection, note="read_committed, diverging")
     waiting = fetch(topic, wanted(3), max_wait_ms=100, min_bytes=1)
-    probe.ask(waiting, 12, on=connection, note="nothing new")
+    probe.exchange(waiting, 12, on=connection, note="nothing new")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -194,24 +196,26 @@ def replica_ids_at_a_follower(probe: Probe) -> None:
     for replica in (-1, -2, -3, 1, 2, 3, 7):
         for version in (4, 8, 11, 12):
             request = fetch(topic, wanted(3), replica_id=replica)
-            probe.ask(request, version, on=connection, note=str(replica))
+            probe.exchange(request, version, on=connection, note=str(replica))
         state = ReplicaState(replica_id=replica, replica_epoch=-1)
         request = fetch("", wanted(3), topic_id=topic_id, replica_state=state)
-        probe.ask(request, 15, on=connection, note=str(replica))
+        probe.exchange(request, 15, on=connection, note=str(replica))
 
 
 @case(brokers=3, settings=RACK_AWARE)
 def followers_of_the_leader_in_person(probe: Probe) -> None:
-    """What a follower says, said by somebody else: the leader believes it."""
+    """Another client sends a follower's request: the leader accepts it."""
     topic, _ = _filled(probe)
     for replica in (2, 3, 7):
         for offset in (0, 2, 3, 4):
             for epoch in (-1, 0, 1):
                 partition = wanted(offset, leader_epoch=epoch, log_start_offset=0)
-                probe.ask(fetch(topic, partition, replica_id=replica), 12, note=f"{replica} at {offset} in {epoch}")
+                probe.exchange(
+                    fetch(topic, partition, replica_id=replica), 12, note=f"{replica} at {offset} in {epoch}"
+                )
     for offset, epoch in ((3, 0), (3, 1), (9, 0), (2, 0), (0, -1)):
         partition = wanted(offset, leader_epoch=0, last_fetched_epoch=epoch, log_start_offset=0)
-        probe.ask(fetch(topic, partition, replica_id=2), 12, note=f"last fetched {epoch} at {offset}")
+        probe.exchange(fetch(topic, partition, replica_id=2), 12, note=f"last fetched {epoch} at {offset}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -221,17 +225,17 @@ def log_start_offsets_of_followers(probe: Probe) -> None:
         topics=[DeleteRecordsTopic(name=topic, partitions=[DeleteRecordsPartition(partition_index=0, offset=2)])],
         timeout_ms=10_000,
     )
-    probe.ask(deletion, 2)
+    probe.exchange(deletion, 2)
     connection = probe.connect(2)
     for _ in attempts("the follower's log start"):
-        answer: Any = probe.quiet(fetch(topic, wanted(2)), 12, on=connection)
-        if answer.responses[0].partitions[0].log_start_offset == 2:
+        response: Any = probe.quiet(fetch(topic, wanted(2)), 12, on=connection)
+        if response.responses[0].partitions[0].log_start_offset == 2:
             break
     for offset in (0, 1, 2, 3):
-        probe.ask(fetch(topic, wanted(offset)), 12, on=connection, note=f"{offset} at the follower")
-        probe.ask(fetch(topic, wanted(offset), rack_id="b"), 12, note=f"{offset} at the leader")
+        probe.exchange(fetch(topic, wanted(offset)), 12, on=connection, note=f"{offset} at the follower")
+        probe.exchange(fetch(topic, wanted(offset), rack_id="b"), 12, note=f"{offset} at the leader")
     earliest = list_offsets(topic, -2, replica_id=-2)
-    probe.ask(earliest, 7, on=connection, note="earliest, at the follower")
+    probe.exchange(earliest, 7, on=connection, note="earliest, at the follower")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -242,11 +246,11 @@ def list_offsets_at_a_follower(probe: Probe) -> None:
         for version in range(1, 9):
             for replica in (-1, -2, 1):
                 request = list_offsets(topic, -1, replica_id=replica)
-                probe.ask(request, version, on=connection, note=f"latest at {broker} by {replica}")
+                probe.exchange(request, version, on=connection, note=f"latest at {broker} by {replica}")
         for timestamp in (-1, -2, -3, 0):
             for epoch in (-1, 0, 1):
                 request = list_offsets(topic, timestamp, replica_id=-2, leader_epoch=epoch)
-                probe.ask(request, 7, on=connection, note=f"{timestamp} at {broker} in {epoch}")
+                probe.exchange(request, 7, on=connection, note=f"{timestamp} at {broker} in {epoch}")
 
 
 @case(brokers=3, settings=RACK_AWARE)
@@ -257,26 +261,26 @@ def epochs_at_a_follower(probe: Probe) -> None:
         for version in all_versions(OffsetForLeaderEpochRequest)[2:]:
             for replica in (-1, -2, 1):
                 request = end_of(topic, 0, replica=replica)
-                probe.ask(request, version, on=connection, note=f"at {broker} by {replica}")
+                probe.exchange(request, version, on=connection, note=f"at {broker} by {replica}")
         for current in (0, 1):
-            probe.ask(end_of(topic, 0, current=current), 4, on=connection, note=f"at {broker} in {current}")
+            probe.exchange(end_of(topic, 0, current=current), 4, on=connection, note=f"at {broker} in {current}")
 
 
 @case(brokers=3, settings=SHARED_RACK)
 def two_followers_in_one_rack(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for offset in (0, 3):
-        answer: Any = probe.quiet(fetch(topic, wanted(offset), rack_id="b"), 12)
-        partition = answer.responses[0].partitions[0]
+        response: Any = probe.quiet(fetch(topic, wanted(offset), rack_id="b"), 12)
+        partition = response.responses[0].partitions[0]
         probe.write(offset=offset, one_of_them=partition.preferred_read_replica in {2, 3}, hw=partition.high_watermark)
     lonely, _ = _filled(probe, [1, 3], suffix="lonely")
-    probe.ask(fetch(lonely, wanted(), rack_id="b"), 12)
+    probe.exchange(fetch(lonely, wanted(), rack_id="b"), 12)
 
 
 @case(brokers=3, settings=RACKS_ALONE)
 def racks_without_a_selector(probe: Probe) -> None:
     topic, _ = _filled(probe)
     for rack in ("", "a", "b", "d"):
-        probe.ask(fetch(topic, wanted(), rack_id=rack), 12, note=rack)
-    probe.ask(MetadataRequest(topics=[]), 12, only=without_controller)
-    probe.ask(metadata(topic), 1, only=without_controller)
+        probe.exchange(fetch(topic, wanted(), rack_id=rack), 12, note=rack)
+    probe.exchange(MetadataRequest(topics=[]), 12, only=without_controller)
+    probe.exchange(metadata(topic), 1, only=without_controller)

@@ -25,7 +25,7 @@ def header(api_key: int, version: int, correlation_id: int = 7, client: bytes = 
 
 
 def small(version: int = 1) -> bytes:
-    """A FindCoordinator of an unknown key type: its answer is short and always the same."""
+    """Return a FindCoordinator of an unknown key type: its response is short and always the same."""
     return header(10, version) + (b"\0\1g" + (b"\x09" if version else b""))
 
 
@@ -51,7 +51,7 @@ def a_size_that_never_comes(probe: Probe) -> None:
 @case()
 def a_frame_that_never_ends(probe: Probe) -> None:
     frame = struct.pack(">i", 100) + small()
-    probe.raw(frame, note="fewer bytes than the size says", sized=False, seconds=SILENCE_SECONDS)
+    probe.raw(frame, note="fewer bytes than the size announces", sized=False, seconds=SILENCE_SECONDS)
 
 
 @case()
@@ -60,13 +60,13 @@ def frames_in_pieces(probe: Probe) -> None:
     data = struct.pack(">i", len(small())) + small()
     for byte in data:
         connection.send(bytes([byte]))
-    answer = connection.receive(5)
-    probe.write(answer=answer if isinstance(answer, str) else answer.hex())
+    response = connection.receive(5)
+    probe.write(response=response if isinstance(response, str) else response.hex())
 
 
 @case()
 def frames_back_to_back(probe: Probe) -> None:
-    """Answers come in the order of the requests, also when an error answer is among them."""
+    """Responses come in the order of the requests, also when an error response is among them."""
     connection = probe.connect()
     topic = probe.topic()
     frames = [
@@ -78,8 +78,8 @@ def frames_back_to_back(probe: Probe) -> None:
     ]
     connection.send(b"".join(frames))
     for _ in range(4):
-        answer = connection.receive(5)
-        probe.write(answer=answer if isinstance(answer, str) else answer[:4].hex())
+        response = connection.receive(5)
+        probe.write(response=response if isinstance(response, str) else response[:4].hex())
 
 
 @case()
@@ -91,8 +91,8 @@ def a_request_that_waits_holds_back_those_behind_it(probe: Probe) -> None:
     connection.send(encode_request(MetadataRequest(topics=[]), 4, correlation_id=2, client_id=None))
     connection.send(encode_request(produce(topic, batch(b"a")), 9, correlation_id=3, client_id=None))
     for _ in range(3):
-        answer = connection.receive(5)
-        probe.write(answer=answer if isinstance(answer, str) else answer[:4].hex())
+        response = connection.receive(5)
+        probe.write(response=response if isinstance(response, str) else response[:4].hex())
 
 
 @case()
@@ -101,20 +101,20 @@ def a_waiting_fetch_is_woken_by_another_connection(probe: Probe) -> None:
     connection = probe.connect()
     waiting = fetch(topic, wanted(), max_wait_ms=9_000, min_bytes=1)
     connection.send(encode_request(waiting, 4, correlation_id=1, client_id=None))
-    probe.ask(produce(topic, batch(b"a")), 9)
-    answer = connection.receive(5)
-    probe.write(answer=answer if isinstance(answer, str) else answer.hex())
+    probe.exchange(produce(topic, batch(b"a")), 9)
+    response = connection.receive(5)
+    probe.write(response=response if isinstance(response, str) else response.hex())
 
 
 @case()
-def requests_before_a_bad_one_are_answered(probe: Probe) -> None:
+def requests_before_a_bad_one_get_responses(probe: Probe) -> None:
     connection = probe.connect()
     good = struct.pack(">i", len(small())) + small()
     bad = struct.pack(">i", 8) + struct.pack(">hhi", 999, 0, 3)
     connection.send(good + good + bad + good)
     for _ in range(3):
-        answer = connection.receive(5)
-        probe.write(answer=answer if isinstance(answer, str) else answer.hex())
+        response = connection.receive(5)
+        probe.write(response=response if isinstance(response, str) else response.hex())
 
 
 @case()
@@ -339,8 +339,8 @@ def varints_that_are_too_long(probe: Probe) -> None:
 @case()
 def a_first_request_that_is_not_api_versions(probe: Probe) -> None:
     connection = probe.connect()
-    probe.ask(MetadataRequest(topics=[]), 4, on=connection)
-    probe.ask(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3, on=connection)
+    probe.exchange(MetadataRequest(topics=[]), 4, on=connection)
+    probe.exchange(ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3, on=connection)
 
 
 @case()
@@ -350,7 +350,7 @@ def the_http_of_a_lost_browser(probe: Probe) -> None:
 
 
 @case()
-def a_half_closed_connection_is_answered(probe: Probe) -> None:
+def a_half_closed_connection_gets_a_response(probe: Probe) -> None:
     import socket
 
     with socket.create_connection(probe.address, 5) as raw:

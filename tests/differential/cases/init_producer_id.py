@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 
-LATER = dict.fromkeys(RELEASES, "transactional ids need the transaction coordinator, which comes with a later issue")
+LATER = dict.fromkeys(RELEASES, "transactional ids need the transaction coordinator, which is not implemented yet")
 
 
 def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields: int) -> InitProducerIdRequest:
@@ -24,10 +24,10 @@ def init(transactional_id: str | None = None, timeout_ms: int = 60_000, **fields
 
 
 def await_ids(probe: Probe) -> None:
-    """Ask until the broker has its first block of ids."""
+    """Retry until the broker has its first block of ids."""
     for _ in attempts("a first block of producer ids"):
-        answer: Any = probe.quiet(init(), 4)
-        if answer.error_code == 0:
+        response: Any = probe.quiet(init(), 4)
+        if response.error_code == 0:
             return
 
 
@@ -35,7 +35,7 @@ def await_ids(probe: Probe) -> None:
 def every_version(probe: Probe) -> None:
     await_ids(probe)
     for version in all_versions(InitProducerIdRequest):
-        probe.ask(init(), version)
+        probe.exchange(init(), version)
 
 
 @case()
@@ -52,8 +52,8 @@ def ids_follow_each_other(probe: Probe) -> None:
 def a_timeout_does_not_matter_without_a_transactional_id(probe: Probe) -> None:
     await_ids(probe)
     for timeout_ms in (0, -1, 2_147_483_647, -2_147_483_648):
-        probe.ask(init(timeout_ms=timeout_ms), 4)
-        probe.ask(init(timeout_ms=timeout_ms), 0)
+        probe.exchange(init(timeout_ms=timeout_ms), 4)
+        probe.exchange(init(timeout_ms=timeout_ms), 0)
 
 
 @case()
@@ -61,7 +61,7 @@ def a_given_id_without_a_transactional_id(probe: Probe) -> None:
     await_ids(probe)
     for producer_id, epoch in ((5, 0), (5, 3), (0, 0), (5, -1), (-1, 5), (-2, -2), (5, 32_767), (9_000_000_000, 1)):
         for version in (3, 4):
-            probe.ask(init(producer_id=producer_id, producer_epoch=epoch), version, note=f"{producer_id} {epoch}")
+            probe.exchange(init(producer_id=producer_id, producer_epoch=epoch), version, note=f"{producer_id} {epoch}")
 
 
 @case()
@@ -75,26 +75,28 @@ def a_given_id_is_not_given_again(probe: Probe) -> None:
 @case()
 def an_empty_transactional_id(probe: Probe) -> None:
     for version in range(5):
-        probe.ask(init(""), version)
-    probe.ask(init("", 0), 4)
+        probe.exchange(init(""), version)
+    probe.exchange(init("", 0), 4)
 
 
 @case()
 def an_id_and_an_epoch_that_do_not_belong_together(probe: Probe) -> None:
     await_coordinator(probe, TRANSACTION)
     for producer_id, epoch in ((5, -1), (-1, 5), (-2, -1), (-1, -2)):
-        probe.ask(init(probe.name, producer_id=producer_id, producer_epoch=epoch), 4, note=f"{producer_id} {epoch}")
+        probe.exchange(
+            init(probe.name, producer_id=producer_id, producer_epoch=epoch), 4, note=f"{producer_id} {epoch}"
+        )
 
 
 def await_transactions(probe: Probe) -> None:
-    """Ask for several ids until the coordinators of all partitions have loaded."""
+    """Request several ids until the coordinators of all partitions have loaded."""
     await_ids(probe)
     await_coordinator(probe, TRANSACTION)
     loading = {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
     for number in range(10):
         for _ in attempts("a loaded transaction coordinator"):
-            answer: Any = probe.quiet(init(f"{probe.name}-{number}"), 4)
-            if answer.error_code not in loading:
+            response: Any = probe.quiet(init(f"{probe.name}-{number}"), 4)
+            if response.error_code not in loading:
                 break
 
 
@@ -102,8 +104,8 @@ def await_transactions(probe: Probe) -> None:
 def transactional_ids(probe: Probe) -> None:
     await_transactions(probe)
     for version in range(6):
-        probe.ask(init(probe.name), version)
-    probe.ask(init(probe.name, 61_000), 4, note="another timeout")
+        probe.exchange(init(probe.name), version)
+    probe.exchange(init(probe.name, 61_000), 4, note="another timeout")
 
 
 @case()
@@ -111,17 +113,17 @@ def timeouts_of_transactional_ids(probe: Probe) -> None:
     await_coordinator(probe, TRANSACTION)
     for timeout_ms in (0, -1, 900_001, 2_147_483_647):
         for version in (0, 4):
-            probe.ask(init(probe.name, timeout_ms), version, note=str(timeout_ms))
+            probe.exchange(init(probe.name, timeout_ms), version, note=str(timeout_ms))
 
 
 @case(pending=LATER)
 def ids_given_with_a_transactional_id(probe: Probe) -> None:
     await_transactions(probe)
-    probe.ask(init(probe.name, producer_id=5, producer_epoch=0), 4, note="a new transactional id")
+    probe.exchange(init(probe.name, producer_id=5, producer_epoch=0), 4, note="a new transactional id")
     first: Any = probe.quiet(init(probe.name), 4)
     for step, epoch in ((0, 0), (1, 0), (0, 5), (0, 1)):
         request = init(probe.name, producer_id=first.producer_id + step, producer_epoch=epoch)
-        probe.ask(request, 4, note=f"{step} {epoch}")
+        probe.exchange(request, 4, note=f"{step} {epoch}")
 
 
 @case()

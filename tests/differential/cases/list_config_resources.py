@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 def of_this_case(probe: Probe) -> Callable[[Any], Any]:
-    """The answer without what other cases have made: this case's resources, brokers, and their loggers; sorted."""
+    """Return the response without the resources of other cases: those of this case, brokers, and loggers; sorted."""
 
-    def only(answer: Any) -> Any:
+    def only(response: Any) -> Any:
         kept = [
             each
-            for each in answer["configResources"]
+            for each in response["configResources"]
             if probe.name in each["resourceName"] or each.get("resourceType") in {BROKER, BROKER_LOGGER}
         ]
         kept.sort(key=lambda each: (each.get("resourceType", 0), each["resourceName"]))
-        return answer | {"configResources": kept}
+        return response | {"configResources": kept}
 
     return only
 
@@ -47,12 +47,12 @@ def client_metrics_come_and_go(probe: Probe) -> None:
     name = f"{probe.name}-a"
     for number, operation in enumerate((SET, DELETE)):
         changes: list[Change] = [("interval.ms", operation, None if operation == DELETE else "1000")]
-        probe.ask(incremental((CLIENT_METRICS, name, changes)), 1, note=str(number))
+        probe.exchange(incremental((CLIENT_METRICS, name, changes)), 1, note=str(number))
         gone = None if probe.release == "3.7.2" else "300000"
         await_value(probe, CLIENT_METRICS, name, "interval.ms", gone if operation == DELETE else "1000")
         for version in all_versions(ListConfigResourcesRequest):
-            probe.ask(ListConfigResourcesRequest(resource_types=[CLIENT_METRICS]), version, only=only)
-            probe.ask(ListConfigResourcesRequest(), version, only=only)
+            probe.exchange(ListConfigResourcesRequest(resource_types=[CLIENT_METRICS]), version, only=only)
+            probe.exchange(ListConfigResourcesRequest(), version, only=only)
 
 
 @case(releases=("4.3.1",))
@@ -75,7 +75,7 @@ def every_type(probe: Probe) -> None:
     ):
         for version in (0, 1):
             request = ListConfigResourcesRequest(resource_types=types)
-            probe.ask(request, version, note=str(types), only=only)
+            probe.exchange(request, version, note=str(types), only=only)
     removed: list[Change] = [("interval.ms", DELETE, None)]
     probe.quiet(incremental((CLIENT_METRICS, f"{probe.name}-m", removed)), 1)
     probe.quiet(incremental((GROUP, f"{probe.name}-g", [("consumer.session.timeout.ms", DELETE, None)])), 1)
@@ -84,13 +84,13 @@ def every_type(probe: Probe) -> None:
 @case(releases=("4.3.1",))
 def unknown_types(probe: Probe) -> None:
     for types in ([0], [1], [3], [64], [99], [-1], [TOPIC, 99], [99, TOPIC], [99, 98]):
-        probe.ask(ListConfigResourcesRequest(resource_types=types), 1, note=str(types))
+        probe.exchange(ListConfigResourcesRequest(resource_types=types), 1, note=str(types))
 
 
 @case(releases=("4.3.1",), brokers=3)
 def three_brokers(probe: Probe) -> None:
     for types in ([BROKER], [BROKER_LOGGER], [BROKER, BROKER_LOGGER]):
-        probe.ask(ListConfigResourcesRequest(resource_types=types), 1, note=str(types))
+        probe.exchange(ListConfigResourcesRequest(resource_types=types), 1, note=str(types))
 
 
 @case()

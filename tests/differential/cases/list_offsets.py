@@ -47,7 +47,7 @@ def latest_and_earliest_in_every_version(probe: Probe) -> None:
     three_batches(probe, topic)
     for version in all_versions(ListOffsetsRequest):
         for timestamp in (-1, -2):
-            probe.ask(list_offsets(topic, timestamp), version, note=str(timestamp))
+            probe.exchange(list_offsets(topic, timestamp), version, note=str(timestamp))
 
 
 @case()
@@ -56,7 +56,7 @@ def special_timestamps_in_every_version(probe: Probe) -> None:
     three_batches(probe, topic)
     for version in range(1, 12):
         for timestamp in (-3, -4, -5, -6, -7, -100, -9_223_372_036_854_775_808):
-            probe.ask(list_offsets(topic, timestamp), version, note=str(timestamp))
+            probe.exchange(list_offsets(topic, timestamp), version, note=str(timestamp))
 
 
 @case()
@@ -65,7 +65,7 @@ def times_in_every_version(probe: Probe) -> None:
     three_batches(probe, topic)
     for version in range(1, 12):
         for time_ms in (TIME_MS, TIME_MS + 150, TIME_MS + 901):
-            probe.ask(list_offsets(topic, time_ms), version, note=str(time_ms - TIME_MS))
+            probe.exchange(list_offsets(topic, time_ms), version, note=str(time_ms - TIME_MS))
 
 
 @case()
@@ -73,9 +73,9 @@ def times(probe: Probe) -> None:
     topic = probe.topic()
     three_batches(probe, topic)
     for delta in (-1, 0, 1, 99, 100, 101, 200, 201, 300, 301, 400, 401, 899, 900, 901):
-        probe.ask(list_offsets(topic, TIME_MS + delta), 7, note=str(delta))
-    probe.ask(list_offsets(topic, 0), 7)
-    probe.ask(list_offsets(topic, 9_223_372_036_854_775_807), 7)
+        probe.exchange(list_offsets(topic, TIME_MS + delta), 7, note=str(delta))
+    probe.exchange(list_offsets(topic, 0), 7)
+    probe.exchange(list_offsets(topic, 9_223_372_036_854_775_807), 7)
 
 
 @case()
@@ -88,8 +88,8 @@ def times_in_a_compressed_batch(probe: Probe) -> None:
         timed(TIME_MS + 300, TIME_MS + 200, codec=CompressionCodec.LZ4),
     )
     for delta in (0, 1, 51, 100, 101, 201, 300, 301):
-        probe.ask(list_offsets(topic, TIME_MS + delta), 7, note=str(delta))
-    probe.ask(list_offsets(topic, -3), 7)
+        probe.exchange(list_offsets(topic, TIME_MS + delta), 7, note=str(delta))
+    probe.exchange(list_offsets(topic, -3), 7)
 
 
 @case()
@@ -97,25 +97,25 @@ def an_empty_log(probe: Probe) -> None:
     topic = probe.topic()
     for version in (1, 4, 7, 8):
         for timestamp in (-1, -2, -3, -4, -5, 0, TIME_MS):
-            probe.ask(list_offsets(topic, timestamp), version, note=str(timestamp))
+            probe.exchange(list_offsets(topic, timestamp), version, note=str(timestamp))
 
 
 @case(releases=("3.7.2",))
-def version_0_answers_offsets_of_segments(probe: Probe) -> None:
+def version_0_returns_offsets_of_segments(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(list_offsets(topic, -1, max_num_offsets=5), 0, note="empty")
+    probe.exchange(list_offsets(topic, -1, max_num_offsets=5), 0, note="empty")
     three_batches(probe, topic)
     for timestamp in (-1, -2, 0, -3):
         for count in (0, 1, 5, -1):
-            probe.ask(list_offsets(topic, timestamp, max_num_offsets=count), 0, note=f"{timestamp} {count}")
+            probe.exchange(list_offsets(topic, timestamp, max_num_offsets=count), 0, note=f"{timestamp} {count}")
 
 
 @case()
 def a_largest_time_that_stands_twice(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, timed(TIME_MS, TIME_MS + 5, TIME_MS + 5), timed(TIME_MS + 5, TIME_MS + 5), timed(TIME_MS))
-    probe.ask(list_offsets(topic, -3), 7)
-    probe.ask(list_offsets(topic, -3), 8)
+    probe.exchange(list_offsets(topic, -3), 7)
+    probe.exchange(list_offsets(topic, -3), 8)
 
 
 @case()
@@ -123,7 +123,7 @@ def records_without_a_time(probe: Probe) -> None:
     topic = probe.topic(message_timestamp_before_max_ms="9223372036854775807")
     fill(probe, topic, timed(-1), timed(0, 5))
     for timestamp in (-3, 0, 1, 6):
-        probe.ask(list_offsets(topic, timestamp), 7, note=str(timestamp))
+        probe.exchange(list_offsets(topic, timestamp), 7, note=str(timestamp))
 
 
 @case()
@@ -134,7 +134,7 @@ def no_record_with_a_time(probe: Probe) -> None:
             fill(probe, topic, timed(-1, -1, codec=codec))
             for timestamp in (-3, -1, -2, 0):
                 for version in (7, 8):
-                    probe.ask(list_offsets(topic, timestamp), version, note=f"{codec.name} {timestamp}")
+                    probe.exchange(list_offsets(topic, timestamp), version, note=f"{codec.name} {timestamp}")
 
 
 @case()
@@ -145,9 +145,9 @@ def records_that_cannot_be_read_again(probe: Probe) -> None:
             topic = probe.topic(codec.type_name)
             for length in (b"\x7e", b"\x01", b"\x02", b"\xff\xff\xff\xff\xff\x01", b"\xff\xff\xff\xff\x0f"):
                 payload = compress(codec, length + record()[1:])
-                probe.ask(produce(topic, sealed(payload, count=1, attributes=int(codec))), 9, note=codec.name)
+                probe.exchange(produce(topic, sealed(payload, count=1, attributes=int(codec))), 9, note=codec.name)
                 for timestamp in (-3, 0):
-                    probe.ask(list_offsets(topic, timestamp), 7, note=f"{codec.name} {length.hex()} {timestamp}")
+                    probe.exchange(list_offsets(topic, timestamp), 7, note=f"{codec.name} {length.hex()} {timestamp}")
 
 
 @case()
@@ -155,20 +155,20 @@ def a_topic_of_log_append_time(probe: Probe) -> None:
     topic = probe.topic(message_timestamp_type="LogAppendTime")
     fill(probe, topic, batch(b"a", b"b"))
     for version in (7, 8):
-        probe.ask(list_offsets(topic, -3), version)
-        probe.ask(list_offsets(topic, 0), version)
+        probe.exchange(list_offsets(topic, -3), version)
+        probe.exchange(list_offsets(topic, 0), version)
 
 
 @case()
 def unknown_topics_and_partitions(probe: Probe) -> None:
     topic = probe.topic()
     for version in (1, 3, 4, 6, 8):
-        probe.ask(list_offsets(f"{probe.name}-none", -1), version)
-        probe.ask(list_offsets(topic, -1, partition=1), version)
-        probe.ask(list_offsets(topic, -1, partition=-1), version)
-    probe.ask(list_offsets("", -1), 7)
-    probe.ask(list_offsets("a b", -1), 7)
-    probe.ask(list_offsets(f"{probe.name}-none", -6), 7, note="unknown time too")
+        probe.exchange(list_offsets(f"{probe.name}-none", -1), version)
+        probe.exchange(list_offsets(topic, -1, partition=1), version)
+        probe.exchange(list_offsets(topic, -1, partition=-1), version)
+    probe.exchange(list_offsets("", -1), 7)
+    probe.exchange(list_offsets("a b", -1), 7)
+    probe.exchange(list_offsets(f"{probe.name}-none", -6), 7, note="unknown time too")
 
 
 @case()
@@ -177,9 +177,9 @@ def leader_epochs(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for epoch in (-1, -2, 0, 1, 99):
         for version in (4, 7):
-            probe.ask(list_offsets(topic, -1, leader_epoch=epoch), version, note=str(epoch))
-    probe.ask(list_offsets(topic, -2, leader_epoch=1), 7)
-    probe.ask(list_offsets(topic, TIME_MS, leader_epoch=1), 7)
+            probe.exchange(list_offsets(topic, -1, leader_epoch=epoch), version, note=str(epoch))
+    probe.exchange(list_offsets(topic, -2, leader_epoch=1), 7)
+    probe.exchange(list_offsets(topic, TIME_MS, leader_epoch=1), 7)
 
 
 @case()
@@ -188,7 +188,7 @@ def replica_ids(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for replica in (-2, -1, 0, 1, 5, -3):
         for timestamp in (-1, -2, TIME_MS):
-            probe.ask(list_offsets(topic, timestamp, replica_id=replica), 7, note=f"{replica} {timestamp}")
+            probe.exchange(list_offsets(topic, timestamp, replica_id=replica), 7, note=f"{replica} {timestamp}")
 
 
 @case()
@@ -197,23 +197,23 @@ def isolation_levels(probe: Probe) -> None:
     fill(probe, topic, batch(b"a"))
     for level in (0, 1, 2, -1, 127):
         for version in (2, 7):
-            probe.ask(list_offsets(topic, -1, isolation_level=level), version, note=str(level))
-    probe.ask(list_offsets(topic, -3, isolation_level=1), 7)
-    probe.ask(list_offsets(topic, TIME_MS, isolation_level=1), 7)
+            probe.exchange(list_offsets(topic, -1, isolation_level=level), version, note=str(level))
+    probe.exchange(list_offsets(topic, -3, isolation_level=1), 7)
+    probe.exchange(list_offsets(topic, TIME_MS, isolation_level=1), 7)
 
 
 @case()
 def the_same_partition_twice(probe: Probe) -> None:
     topic = probe.topic()
     for version in (1, 6, 7):
-        probe.ask(list_offsets(topic, -1, -1), version)
-        probe.ask(list_offsets(topic, -1, -2), version)
+        probe.exchange(list_offsets(topic, -1, -1), version)
+        probe.exchange(list_offsets(topic, -1, -2), version)
     request = list_offsets(topic, -1)
     request.topics += list_offsets(topic, -2).topics
-    probe.ask(request, 7, note="the topic twice")
+    probe.exchange(request, 7, note="the topic twice")
     three = list_offsets(topic, -1, -1, -1)
     three.topics[0].partitions[2].partition_index = 3
-    probe.ask(three, 7, note="and an unknown one")
+    probe.exchange(three, 7, note="and an unknown one")
 
 
 @case()
@@ -225,22 +225,22 @@ def several_partitions(probe: Probe) -> None:
         partition.partition_index = number
     request.topics += list_offsets(f"{probe.name}-none", -1).topics + list_offsets(topics[1], -6).topics
     for version in (1, 5, 7):
-        probe.ask(request, version)
+        probe.exchange(request, version)
 
 
 @case()
 def nothing(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(1, 12):
-        probe.ask(ListOffsetsRequest(replica_id=-1, topics=[]), version)
-        probe.ask(list_offsets(topic), version)
+        probe.exchange(ListOffsetsRequest(replica_id=-1, topics=[]), version)
+        probe.exchange(list_offsets(topic), version)
 
 
 @case()
 def timeouts_of_version_10(probe: Probe) -> None:
     topic = probe.topic()
     for timeout_ms in (0, -1, 5_000):
-        probe.ask(list_offsets(topic, -1, timeout_ms=timeout_ms), 10)
+        probe.exchange(list_offsets(topic, -1, timeout_ms=timeout_ms), 10)
 
 
 @case()
@@ -249,7 +249,7 @@ def after_log_start_moved_by_nothing(probe: Probe) -> None:
     topic = probe.topic(segment_ms="1")
     fill(probe, topic, timed(TIME_MS), timed(TIME_MS + 10_000), timed(TIME_MS + 20_000))
     for timestamp in (-2, -1, -3, TIME_MS + 5_000, TIME_MS + 10_000, TIME_MS + 20_001):
-        probe.ask(list_offsets(topic, timestamp), 7, note=str(timestamp))
+        probe.exchange(list_offsets(topic, timestamp), 7, note=str(timestamp))
 
 
 @case()
@@ -282,9 +282,9 @@ def times_over_segments(probe: Probe) -> None:
         timed(TIME_MS + 400),
     )
     for delta in (0, 10, 20, 21, 100, 101, 250, 251, 300, 301, 400, 401, 500, 501):
-        probe.ask(list_offsets(topic, TIME_MS + delta), 5, note=str(delta))
+        probe.exchange(list_offsets(topic, TIME_MS + delta), 5, note=str(delta))
     for special in (-1, -2, -3):
-        probe.ask(list_offsets(topic, special), 8, note=str(special))
+        probe.exchange(list_offsets(topic, special), 8, note=str(special))
 
 
 @case()
@@ -297,9 +297,9 @@ def segments_without_times(probe: Probe) -> None:
             if turn:
                 break
     for delta in (0, 1, 10, 11, FAR_FUTURE_MS - TIME_MS):
-        probe.ask(list_offsets(topic, TIME_MS + delta), 5, note=str(delta))
+        probe.exchange(list_offsets(topic, TIME_MS + delta), 5, note=str(delta))
     for special in (-1, -2, -3):
-        probe.ask(list_offsets(topic, special), 8, note=str(special))
+        probe.exchange(list_offsets(topic, special), 8, note=str(special))
 
 
 @case(releases=("3.7.2",))
@@ -308,7 +308,7 @@ def old_style_over_segments(probe: Probe) -> None:
     fill(probe, topic, *(timed(TIME_MS + 10 * number) for number in range(4)))
     for time_ms in (-1, -2, 0, TIME_MS, FAR_FUTURE_MS):
         for count in (0, 1, 3, 99):
-            probe.ask(list_offsets(topic, time_ms, max_num_offsets=count), 0, note=f"{time_ms}, {count}")
+            probe.exchange(list_offsets(topic, time_ms, max_num_offsets=count), 0, note=f"{time_ms}, {count}")
 
 
 @case()
@@ -317,7 +317,7 @@ def unnamed_timestamps_and_records_without_a_time(probe: Probe) -> None:
     fill(probe, topic, timed(-1), timed(-1, TIME_MS), timed(TIME_MS + 5))
     for version in (1, 4, 7):
         for timestamp in (-5, -6, -7, -8, -100, -(1 << 63), 0):
-            probe.ask(list_offsets(topic, timestamp), version, note=f"timestamp {timestamp}")
+            probe.exchange(list_offsets(topic, timestamp), version, note=f"timestamp {timestamp}")
 
 
 @case(releases=("3.7.2",))
@@ -331,4 +331,4 @@ def old_style_after_records_are_deleted(probe: Probe) -> None:
         for timestamp in (-1, -2, TIME_MS, FAR_FUTURE_MS):
             for count in (1, 3):
                 request = list_offsets(topic, timestamp, max_num_offsets=count)
-                probe.ask(request, 0, note=f"{timestamp}, {count}, from {offset}")
+                probe.exchange(request, 0, note=f"{timestamp}, {count}, from {offset}")

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments, as raw probes see it: nothing goes on, whatever is asked."""
+"""ListPartitionReassignments, as raw probes see it, while no reassignment is in progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def listed(
     *topics: tuple[str, list[int]], timeout_ms: int = 10_000, everything: bool = False
 ) -> ListPartitionReassignmentsRequest:
-    """A request about partitions; `everything` asks for all."""
+    """Return a request about partitions; `everything` means all."""
     wanted = [ListPartitionReassignmentsTopics(name=name, partition_indexes=indexes) for name, indexes in topics]
     return ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=None if everything else wanted)
 
@@ -25,26 +25,26 @@ def listed(
 @case()
 def nothing_goes_on(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
-    probe.ask(listed(everything=True), 0)
-    probe.ask(listed(), 0)
-    probe.ask(listed((topic, [0, 1])), 0)
-    probe.ask(listed((topic, [])), 0)
+    probe.exchange(listed(everything=True), 0)
+    probe.exchange(listed(), 0)
+    probe.exchange(listed((topic, [0, 1])), 0)
+    probe.exchange(listed((topic, [])), 0)
 
 
 @case()
 def unknown_topics_and_partitions(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(listed(("nobody", [0]), (topic, [7, -1]), ("a b", [0]), ("", [])), 0)
-    probe.ask(listed((topic, [0, 0]), (topic, [0])), 0)
-    probe.ask(listed(("nobody", [0]), ("nobody", [0])), 0)
+    probe.exchange(listed(("missing", [0]), (topic, [7, -1]), ("a b", [0]), ("", [])), 0)
+    probe.exchange(listed((topic, [0, 0]), (topic, [0])), 0)
+    probe.exchange(listed(("missing", [0]), ("missing", [0])), 0)
 
 
 @case()
 def timeouts(probe: Probe) -> None:
     topic = probe.topic()
     for timeout_ms in (0, -1, -(2**31), 2**31 - 1):
-        probe.ask(listed((topic, [0]), timeout_ms=timeout_ms), 0, note=str(timeout_ms))
-        probe.ask(listed(everything=True, timeout_ms=timeout_ms), 0, note=f"{timeout_ms}, everything")
+        probe.exchange(listed((topic, [0]), timeout_ms=timeout_ms), 0, note=str(timeout_ms))
+        probe.exchange(listed(everything=True, timeout_ms=timeout_ms), 0, note=f"{timeout_ms}, everything")
 
 
 @case()
@@ -67,11 +67,11 @@ def bodies_that_are_wrong(probe: Probe) -> None:
 
 
 @case(brokers=3)
-def asked_of_every_broker(probe: Probe) -> None:
+def listed_by_every_broker(probe: Probe) -> None:
     for broker in (1, 2, 3):
-        probe.ask(listed(everything=True), 0, on=probe.connect(broker), only=kept)
+        probe.exchange(listed(everything=True), 0, on=probe.connect(broker), only=kept)
 
 
-def kept(answer: Any) -> Any:
-    """The answer without what other cases move meanwhile."""
-    return answer | {"topics": [each for each in answer["topics"] if not each["name"].startswith("alter-")]}
+def kept(response: Any) -> Any:
+    """Return the response without the partitions that other cases move meanwhile."""
+    return response | {"topics": [each for each in response["topics"] if not each["name"].startswith("alter-")]}

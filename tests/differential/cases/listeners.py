@@ -1,4 +1,4 @@
-"""Several listeners: each answers with what it is advertised as, and without the brokers that lack it."""
+"""Several listeners: each returns its advertised endpoints, without the brokers that lack it."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ TWO = ((EXTRA_LISTENERS, "EXTERNAL,HIDDEN-"),)
 PARTIAL = ((EXTRA_LISTENERS, "EXTERNAL,PARTIAL@1"),)
 
 
-def nodes(answer: Any, name: str = "brokers", node: str = "nodeId") -> Any:
-    """The answer with the host of each node, and whether it has a port."""
-    shown = [f"{each[node]} {each['host']} {each['port'] > 0}" for each in answer.get(name, [])]
-    return answer | {name: sorted(shown)}
+def nodes(response: Any, name: str = "brokers", node: str = "nodeId") -> Any:
+    """Return the response with the host of each node, and a flag in place of its port."""
+    shown = [f"{each[node]} {each['host']} {each['port'] > 0}" for each in response.get(name, [])]
+    return response | {name: sorted(shown)}
 
 
-def ask_metadata(probe: Probe, request: MetadataRequest, connection: Connection, note: str) -> None:
+def send_metadata(probe: Probe, request: MetadataRequest, connection: Connection, note: str) -> None:
     for version in all_versions(MetadataRequest):
-        probe.ask(
+        probe.exchange(
             request,
             version,
             on=connection,
             note=note,
-            only=lambda answer, v=version: nodes(without_controller(answer) if v else answer),
+            only=lambda response, v=version: nodes(without_controller(response) if v else response),
         )
 
 
@@ -44,19 +44,19 @@ def ask_metadata(probe: Probe, request: MetadataRequest, connection: Connection,
 def metadata_of_each_listener(probe: Probe) -> None:
     topic = probe.topic()
     for name in (None, "EXTERNAL", "HIDDEN"):
-        ask_metadata(probe, metadata(topic), probe.connect(listener=name), str(name))
+        send_metadata(probe, metadata(topic), probe.connect(listener=name), str(name))
 
 
 @case(settings=TWO)
 def describe_cluster_of_each_listener(probe: Probe) -> None:
     for name in (None, "EXTERNAL", "HIDDEN"):
         for version in all_versions(DescribeClusterRequest):
-            probe.ask(
+            probe.exchange(
                 DescribeClusterRequest(),
                 version,
                 on=probe.connect(listener=name),
                 note=str(name),
-                only=lambda answer: nodes(without_controller(answer), node="brokerId"),
+                only=lambda response: nodes(without_controller(response), node="brokerId"),
             )
 
 
@@ -67,13 +67,13 @@ def find_coordinator_of_each_listener(probe: Probe) -> None:
         connection = probe.connect(listener=name)
         for version in (0, 1, 3):
             request = FindCoordinatorRequest(key="g")
-            probe.ask(request, version, on=connection, note=str(name), only=_host)
+            probe.exchange(request, version, on=connection, note=str(name), only=_host)
         request = FindCoordinatorRequest(key="g", coordinator_keys=["g", "h"])
-        probe.ask(request, 4, on=connection, note=str(name), only=lambda answer: nodes(answer, "coordinators"))
+        probe.exchange(request, 4, on=connection, note=str(name), only=lambda response: nodes(response, "coordinators"))
 
 
-def _host(answer: Any) -> Any:
-    return answer | {"host": f"{answer['host']} {answer['port'] > 0}"}
+def _host(response: Any) -> Any:
+    return response | {"host": f"{response['host']} {response['port'] > 0}"}
 
 
 @case(settings=TWO)
@@ -81,8 +81,8 @@ def produce_and_fetch_by_each_listener(probe: Probe) -> None:
     topic = probe.topic()
     for name in (None, "EXTERNAL", "HIDDEN"):
         connection = probe.connect(listener=name)
-        probe.ask(produce(topic, batch(b"a")), 9, on=connection, note=str(name))
-        probe.ask(fetch(topic, wanted()), 12, on=connection, note=str(name))
+        probe.exchange(produce(topic, batch(b"a")), 9, on=connection, note=str(name))
+        probe.exchange(fetch(topic, wanted()), 12, on=connection, note=str(name))
 
 
 @case(settings=TWO, releases=("4.3.1",))
@@ -90,7 +90,7 @@ def describe_topic_partitions_of_each_listener(probe: Probe) -> None:
     topic = probe.topic()
     request = DescribeTopicPartitionsRequest(topics=[TopicRequest(name=topic)])
     for name in (None, "EXTERNAL", "HIDDEN"):
-        probe.ask(request, 0, on=probe.connect(listener=name), note=str(name))
+        probe.exchange(request, 0, on=probe.connect(listener=name), note=str(name))
 
 
 @case(brokers=2, settings=PARTIAL)
@@ -99,22 +99,24 @@ def leaders_that_lack_the_listener(probe: Probe) -> None:
     one, _ = placed(probe, "one", [2], [1], all_brokers=(1, 2))
     for broker, name in ((1, None), (2, None), (1, "EXTERNAL"), (2, "EXTERNAL"), (1, "PARTIAL")):
         for topic in (both, one):
-            ask_metadata(probe, metadata(topic), probe.connect(broker, listener=name), f"{name} of {broker}, {topic}")
+            send_metadata(probe, metadata(topic), probe.connect(broker, listener=name), f"{name} of {broker}, {topic}")
 
 
 @case(brokers=2, settings=PARTIAL)
 def describe_cluster_without_those_that_lack_the_listener(probe: Probe) -> None:
     for _ in attempts("both brokers"):
-        answer: Any = probe.quiet(DescribeClusterRequest(), 0)
-        if len(answer.brokers) == 2:
+        response: Any = probe.quiet(DescribeClusterRequest(), 0)
+        if len(response.brokers) == 2:
             break
     for version in all_versions(DescribeClusterRequest):
-        probe.ask(
+        probe.exchange(
             DescribeClusterRequest(),
             version,
             on=probe.connect(listener="PARTIAL"),
             # Any broker that lives is named, unless it lacks the listener.
-            only=lambda answer: nodes(answer | {"controllerId": answer["controllerId"] in {1, -1}}, node="brokerId"),
+            only=lambda response: nodes(
+                response | {"controllerId": response["controllerId"] in {1, -1}}, node="brokerId"
+            ),
         )
 
 
@@ -125,11 +127,11 @@ def coordinators_that_lack_the_listener(probe: Probe) -> None:
     for key in ("a", "b", "c", "d"):
         request = FindCoordinatorRequest(key=key, coordinator_keys=[key])
         for _ in attempts("a coordinator"):
-            answer: Any = probe.quiet(request, 4)
-            if answer.coordinators[0].error_code == 0:
+            response: Any = probe.quiet(request, 4)
+            if response.coordinators[0].error_code == 0:
                 break
         seen: Any = probe.quiet(request, 4, on=connection)
-        there, here = answer.coordinators[0], seen.coordinators[0]
+        there, here = response.coordinators[0], seen.coordinators[0]
         # Which broker it is depends on where the partitions of the internal topic are.
         probe.write(
             same=(here.node_id, here.host)
@@ -139,15 +141,15 @@ def coordinators_that_lack_the_listener(probe: Probe) -> None:
 
 
 @case(brokers=2, settings=PARTIAL)
-def leaders_elsewhere_by_the_listener_that_was_asked(probe: Probe) -> None:
-    """KIP-951 names the leader's endpoint of the same listener, or nobody."""
+def leaders_elsewhere_by_the_listener_of_the_connection(probe: Probe) -> None:
+    """KIP-951 names the leader's endpoint of the same listener, or none."""
     topic, topic_id = placed(probe, "t", [2], all_brokers=(1, 2))
     for name in (None, "EXTERNAL", "PARTIAL"):
         connection = probe.connect(listener=name)
-        probe.ask(
+        probe.exchange(
             produce(topic, batch(b"a")), 10, on=connection, note=str(name), only=lambda a: nodes(a, "nodeEndpoints")
         )
-        probe.ask(
+        probe.exchange(
             fetch(topic, wanted(), topic_id=topic_id),
             16,
             on=connection,
@@ -158,8 +160,8 @@ def leaders_elsewhere_by_the_listener_that_was_asked(probe: Probe) -> None:
 
 @case(settings=TWO)
 def limits_of_one_listener(probe: Probe) -> None:
-    """What may change while a broker runs, and by how much."""
-    for listener in ("external", "plaintext", "nobody"):
+    """Configurations that may change while a broker runs, and their limits."""
+    for listener in ("external", "plaintext", "missing"):
         for key, values in (
             ("num.network.threads", ("0", "1", "2", "6", "7", "x")),
             ("max.connections", ("-1", "0", "5")),
@@ -169,7 +171,7 @@ def limits_of_one_listener(probe: Probe) -> None:
                 name = f"listener.name.{listener}.{key}"
                 for broker in ("1", ""):
                     request = incremental((BROKER, broker, [(name, SET, value)]), validate_only=True)
-                    probe.ask(request, 1, note=f"{name}={value} of {broker!r}")
+                    probe.exchange(request, 1, note=f"{name}={value} of {broker!r}")
 
 
 @case(settings=TWO)
@@ -177,4 +179,4 @@ def limits_of_all_listeners(probe: Probe) -> None:
     for key, values in (("num.network.threads", ("1", "6", "7")), ("max.connections", ("0", "5"))):
         for value in values:
             request = incremental((BROKER, "1", [(key, SET, value)]), validate_only=True)
-            probe.ask(request, 1, note=f"{key}={value}")
+            probe.exchange(request, 1, note=f"{key}={value}")

@@ -86,9 +86,9 @@ def times_and_offsets_after_it(probe: Probe) -> None:
     fill(probe, topic, at(6, (A, b"active")))
     await_offsets(probe, topic, [3, 4, 5, 6])
     for number in range(8):
-        probe.ask(list_offsets(topic, TIME_MS + 10 * number), 5, note=str(number))
+        probe.exchange(list_offsets(topic, TIME_MS + 10 * number), 5, note=str(number))
     for special in (-1, -2, -3):
-        probe.ask(list_offsets(topic, special), 7, note=str(special))
+        probe.exchange(list_offsets(topic, special), 7, note=str(special))
 
 
 @case(settings=OFTEN)

@@ -23,19 +23,19 @@ def _await_start(probe: Probe, topic: str, offset: int) -> None:
     until(probe, f"{topic} starts at {offset}", lambda: earliest(probe, topic) == offset)
 
 
-def _ask_offsets(probe: Probe, topic: str) -> None:
+def _send_list_offsets(probe: Probe, topic: str) -> None:
     for special in (-1, -2, -3, TIME_MS, TIME_MS + 1_000_000):
-        probe.ask(list_offsets(topic, special), 7, note=str(special - TIME_MS if special > 0 else special))
+        probe.exchange(list_offsets(topic, special), 7, note=str(special - TIME_MS if special > 0 else special))
 
 
 def _old_records_go(probe: Probe, topic: str) -> None:
     fill(probe, topic, *(timed(TIME_MS + 10 * number) for number in range(4)))
     _await_start(probe, topic, 4)
     show(probe, topic, 0, 3, 4)
-    _ask_offsets(probe, topic)
-    probe.ask(produce(topic, timed(FAR_FUTURE_MS)), 9)
+    _send_list_offsets(probe, topic)
+    probe.exchange(produce(topic, timed(FAR_FUTURE_MS)), 9)
     show(probe, topic, 3, 4)
-    _ask_offsets(probe, topic)
+    _send_list_offsets(probe, topic)
 
 
 @case(settings=OFTEN)
@@ -57,14 +57,14 @@ def what_is_younger_stops_it(probe: Probe) -> None:
     fill(probe, topic, timed(TIME_MS), timed(FAR_FUTURE_MS), timed(TIME_MS + 50), timed(FAR_FUTURE_MS + 5))
     _await_start(probe, topic, 1)
     show(probe, topic, 0, 1, 2, 3)
-    _ask_offsets(probe, topic)
+    _send_list_offsets(probe, topic)
 
 
 def _large_logs_shrink(probe: Probe, topic: str) -> None:
     fill(probe, topic, *(timed(TIME_MS + 10 * number) for number in range(6)))
     _await_start(probe, topic, 3)
     show(probe, topic, 2, 3, 5)
-    _ask_offsets(probe, topic)
+    _send_list_offsets(probe, topic)
 
 
 @case(settings=OFTEN)
@@ -94,7 +94,7 @@ def even_the_active_segment_is_too_large(probe: Probe) -> None:
     fill(probe, topic, timed(TIME_MS), timed(TIME_MS + 10))
     _await_start(probe, topic, 2)
     show(probe, topic, 1, 2)
-    probe.ask(produce(topic, timed(TIME_MS + 20)), 9)
+    probe.exchange(produce(topic, timed(TIME_MS + 20)), 9)
     _await_start(probe, topic, 3)
     show(probe, topic, 2, 3)
 
@@ -109,11 +109,11 @@ def segments_below_the_start_go(probe: Probe) -> None:
         request = DeleteRecordsRequest(
             topics=[DeleteRecordsTopic(name=topic, partitions=[partition])], timeout_ms=5_000
         )
-        probe.ask(request, 2)
+        probe.exchange(request, 2)
         left = whole - whole // 4 * (offset // 2)
         until(probe, f"{left} bytes are left", lambda left=left: size(probe, topic) == left)  # type: ignore[misc]
         show(probe, topic, offset - 1, offset)
-    _ask_offsets(probe, topic)
+    _send_list_offsets(probe, topic)
 
 
 @case(settings=OFTEN)

@@ -9,7 +9,7 @@ from protocol_specs.messages.metadata import MetadataRequest, MetadataRequestTop
 from protocol_specs.uuids import METADATA_TOPIC_UUID, ZERO_UUID
 from tests.differential.case import case
 from tests.differential.cases.find_coordinator import GROUP, await_coordinator
-from tests.differential.probe import ANSWER_SECONDS
+from tests.differential.probe import RESPONSE_SECONDS
 from tests.differential.requests import all_versions, batch, fill, metadata
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ NO_SUCH_ID = b"no such topic id"
 
 
 def of_topics(*names: str) -> Callable[[Any], Any]:
-    """What leaves of a listing of the whole cluster the topics of a case."""
+    """Return a function that reduces a listing of the whole cluster to the topics of a case."""
 
-    def only(answer: Any) -> Any:
-        return answer | {"topics": [each for each in answer["topics"] if each["name"] in names]}
+    def only(response: Any) -> Any:
+        return response | {"topics": [each for each in response["topics"] if each["name"] in names]}
 
     return only
 
@@ -33,7 +33,7 @@ def of_topics(*names: str) -> Callable[[Any], Any]:
 def every_version_by_name(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     for version in all_versions(MetadataRequest):
-        probe.ask(metadata(topic), version)
+        probe.exchange(metadata(topic), version)
 
 
 @case()
@@ -41,14 +41,14 @@ def null_topics_mean_all(probe: Probe) -> None:
     names = [probe.topic("a"), probe.topic("b", partitions=2)]
     for version in range(1, 14):
         request = MetadataRequest(topics=None, allow_auto_topic_creation=False)
-        probe.ask(request, version, only=of_topics(*names))
+        probe.exchange(request, version, only=of_topics(*names))
 
 
 @case()
 def empty_topics_mean_all_in_version_0_and_none_later(probe: Probe) -> None:
     topic = probe.topic()
     for version in all_versions(MetadataRequest):
-        probe.ask(MetadataRequest(topics=[]), version, only=of_topics(topic))
+        probe.exchange(MetadataRequest(topics=[]), version, only=of_topics(topic))
 
 
 @case()
@@ -61,7 +61,7 @@ def null_topics_of_version_0(probe: Probe) -> None:
 @case()
 def unknown_topic_without_creation(probe: Probe) -> None:
     for version in range(4, 14):
-        probe.ask(metadata(f"{probe.name}-none"), version)
+        probe.exchange(metadata(f"{probe.name}-none"), version)
 
 
 @case()
@@ -70,23 +70,23 @@ def names_that_no_topic_may_have(probe: Probe) -> None:
         for create in (False, True):
             if name == "x" * 249 and create:
                 continue
-            probe.ask(metadata(name, create=create), 9, note=f"{name[:10]!r} {create}")
-    probe.ask(metadata(""), 1)
-    probe.ask(metadata("a b"), 12)
+            probe.exchange(metadata(name, create=create), 9, note=f"{name[:10]!r} {create}")
+    probe.exchange(metadata(""), 1)
+    probe.exchange(metadata("a b"), 12)
 
 
 @case()
 def many_topics_in_one_request(probe: Probe) -> None:
     names = [probe.topic("a"), probe.topic("b")]
-    probe.ask(metadata(f"{probe.name}-x", names[1], "a b", names[0], f"{probe.name}-y"), 12)
-    probe.ask(metadata(names[0], f"{probe.name}-x", names[1]), 1)
+    probe.exchange(metadata(f"{probe.name}-x", names[1], "a b", names[0], f"{probe.name}-y"), 12)
+    probe.exchange(metadata(names[0], f"{probe.name}-x", names[1]), 1)
 
 
 @case()
 def internal_topics(probe: Probe) -> None:
     await_coordinator(probe, GROUP)
     for version in (0, 1, 9, 12):
-        probe.ask(metadata("__consumer_offsets"), version)
+        probe.exchange(metadata("__consumer_offsets"), version)
 
 
 @case()
@@ -94,8 +94,8 @@ def the_same_topic_twice(probe: Probe) -> None:
     topic = probe.topic()
     missing = f"{probe.name}-none"
     for version in (0, 4, 9, 12):
-        probe.ask(metadata(topic, topic), version)
-    probe.ask(metadata(missing, topic, missing), 12)
+        probe.exchange(metadata(topic, topic), version)
+    probe.exchange(metadata(missing, topic, missing), 12)
 
 
 @case()
@@ -103,10 +103,10 @@ def by_id(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
     for version in (12, 13):
-        probe.ask(metadata(ids=[topic_id]), version)
-        probe.ask(metadata(ids=[NO_SUCH_ID]), version)
-        probe.ask(metadata(ids=[topic_id, NO_SUCH_ID]), version)
-        probe.ask(metadata(ids=[topic_id, topic_id]), version, note="twice")
+        probe.exchange(metadata(ids=[topic_id]), version)
+        probe.exchange(metadata(ids=[NO_SUCH_ID]), version)
+        probe.exchange(metadata(ids=[topic_id, NO_SUCH_ID]), version)
+        probe.exchange(metadata(ids=[topic_id, topic_id]), version, note="twice")
 
 
 @case()
@@ -114,10 +114,10 @@ def by_id_in_versions_that_cannot(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
     for version in (10, 11):
-        probe.ask(metadata(ids=[topic_id]), version)
+        probe.exchange(metadata(ids=[topic_id]), version)
         with_name = MetadataRequestTopic(name=topic, topic_id=topic_id)
-        probe.ask(MetadataRequest(topics=[with_name]), version, note="name and id")
-        probe.ask(metadata(None), version, note="neither")
+        probe.exchange(MetadataRequest(topics=[with_name]), version, note="name and id")
+        probe.exchange(metadata(None), version, note="neither")
 
 
 @case()
@@ -128,48 +128,48 @@ def name_and_id_and_neither(probe: Probe) -> None:
         for name, each in ((topic, topic_id), (f"{probe.name}-none", topic_id), (topic, NO_SUCH_ID)):
             request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=each)])
             request.allow_auto_topic_creation = False
-            probe.ask(request, version)
-        probe.ask(metadata(None), version)
+            probe.exchange(request, version)
+        probe.exchange(metadata(None), version)
 
 
 @case()
 def names_and_ids_in_one_request(probe: Probe) -> None:
     names = [probe.topic("a"), probe.topic("b")]
     ids = [probe.topic_id(name) for name in names]
-    probe.ask(metadata(names[0], ids=[ids[1]]), 12)
-    probe.ask(metadata(names[0], ids=[ids[0]]), 12)
-    probe.ask(metadata(f"{probe.name}-none", ids=[ids[0]]), 12)
+    probe.exchange(metadata(names[0], ids=[ids[1]]), 12)
+    probe.exchange(metadata(names[0], ids=[ids[0]]), 12)
+    probe.exchange(metadata(f"{probe.name}-none", ids=[ids[0]]), 12)
 
 
 @case()
 def reserved_ids(probe: Probe) -> None:
     for each in (ZERO_UUID, METADATA_TOPIC_UUID):
-        probe.ask(metadata(ids=[each]), 12)
-    probe.ask(metadata("__cluster_metadata"), 12)
+        probe.exchange(metadata(ids=[each]), 12)
+    probe.exchange(metadata("__cluster_metadata"), 12)
 
 
 @case()
 def authorized_operations(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(8, 14):
-        probe.ask(metadata(topic, include_topic_authorized_operations=True), version)
+        probe.exchange(metadata(topic, include_topic_authorized_operations=True), version)
     for version in range(8, 11):
-        probe.ask(metadata(include_cluster_authorized_operations=True), version)
+        probe.exchange(metadata(include_cluster_authorized_operations=True), version)
         request = metadata(topic, f"{probe.name}-none", include_topic_authorized_operations=True)
         request.include_cluster_authorized_operations = True
-        probe.ask(request, version)
+        probe.exchange(request, version)
     request = metadata(topic, ids=[NO_SUCH_ID], include_topic_authorized_operations=True)
-    probe.ask(request, 12)
+    probe.exchange(request, 12)
 
 
 @case()
 def auto_creation(probe: Probe) -> None:
-    """The first answer is an error; soon after the topic is there with the broker's defaults."""
+    """The first response is an error; soon after the topic is there with the broker's defaults."""
     name = f"{probe.name}-made"
-    probe.ask(metadata(name, create=True), 9)
+    probe.exchange(metadata(name, create=True), 9)
     probe.await_topic(name)
-    probe.ask(metadata(name, create=True), 9)
-    probe.ask(metadata(name, create=False), 12)
+    probe.exchange(metadata(name, create=True), 9)
+    probe.exchange(metadata(name, create=False), 12)
     fill(probe, name, batch(b"a"))
 
 
@@ -177,40 +177,40 @@ def auto_creation(probe: Probe) -> None:
 def auto_creation_in_versions_without_a_choice(probe: Probe) -> None:
     for version in range(4):
         name = f"{probe.name}-v{version}"
-        probe.ask(metadata(name), version)
+        probe.exchange(metadata(name), version)
         probe.await_topic(name)
-        probe.ask(metadata(name), version)
+        probe.exchange(metadata(name), version)
 
 
 @case()
 def auto_creation_of_several(probe: Probe) -> None:
     topic = probe.topic("there")
     names = [f"{probe.name}-a", f"{probe.name}-b"]
-    probe.ask(metadata(names[0], topic, "a b", names[1], names[0], create=True), 12)
+    probe.exchange(metadata(names[0], topic, "a b", names[1], names[0], create=True), 12)
     for name in names:
         probe.await_topic(name)
-    probe.ask(metadata(*names), 12)
+    probe.exchange(metadata(*names), 12)
 
 
 @case()
 def auto_creation_by_id_never_happens(probe: Probe) -> None:
-    probe.ask(metadata(ids=[NO_SUCH_ID], create=True), 12)
+    probe.exchange(metadata(ids=[NO_SUCH_ID], create=True), 12)
     name = f"{probe.name}-x"
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name, topic_id=NO_SUCH_ID)])
-    probe.ask(request, 12)
-    probe.ask(metadata(name), 12)
+    probe.exchange(request, 12)
+    probe.exchange(metadata(name), 12)
 
 
 @case()
 def auto_creation_of_a_colliding_name(probe: Probe) -> None:
     probe.topic("a.b")
     name = f"{probe.name}-a_b"
-    probe.ask(metadata(name, create=True), 9)
-    deadline = time.monotonic() + ANSWER_SECONDS
-    answer: Any = probe.quiet(metadata(name), 9)
-    assert answer.topics[0].error_code == 3
+    probe.exchange(metadata(name, create=True), 9)
+    deadline = time.monotonic() + RESPONSE_SECONDS
+    response: Any = probe.quiet(metadata(name), 9)
+    assert response.topics[0].error_code == 3
     assert time.monotonic() < deadline
-    probe.ask(metadata(name), 9)
+    probe.exchange(metadata(name), 9)
 
 
 @case()
@@ -257,11 +257,11 @@ def a_deleted_topic(probe: Probe) -> None:
     topic = probe.topic()
     topic_id = probe.topic_id(topic)
     probe.quiet(DeleteTopicsRequest(topic_names=[topic], timeout_ms=5_000), 5)
-    deadline = time.monotonic() + ANSWER_SECONDS
+    deadline = time.monotonic() + RESPONSE_SECONDS
     while True:
-        answer: Any = probe.quiet(metadata(topic), 12)
-        if answer.topics[0].error_code:
+        response: Any = probe.quiet(metadata(topic), 12)
+        if response.topics[0].error_code:
             break
         assert time.monotonic() < deadline
-    probe.ask(metadata(topic), 12)
-    probe.ask(metadata(ids=[topic_id]), 12)
+    probe.exchange(metadata(topic), 12)
+    probe.exchange(metadata(ids=[topic_id]), 12)

@@ -1,4 +1,4 @@
-"""What a KRaft broker's listener refuses by closing: controllers' and quorum members' APIs, and ZooKeeper's times'."""
+"""APIs for which a KRaft broker's listener closes the connection: those of controllers, voters and ZooKeeper mode."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ CONTROLLERS = (52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82)
 ZOOKEEPERS = (4, 5, 6, 7)
 
 
-def _ask_all(probe: Probe, api_keys: tuple[int, ...]) -> None:
+def _send_all(probe: Probe, api_keys: tuple[int, ...]) -> None:
     for api_key in api_keys:
         request = request_type(api_key)
         for version in request.VERSIONS:
-            probe.ask(request(), version)
+            probe.exchange(request(), version)
 
 
 @case()
 def apis_of_controllers(probe: Probe) -> None:
-    _ask_all(probe, CONTROLLERS)
+    _send_all(probe, CONTROLLERS)
 
 
 @case()
 def apis_of_the_zookeeper_era(probe: Probe) -> None:
-    _ask_all(probe, ZOOKEEPERS)
+    _send_all(probe, ZOOKEEPERS)
 
 
 @case()
-def versions_that_nobody_knows(probe: Probe) -> None:
+def unknown_versions(probe: Probe) -> None:
     for api_key in (*CONTROLLERS, *ZOOKEEPERS):
         for version in (-1, 99):
             probe.raw_body(api_key, version, b"\0" * 8, note=f"version {version}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker_sim.config.definitions import broker_definitions, topic_definitions
 from tests.differential.case import case
-from tests.differential.cases.create_topics import ask_create, new
+from tests.differential.cases.create_topics import new, send_create
 from tests.differential.cases.describe_configs import describe
 from tests.differential.config_requests import (
     APPEND,
@@ -35,33 +35,35 @@ JAVA_CLASS = "java.lang.String"
 PRINCIPALS = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
 
 
-def ask_set(probe: Probe, key: str, *values: str, operation: int = SET) -> None:
-    """Ask whether one broker, and all of them, may be given each of the values."""
+def send_values(probe: Probe, key: str, *values: str, operation: int = SET) -> None:
+    """Set each of the values for one broker and for all, with validate_only."""
     for value in values:
         for name in ("1", ""):
             request = incremental((BROKER, name, [(key, operation, value)]), validate_only=True)
-            probe.ask(request, 1, note=f"{key} {operation} {value[:60]!r} of {name!r}")
+            probe.exchange(request, 1, note=f"{key} {operation} {value[:60]!r} of {name!r}")
 
 
 @case()
-def answers_that_do_not_fit(probe: Probe) -> None:
+def responses_that_do_not_fit(probe: Probe) -> None:
     """A text that repeats a long value cannot be written: the request has failed."""
     topic = probe.topic()
     name = "a" * 32_767
-    ask_create(probe, 7, new(name), note="a name as long as can be")
-    ask_create(probe, 2, new(name), new("a/b"), note="beside another")
+    send_create(probe, 7, new(name), note="a name as long as can be")
+    send_create(probe, 2, new(name), new("a/b"), note="beside another")
     for kind in (TOPIC, BROKER, BROKER_LOGGER):
-        probe.ask(describe((kind, name, ["retention.ms"]), (TOPIC, topic, ["retention.ms"])), 4, note=f"type {kind}")
-    ask_set(probe, "principal.builder.class", LONG)
+        probe.exchange(
+            describe((kind, name, ["retention.ms"]), (TOPIC, topic, ["retention.ms"])), 4, note=f"type {kind}"
+        )
+    send_values(probe, "principal.builder.class", LONG)
     for key in ("message.format.version", "compression.type", "cleanup.policy"):
-        probe.ask(incremental((TOPIC, topic, [(key, SET, LONG)]), validate_only=True), 1, note=key)
-        probe.ask(legacy((TOPIC, topic, [(key, LONG)]), validate_only=True), 2, note=key)
-        ask_create(probe, 7, new(f"{topic}-2", **{key: LONG}), note=key, validate_only=True)
+        probe.exchange(incremental((TOPIC, topic, [(key, SET, LONG)]), validate_only=True), 1, note=key)
+        probe.exchange(legacy((TOPIC, topic, [(key, LONG)]), validate_only=True), 2, note=key)
+        send_create(probe, 7, new(f"{topic}-2", **{key: LONG}), note=key, validate_only=True)
 
 
 @case()
 def tags_of_a_header_that_is_sent_on(probe: Probe) -> None:
-    """What a broker writes anew for its controller must have tags that ascend; what it passes on as it is need not."""
+    """Tags must ascend in a request that a broker encodes again for its controller, not in a forwarded one."""
     name = f"{probe.name}-none".encode()
     body = b"\2\2" + bytes((len(name) + 1,)) + name + b"\2\2a%b\2b\0\0\1\0"
     refused_at_once = b"\2\x03\2x\2\2a%b\2b\0\0\1\0"
@@ -84,7 +86,7 @@ def tags_of_a_header_that_is_sent_on(probe: Probe) -> None:
 
 @case()
 def protocols_of_listeners(probe: Probe) -> None:
-    ask_set(
+    send_values(
         probe, "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT", "1:1", "a:1,b:2", "x",
         "plaintext:plaintext,controller:plaintext", "PLAINTEXT:SSL,CONTROLLER:PLAINTEXT", ":PLAINTEXT",
         "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_SSL", "PLAINTEXT:,CONTROLLER:PLAINTEXT", "PLAINTEXT://:9092",
@@ -95,7 +97,7 @@ def protocols_of_listeners(probe: Probe) -> None:
 @case()
 def listeners_of_other_names(probe: Probe) -> None:
     for key in ("listeners", "advertised.listeners"):
-        ask_set(
+        send_values(
             probe, key, "PLAINTEXT://h:1", "CONTROLLER://h:2", "PLAINTEXT://h:1,CONTROLLER://h:2,X://h:3", "", ",", "a",
             "PLAINTEXT://h:1,PLAINTEXT://h:2,CONTROLLER://h:3", " PLAINTEXT://h:1 , CONTROLLER://h:2 ", "a,,b",
         )  # fmt: skip
@@ -103,7 +105,7 @@ def listeners_of_other_names(probe: Probe) -> None:
 
 @case()
 def connections_of_addresses(probe: Probe) -> None:
-    ask_set(
+    send_values(
         probe, "max.connections.per.ip.overrides", "127.0.0.1:5", "::1:5", "a:1,b:2", "1:+5", "1: 5", "1:-5", "1:",
         "host name:4", "PLAINTEXT://h:1,CONTROLLER://h:2,X://h:3", "a:x,a:5", "a:5,a:x", "é:1", ":5",
     )  # fmt: skip
@@ -112,20 +114,20 @@ def connections_of_addresses(probe: Probe) -> None:
 @case()
 def classes(probe: Probe) -> None:
     for key in ("principal.builder.class", "ssl.engine.factory.class", "metric.reporters"):
-        ask_set(probe, key, JAVA_CLASS, PRINCIPALS, f" {PRINCIPALS} ", " 5 ", "\n", "no.such.Class")
+        send_values(probe, key, JAVA_CLASS, PRINCIPALS, f" {PRINCIPALS} ", " 5 ", "\n", "no.such.Class")
 
 
 @case()
 def times_of_rolls(probe: Probe) -> None:
     for key in ("log.roll.ms", "log.roll.jitter.ms", "log.roll.hours", "log.roll.jitter.hours"):
-        ask_set(probe, key, "-2", "-1", "0", "1", "9223372036854775807")
+        send_values(probe, key, "-2", "-1", "0", "1", "9223372036854775807")
 
 
 @case(releases=("4.3.1",))
 def threads_for_remote_logs(probe: Probe) -> None:
     for key in ("reader.threads", "manager.copier.thread.pool.size", "manager.expiration.thread.pool.size",
                 "manager.follower.thread.pool.size", "manager.thread.pool.size"):  # fmt: skip
-        ask_set(probe, f"remote.log.{key}", "-1", "0", "1", "2", "4", "5", "20", "21")
+        send_values(probe, f"remote.log.{key}", "-1", "0", "1", "2", "4", "5", "20", "21")
 
 
 @case()
@@ -135,39 +137,39 @@ def lists_of_commas_alone(probe: Probe) -> None:
     keys += ["config.providers", "cordoned.log.dirs"] if probe.release == "4.3.1" else []
     for key in keys:
         for operation in (SET, APPEND, SUBTRACT):
-            ask_set(probe, key, "", ",", ",,", "a,,", ",a", operation=operation)
+            send_values(probe, key, "", ",", ",,", "a,,", ",a", operation=operation)
 
 
 @case()
 def spaces_around_values_of_groups_and_metrics(probe: Probe) -> None:
     for value in (" 500 ", "500\n", "+500", " 5 ", "5", "5 0"):
-        probe.ask(incremental((CLIENT_METRICS, "m", [("interval.ms", SET, value)]), validate_only=True), 1)
+        probe.exchange(incremental((CLIENT_METRICS, "m", [("interval.ms", SET, value)]), validate_only=True), 1)
     for value in (" latest ", " 5 ", "\n", "Earliest", "by_duration:PT1S ", "By_Duration:PT1S", "by_duration:pt1s"):
-        probe.ask(incremental((GROUP, "g", [("share.auto.offset.reset", SET, value)]), validate_only=True), 1)
+        probe.exchange(incremental((GROUP, "g", [("share.auto.offset.reset", SET, value)]), validate_only=True), 1)
 
 
 @case()
 def numbers_of_brokers_in_other_digits(probe: Probe) -> None:
     for name in ("\u0661", "+\u0661", "\u0662", "01", "02", "+2", "\u00b9", "1\u00a0"):
         for kind, key, value in ((BROKER, "log.retention.ms", "5"), (BROKER_LOGGER, "no.such", "INFO")):
-            probe.ask(describe((kind, name, ["log.retention.ms"])), 4, note=f"{name!r} of type {kind}")
-            probe.ask(incremental((kind, name, [(key, SET, value)]), validate_only=True), 1, note=f"{name!r}")
+            probe.exchange(describe((kind, name, ["log.retention.ms"])), 4, note=f"{name!r} of type {kind}")
+            probe.exchange(incremental((kind, name, [(key, SET, value)]), validate_only=True), 1, note=f"{name!r}")
 
 
-def ask_shown(probe: Probe, kind: int, name: str, key: str, *values: str) -> None:
-    """Set each of the values, wait until it is there, and ask how it is shown; remove it again."""
+def send_and_describe(probe: Probe, kind: int, name: str, key: str, *values: str) -> None:
+    """Set each of the values, wait until it is there, describe it, and remove it again."""
     before = described(probe, kind, name, key)
     last = before
     for value in values:
-        probe.ask(incremental((kind, name, [(key, SET, value)])), 1, note=f"{key} {value!r}")
+        probe.exchange(incremental((kind, name, [(key, SET, value)])), 1, note=f"{key} {value!r}")
         for _ in attempts(f"{key} of {name!r} to change"):
             found = described(probe, kind, name, key)
             if found != last:
                 break
         last = found
         for version in (1, 4):
-            probe.ask(describe((kind, name, [key]), synonyms=True), version, note=f"{key} {value!r}")
-    probe.ask(incremental((kind, name, [(key, DELETE, None)])), 1, note=f"{key} is removed")
+            probe.exchange(describe((kind, name, [key]), synonyms=True), version, note=f"{key} {value!r}")
+    probe.exchange(incremental((kind, name, [(key, DELETE, None)])), 1, note=f"{key} is removed")
     for _ in attempts(f"{key} of {name!r} to be as before"):
         if described(probe, kind, name, key) == before:
             return
@@ -176,40 +178,40 @@ def ask_shown(probe: Probe, kind: int, name: str, key: str, *values: str) -> Non
 @case()
 def how_odd_values_are_shown(probe: Probe) -> None:
     topic = probe.topic()
-    ask_shown(probe, TOPIC, topic, "retention.ms", " +5 ", "-1")
-    ask_shown(probe, TOPIC, topic, "cleanup.policy", " compact , delete ")
-    ask_shown(probe, TOPIC, topic, "min.cleanable.dirty.ratio", "1e-1")
+    send_and_describe(probe, TOPIC, topic, "retention.ms", " +5 ", "-1")
+    send_and_describe(probe, TOPIC, topic, "cleanup.policy", " compact , delete ")
+    send_and_describe(probe, TOPIC, topic, "min.cleanable.dirty.ratio", "1e-1")
     for name in ("1", ""):
-        ask_shown(probe, BROKER, name, "leader.replication.throttled.rate", "5", " 6 ")
-        ask_shown(probe, BROKER, name, "log.retention.ms", " +5 ")
+        send_and_describe(probe, BROKER, name, "leader.replication.throttled.rate", "5", " 6 ")
+        send_and_describe(probe, BROKER, name, "log.retention.ms", " +5 ")
 
 
 @case(releases=("4.3.1",))
 def values_of_groups_and_metrics_are_shown_as_they_are_read(probe: Probe) -> None:
     name = probe.name
-    ask_shown(probe, CLIENT_METRICS, name, "interval.ms", " 500 ", "+501")
-    ask_shown(probe, CLIENT_METRICS, name, "metrics", " a , b ")
-    ask_shown(probe, CLIENT_METRICS, name, "match", " client_id = a ")
-    ask_shown(probe, GROUP, name, "consumer.session.timeout.ms", " 50000 ")
-    ask_shown(probe, GROUP, name, "share.auto.offset.reset", " earliest ")
+    send_and_describe(probe, CLIENT_METRICS, name, "interval.ms", " 500 ", "+501")
+    send_and_describe(probe, CLIENT_METRICS, name, "metrics", " a , b ")
+    send_and_describe(probe, CLIENT_METRICS, name, "match", " client_id = a ")
+    send_and_describe(probe, GROUP, name, "consumer.session.timeout.ms", " 50000 ")
+    send_and_describe(probe, GROUP, name, "share.auto.offset.reset", " earliest ")
 
 
 @case(releases=("4.3.1",))
-def a_hidden_configuration_is_shown_to_whoever_set_it(probe: Probe) -> None:
+def a_hidden_configuration_is_shown_where_it_was_set(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(describe((TOPIC, topic, ["internal.segment.bytes"])), 4, note="not set")
-    ask_shown(probe, TOPIC, topic, "internal.segment.bytes", " 77777 ")
+    probe.exchange(describe((TOPIC, topic, ["internal.segment.bytes"])), 4, note="not set")
+    send_and_describe(probe, TOPIC, topic, "internal.segment.bytes", " 77777 ")
 
 
 def note_order(probe: Probe, kind: int, name: str, keys: list[str] | None) -> None:
     """Write down in which order configurations are listed."""
-    answer: Any = probe.quiet(describe((kind, name, keys)), 4)
-    probe.write(type=kind, asked=keys, order=[each.name for each in answer.results[0].configs])
+    response: Any = probe.quiet(describe((kind, name, keys)), 4)
+    probe.write(type=kind, requested=keys, order=[each.name for each in response.results[0].configs])
 
 
 @case()
 def the_order_of_configurations(probe: Probe) -> None:
-    """That of a hash table, of those that are asked for alone or of all."""
+    """The order is that of a hash table, of the requested keys or of all."""
     topic = probe.topic(retention_ms="5", cleanup_policy="compact")
     topics, brokers = sorted(topic_definitions(probe.release)), sorted(broker_definitions(probe.release))
     for step in (1, 2, 3, 5, 7, 11):

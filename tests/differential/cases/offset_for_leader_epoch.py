@@ -34,14 +34,14 @@ def every_version(probe: Probe) -> None:
     topic = probe.topic()
     fill(probe, topic, batch(b"a", b"b"))
     for version in all_versions(OffsetForLeaderEpochRequest):
-        probe.ask(end_of(topic, 0), version)
+        probe.exchange(end_of(topic, 0), version)
 
 
 @case()
 def an_empty_log(probe: Probe) -> None:
     topic = probe.topic()
     for epoch in (0, 1, -1):
-        probe.ask(end_of(topic, epoch), 4, note=str(epoch))
+        probe.exchange(end_of(topic, epoch), 4, note=str(epoch))
 
 
 @case()
@@ -50,7 +50,7 @@ def epochs(probe: Probe) -> None:
     fill(probe, topic, batch(b"a", b"b"))
     for epoch in (-1, -2, 0, 1, 2, 99, 2_147_483_647, -2_147_483_648):
         for version in (2, 4):
-            probe.ask(end_of(topic, epoch), version, note=str(epoch))
+            probe.exchange(end_of(topic, epoch), version, note=str(epoch))
 
 
 @case()
@@ -59,7 +59,7 @@ def current_leader_epochs(probe: Probe) -> None:
     fill(probe, topic, batch(b"a", b"b"))
     for current in (-1, -2, 0, 1, 99):
         for version in (2, 3, 4):
-            probe.ask(end_of(topic, 0, current=current), version, note=str(current))
+            probe.exchange(end_of(topic, 0, current=current), version, note=str(current))
 
 
 @case()
@@ -67,18 +67,18 @@ def replica_ids(probe: Probe) -> None:
     topic = probe.topic()
     for replica in (-2, -1, 0, 1, 5, -3):
         for version in (3, 4):
-            probe.ask(end_of(topic, 0, replica=replica), version, note=str(replica))
+            probe.exchange(end_of(topic, 0, replica=replica), version, note=str(replica))
 
 
 @case()
 def unknown_topics_and_partitions(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     for version in (2, 3, 4):
-        probe.ask(end_of(f"{probe.name}-none", 0), version)
-        probe.ask(end_of("", 0), version)
-        probe.ask(end_of("a b", 0), version)
-        probe.ask(end_of(topic, 0, partition=2), version)
-        probe.ask(end_of(topic, 0, partition=-1), version)
+        probe.exchange(end_of(f"{probe.name}-none", 0), version)
+        probe.exchange(end_of("", 0), version)
+        probe.exchange(end_of("a b", 0), version)
+        probe.exchange(end_of(topic, 0, partition=2), version)
+        probe.exchange(end_of(topic, 0, partition=-1), version)
 
 
 @case()
@@ -89,25 +89,25 @@ def several_at_once(probe: Probe) -> None:
     request.topics[0].partitions.append(OffsetForLeaderPartition(partition=1, current_leader_epoch=-1, leader_epoch=0))
     request.topics += end_of(topics[1], 0).topics + end_of(f"{probe.name}-none", 0).topics
     for version in (2, 4):
-        probe.ask(request, version)
+        probe.exchange(request, version)
 
 
 @case()
 def the_same_twice(probe: Probe) -> None:
     topic = probe.topic()
-    probe.ask(end_of(topic, 0, 0), 4, note="partition")
-    probe.ask(end_of(topic, 0, 5), 4, note="partition, another epoch")
+    probe.exchange(end_of(topic, 0, 0), 4, note="partition")
+    probe.exchange(end_of(topic, 0, 5), 4, note="partition, another epoch")
     request = end_of(topic, 0)
     request.topics += end_of(topic, 5).topics
-    probe.ask(request, 4, note="topic")
+    probe.exchange(request, 4, note="topic")
 
 
 @case()
 def nothing(probe: Probe) -> None:
     topic = probe.topic()
     for version in all_versions(OffsetForLeaderEpochRequest):
-        probe.ask(OffsetForLeaderEpochRequest(topics=[], replica_id=-1), version)
-        probe.ask(end_of(topic), version)
+        probe.exchange(OffsetForLeaderEpochRequest(topics=[], replica_id=-1), version)
+        probe.exchange(end_of(topic), version)
 
 
 @case()

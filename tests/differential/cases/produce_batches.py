@@ -1,4 +1,4 @@
-"""Produce, as raw probes see it: what a batch may say, and what it may not."""
+"""Produce, as raw probes see it: the batches that a broker accepts, and those that it refuses."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ RECORD_BODIES = (
 
 
 def send(probe: Probe, topic: str, records: bytes, note: str, version: int = 9) -> None:
-    """Produce and write down the answer."""
-    probe.ask(produce(topic, records), version, note=note)
+    """Produce and record the response."""
+    probe.exchange(produce(topic, records), version, note=note)
 
 
 @case()
@@ -262,7 +262,7 @@ def the_broker_s_message_max_bytes(probe: Probe) -> None:
     limit = 1_048_588
     overhead = len(batch(b"x" * 1_000_000)) - 1_000_000
     for size in (limit, limit + 1):
-        probe.ask(produce(topic, batch(b"x" * (size - overhead))), 9, note=f"{size} bytes")
+        probe.exchange(produce(topic, batch(b"x" * (size - overhead))), 9, note=f"{size} bytes")
 
 
 @case()
@@ -270,7 +270,7 @@ def a_batch_larger_than_a_segment(probe: Probe) -> None:
     topic = probe.topic(segment_bytes="1048576", max_message_bytes="3000000")
     for size in (1_048_576, 1_048_577, 2_000_000, 1_000):
         overhead = len(batch(b"x" * size)) - size
-        probe.ask(produce(topic, batch(b"x" * (size - overhead))), 9, note=f"{size} bytes")
+        probe.exchange(produce(topic, batch(b"x" * (size - overhead))), 9, note=f"{size} bytes")
 
 
 @case()

@@ -26,7 +26,7 @@ def every_codec(probe: Probe) -> None:
     topic = probe.topic()
     for codec in CompressionCodec:
         for version in (3, 6, 7, 9):
-            probe.ask(produce(topic, batch(b"a", b"b" * 500, codec=codec)), version, note=codec.name)
+            probe.exchange(produce(topic, batch(b"a", b"b" * 500, codec=codec)), version, note=codec.name)
     read_back(probe, topic)
 
 
@@ -35,7 +35,7 @@ def unknown_codecs(probe: Probe) -> None:
     topic = probe.topic()
     for codec in (5, 6, 7):
         for version in (3, 7, 8, 9):
-            probe.ask(produce(topic, sealed(record(), count=1, attributes=codec)), version, note=str(codec))
+            probe.exchange(produce(topic, sealed(record(), count=1, attributes=codec)), version, note=str(codec))
 
 
 @case()
@@ -45,11 +45,11 @@ def unknown_codecs_fail_others_before_version_7(probe: Probe) -> None:
         for version in (3, 6, 7, 9):
             bad = sealed(record(), count=1, attributes=codec)
             entries = ((topic, 0, batch(b"a")), (topic, 1, bad), (f"{probe.name}-none", 0, batch(b"b")))
-            probe.ask(produce_all(*entries), version, note=str(codec))
-            probe.ask(
+            probe.exchange(produce_all(*entries), version, note=str(codec))
+            probe.exchange(
                 produce(topic, sealed(record(), count=1, attributes=codec, base_offset=3)), version, note="offset 3"
             )
-            probe.ask(produce(topic, bad, partition=7), version, note="an unknown partition")
+            probe.exchange(produce(topic, bad, partition=7), version, note="an unknown partition")
     read_back(probe, topic)
 
 
@@ -68,9 +68,9 @@ def producers_that_no_batch_is_built_for(probe: Probe) -> None:
         ):
             fields = {"producer_id": producer_id, "producer_epoch": epoch, "base_sequence": sequence}
             records = sealed(record(), count=1, **fields)
-            probe.ask(produce(topic, records), 9, note=f"{target} {producer_id} {epoch} {sequence}")
+            probe.exchange(produce(topic, records), 9, note=f"{target} {producer_id} {epoch} {sequence}")
         transactional = sealed(record(), count=1, attributes=0x10)
-        probe.ask(produce(topic, transactional, transactional_id="t"), 9, note=f"{target} transactional")
+        probe.exchange(produce(topic, transactional, transactional_id="t"), 9, note=f"{target} transactional")
         read_back(probe, topic)
 
 
@@ -82,8 +82,8 @@ def refused_records_whose_length_is_wrong(probe: Probe) -> None:
     for codec in CODECS:
         for body in (record(3), record(0, key=None)):
             records = packed(codec, b"\x7e" + body[1:], last_offset_delta=0)
-            probe.ask(produce(topic, records), 9, note=codec.name)
-            probe.ask(produce(compacted, records), 9, note=codec.name)
+            probe.exchange(produce(topic, records), 9, note=codec.name)
+            probe.exchange(produce(compacted, records), 9, note=codec.name)
 
 
 @case()
@@ -92,7 +92,7 @@ def garbage_instead_of_compressed_bytes(probe: Probe) -> None:
     for codec in CODECS:
         for payload, note in ((b"", "empty"), (b"garbage garbage garbage", "text"), (record(), "a plain record")):
             records = sealed(payload, count=1, attributes=codec)
-            probe.ask(produce(topic, records), 9, note=f"{codec.name} {note}")
+            probe.exchange(produce(topic, records), 9, note=f"{codec.name} {note}")
     read_back(probe, topic)
 
 
@@ -103,7 +103,7 @@ def compressed_bytes_that_are_cut(probe: Probe) -> None:
         payload = compress(codec, record(value=b"abc" * 100))
         for cut in (1, 8, len(payload) // 2):
             records = sealed(payload[:-cut], count=1, attributes=codec)
-            probe.ask(produce(topic, records), 9, note=f"{codec.name} {'half' if cut > 8 else cut}")
+            probe.exchange(produce(topic, records), 9, note=f"{codec.name} {'half' if cut > 8 else cut}")
     read_back(probe, topic)
 
 
@@ -113,7 +113,7 @@ def counts_in_compressed_batches(probe: Probe) -> None:
     for codec in CODECS:
         for count, last in ((1, 1), (1, 0), (3, 2), (3, 1), (2, 0), (0, 1), (-1, 1)):
             records = packed(codec, record(0), record(1), count=count, last_offset_delta=last)
-            probe.ask(produce(topic, records), 9, note=f"{codec.name} count {count}, last offset delta {last}")
+            probe.exchange(produce(topic, records), 9, note=f"{codec.name} count {count}, last offset delta {last}")
     read_back(probe, topic)
 
 
@@ -123,10 +123,10 @@ def deltas_in_compressed_batches(probe: Probe) -> None:
     for codec in CODECS:
         for deltas in ((1, 2), (0, 0), (1, 0), (0, 2), (-1, 1)):
             records = packed(codec, *map(record, deltas), last_offset_delta=1)
-            probe.ask(produce(topic, records), 9, note=f"{codec.name} {deltas}")
+            probe.exchange(produce(topic, records), 9, note=f"{codec.name} {deltas}")
     for version in (3, 7, 8):
         records = packed(CompressionCodec.GZIP, record(1), record(2), last_offset_delta=1)
-        probe.ask(produce(topic, records), version)
+        probe.exchange(produce(topic, records), version)
     read_back(probe, topic)
 
 
@@ -150,7 +150,7 @@ def malformed_records_in_compressed_batches(probe: Probe) -> None:
         (b"\xff" * 20, "ones"),
     ):
         for codec in (CompressionCodec.GZIP, CompressionCodec.LZ4):
-            probe.ask(produce(topic, packed(codec, payload, count=1)), 9, note=f"{codec.name} {note}")
+            probe.exchange(produce(topic, packed(codec, payload, count=1)), 9, note=f"{codec.name} {note}")
     read_back(probe, topic)
 
 
@@ -159,7 +159,7 @@ def the_max_timestamp_of_compressed_batches(probe: Probe) -> None:
     topic = probe.topic()
     for max_timestamp in (TIME_MS, TIME_MS + 50, TIME_MS + 99, -1):
         records = packed(CompressionCodec.GZIP, record(0), record(1, time_delta=50), max_timestamp=max_timestamp)
-        probe.ask(produce(topic, records), 9, note=str(max_timestamp - TIME_MS))
+        probe.exchange(produce(topic, records), 9, note=str(max_timestamp - TIME_MS))
     read_back(probe, topic)
 
 
@@ -168,24 +168,24 @@ def empty_keys_in_compacted_topics(probe: Probe) -> None:
     topic = probe.topic(cleanup_policy="compact")
     for codec in CODECS:
         records = packed(codec, record(0), record(1, key=None), record(2, key=None))
-        probe.ask(produce(topic, records), 9, note=codec.name)
+        probe.exchange(produce(topic, records), 9, note=codec.name)
     read_back(probe, topic)
 
 
 @case()
-def a_topic_that_says_uncompressed(probe: Probe) -> None:
+def a_topic_with_compression_type_uncompressed(probe: Probe) -> None:
     topic = probe.topic(compression_type="uncompressed")
     for codec in CompressionCodec:
-        probe.ask(produce(topic, batch(b"a", b"b" * 500, codec=codec)), 9, note=codec.name)
+        probe.exchange(produce(topic, batch(b"a", b"b" * 500, codec=codec)), 9, note=codec.name)
     read_back(probe, topic)
 
 
 @case()
-def topics_that_say_a_codec(probe: Probe) -> None:
+def topics_with_a_compression_type(probe: Probe) -> None:
     for target in ("gzip", "snappy", "lz4", "zstd"):
         topic = probe.topic(target, compression_type=target)
         for codec in CompressionCodec:
-            probe.ask(produce(topic, batch(b"a", b"b" * 500, codec=codec)), 9, note=f"{codec.name} to {target}")
+            probe.exchange(produce(topic, batch(b"a", b"b" * 500, codec=codec)), 9, note=f"{codec.name} to {target}")
         read_back(probe, topic)
 
 
@@ -194,7 +194,7 @@ def idempotent_batches_recompressed(probe: Probe) -> None:
     topic = probe.topic(compression_type="gzip")
     records = batch(b"a", b"b", producer_id=4_500, producer_epoch=2, base_sequence=0)
     for _ in range(2):
-        probe.ask(produce(topic, records), 9)
+        probe.exchange(produce(topic, records), 9)
     read_back(probe, topic)
 
 
@@ -210,7 +210,7 @@ def wrong_records_in_a_topic_that_recompresses(probe: Probe) -> None:
         (sealed(b"\xff" * 20, count=1), "ones"),
         (sealed(record(0, attributes=5), count=1), "attributes of the record"),
     ):
-        probe.ask(produce(topic, records), 9, note=note)
+        probe.exchange(produce(topic, records), 9, note=note)
     read_back(probe, topic)
 
 
@@ -218,32 +218,32 @@ def wrong_records_in_a_topic_that_recompresses(probe: Probe) -> None:
 def many_records_in_one_compressed_batch(probe: Probe) -> None:
     topic = probe.topic()
     for codec in CODECS:
-        probe.ask(produce(topic, batch(*[b"%d" % n for n in range(500)], codec=codec)), 9, note=codec.name)
+        probe.exchange(produce(topic, batch(*[b"%d" % n for n in range(500)], codec=codec)), 9, note=codec.name)
 
 
 @case()
 def small_compressed_bytes_of_much(probe: Probe) -> None:
-    """What decompresses to more than max.message.bytes is fine: the batch counts as it is."""
+    """Records that decompress to more than max.message.bytes are fine: the batch counts as it is."""
     topic = probe.topic(max_message_bytes="20000")
     for codec in CODECS:
-        probe.ask(produce(topic, batch(b"x" * 300_000, codec=codec)), 9, note=codec.name)
+        probe.exchange(produce(topic, batch(b"x" * 300_000, codec=codec)), 9, note=codec.name)
 
 
 @case()
 def recompression_past_the_limit(probe: Probe) -> None:
     topic = probe.topic(max_message_bytes="20000", compression_type="uncompressed")
     for codec in CODECS:
-        probe.ask(produce(topic, batch(b"x" * 300_000, codec=codec)), 9, note=codec.name)
-        probe.ask(produce(topic, batch(b"x" * 300_000, codec=codec)), 7, note=codec.name)
+        probe.exchange(produce(topic, batch(b"x" * 300_000, codec=codec)), 9, note=codec.name)
+        probe.exchange(produce(topic, batch(b"x" * 300_000, codec=codec)), 7, note=codec.name)
 
 
 @case()
 def two_gzip_members(probe: Probe) -> None:
     topic = probe.topic()
     payload = gzip.compress(record(0), mtime=0) + gzip.compress(record(1), mtime=0)
-    probe.ask(produce(topic, sealed(payload, count=2, attributes=1)), 9)
+    probe.exchange(produce(topic, sealed(payload, count=2, attributes=1)), 9)
     payload = gzip.compress(record(0), mtime=0) + b"garbage"
-    probe.ask(produce(topic, sealed(payload, count=1, attributes=1)), 9, note="garbage after the member")
+    probe.exchange(produce(topic, sealed(payload, count=1, attributes=1)), 9, note="garbage after the member")
     read_back(probe, topic)
 
 
@@ -252,7 +252,7 @@ def snappy_without_its_frame(probe: Probe) -> None:
     topic = probe.topic()
     plain = record()
     raw = bytes([len(plain), (len(plain) - 1) << 2]) + plain
-    probe.ask(produce(topic, sealed(raw, count=1, attributes=2)), 9)
+    probe.exchange(produce(topic, sealed(raw, count=1, attributes=2)), 9)
     read_back(probe, topic)
 
 
@@ -262,7 +262,7 @@ def levels_of_the_topic(probe: Probe) -> None:
         for level in levels:
             topic = probe.topic(f"{codec}{level}", **{"compression_type": codec, f"compression_{codec}_level": level})
             for source in (CompressionCodec.NONE, CompressionCodec.for_name(codec)):
-                probe.ask(produce(topic, batch(b"a" * 100, b"b", codec=source)), 9, note=f"{codec} {level}")
+                probe.exchange(produce(topic, batch(b"a" * 100, b"b", codec=source)), 9, note=f"{codec} {level}")
             read_back(probe, topic)
 
 
@@ -272,7 +272,7 @@ def sizes_after_another_codec(probe: Probe) -> None:
         topic = probe.topic(target, compression_type=target, max_message_bytes="200")
         for codec in (CompressionCodec.NONE, CompressionCodec.GZIP):
             for size in (50, 130, 150, 1_000):
-                probe.ask(produce(topic, batch(b"v" * size, codec=codec)), 9, note=f"{target} {codec.name} {size}")
+                probe.exchange(produce(topic, batch(b"v" * size, codec=codec)), 9, note=f"{target} {codec.name} {size}")
         read_back(probe, topic)
 
 
@@ -292,7 +292,7 @@ def records_that_another_codec_meets(probe: Probe) -> None:
             ):
                 for attributes in (0, 8, 0x40):
                     sent = packed(codec, *records, attributes=int(codec) | attributes)
-                    probe.ask(produce(topic, sent), 9, note=f"{codec.name} {note} {attributes}")
+                    probe.exchange(produce(topic, sent), 9, note=f"{codec.name} {note} {attributes}")
         read_back(probe, topic)
 
 
@@ -305,13 +305,15 @@ def another_codec_on_topics_of_all_kinds(probe: Probe) -> None:
         for topic in (stamped, compacted, bounded):
             for key in (b"k", None):
                 for version in (3, 8, 9):
-                    probe.ask(
+                    probe.exchange(
                         produce(topic, batch(b"a", b"b", key=key, codec=codec)), version, note=f"{codec.name} {key!r}"
                     )
             attributes = int(codec) | 8
-            probe.ask(produce(topic, packed(codec, record(0), attributes=attributes)), 9, note=f"{codec.name} bit 3")
+            probe.exchange(
+                produce(topic, packed(codec, record(0), attributes=attributes)), 9, note=f"{codec.name} bit 3"
+            )
         for sequence in (0, 0, 1, 3):
             records = packed(codec, record(0), producer_id=9_000 + codec, producer_epoch=0, base_sequence=sequence)
-            probe.ask(produce(stamped, records), 9, note=f"{codec.name} sequence {sequence}")
+            probe.exchange(produce(stamped, records), 9, note=f"{codec.name} sequence {sequence}")
     for topic in (stamped, compacted, bounded):
         read_back(probe, topic)

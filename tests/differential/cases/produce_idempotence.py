@@ -15,8 +15,8 @@ LAST = 2_147_483_647
 
 
 def send(probe: Probe, topic: str, records: bytes, note: str = "", version: int = 9) -> None:
-    """Produce and write down the answer."""
-    probe.ask(produce(topic, records), version, note=note)
+    """Produce and record the response."""
+    probe.exchange(produce(topic, records), version, note=note)
 
 
 @case()
@@ -148,9 +148,9 @@ def the_smallest_and_the_largest_id(probe: Probe) -> None:
 def each_partition_counts_alone(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     entries = ((topic, 0, idempotent(5_800, 0, 0)), (topic, 1, idempotent(5_800, 0, 9)))
-    probe.ask(produce_all(*entries), 9)
+    probe.exchange(produce_all(*entries), 9)
     entries = ((topic, 0, idempotent(5_800, 0, 5)), (topic, 1, idempotent(5_800, 0, 10)))
-    probe.ask(produce_all(*entries), 9)
+    probe.exchange(produce_all(*entries), 9)
 
 
 @case()
@@ -183,7 +183,7 @@ def compressed(probe: Probe) -> None:
 def acks_1(probe: Probe) -> None:
     topic = probe.topic()
     for sequence in (0, 1, 1, 5):
-        probe.ask(produce(topic, idempotent(5_970, 0, sequence), acks=1), 9, note=str(sequence))
+        probe.exchange(produce(topic, idempotent(5_970, 0, sequence), acks=1), 9, note=str(sequence))
 
 
 @case()

@@ -73,7 +73,7 @@ def every_version_magic_and_codec(probe: Probe) -> None:
         for magic in MAGICS:
             for codec in CODECS:
                 records = messages(magic, b"a", b"b", b"c" * 100, codec=codec)
-                probe.ask(produce(topic, records), version, note=f"magic {magic} {codec.name}")
+                probe.exchange(produce(topic, records), version, note=f"magic {magic} {codec.name}")
     read_back(probe, topic)
 
 
@@ -83,8 +83,10 @@ def old_formats_in_every_later_version(probe: Probe) -> None:
     for version in range(3, 13):
         for magic in MAGICS:
             for codec in (NONE, GZIP):
-                probe.ask(produce(topic, messages(magic, b"a", codec=codec)), version, note=f"{magic} {codec.name}")
-        probe.ask(produce(topic, batch(b"a") + message_set(1)), version, note="a message after a batch")
+                probe.exchange(
+                    produce(topic, messages(magic, b"a", codec=codec)), version, note=f"{magic} {codec.name}"
+                )
+        probe.exchange(produce(topic, batch(b"a") + message_set(1)), version, note="a message after a batch")
     read_back(probe, topic)
 
 
@@ -94,7 +96,7 @@ def keys_and_values_may_be_null(probe: Probe) -> None:
     for magic in MAGICS:
         for codec in (NONE, GZIP):
             for key in (None, b"", b"k"):
-                probe.ask(produce(topic, messages(magic, None, b"", b"v", codec=codec, key=key)), 2)
+                probe.exchange(produce(topic, messages(magic, None, b"", b"v", codec=codec, key=key)), 2)
     read_back(probe, topic)
 
 
@@ -110,10 +112,10 @@ def times_of_messages(probe: Probe) -> None:
             (FAR_FUTURE_MS, TIME_MS),
             (TIME_MS, 9_223_372_036_854_775_807),
         ):
-            probe.ask(produce(topic, messages(1, b"a", b"b", codec=codec, times=times)), 2, note=f"{times}")
+            probe.exchange(produce(topic, messages(1, b"a", b"b", codec=codec, times=times)), 2, note=f"{times}")
     negative = encode_message(0, -2, b"k", b"v", magic=1)
-    probe.ask(produce(topic, negative), 2, note="-2")
-    probe.ask(produce(topic, wrapper(1, negative)), 2, note="-2 in a wrapper")
+    probe.exchange(produce(topic, negative), 2, note="-2")
+    probe.exchange(produce(topic, wrapper(1, negative)), 2, note="-2 in a wrapper")
     read_back(probe, topic)
 
 
@@ -123,7 +125,9 @@ def bounds_of_time(probe: Probe) -> None:
     for magic in MAGICS:
         for codec in (NONE, GZIP):
             for times in ((TIME_MS,), (FAR_FUTURE_MS,), (-1,)):
-                probe.ask(produce(topic, messages(magic, b"a", codec=codec, times=times)), 2, note=f"{magic} {times}")
+                probe.exchange(
+                    produce(topic, messages(magic, b"a", codec=codec, times=times)), 2, note=f"{magic} {times}"
+                )
     read_back(probe, topic)
 
 
@@ -133,10 +137,10 @@ def log_append_time(probe: Probe) -> None:
     for version in range(3):
         for magic in MAGICS:
             for codec in (NONE, GZIP):
-                probe.ask(produce(topic, messages(magic, b"a", b"b", codec=codec)), version)
-    probe.ask(produce(topic, messages(1, b"a", times=(FAR_FUTURE_MS,))), 2, note="the future")
+                probe.exchange(produce(topic, messages(magic, b"a", b"b", codec=codec)), version)
+    probe.exchange(produce(topic, messages(1, b"a", times=(FAR_FUTURE_MS,))), 2, note="the future")
     for fetched in (12, 2, 0):
-        probe.ask(fetch(topic, wanted()), fetched)
+        probe.exchange(fetch(topic, wanted()), fetched)
 
 
 @case(releases=OLD)
@@ -149,9 +153,9 @@ def producers_that_write_log_append_time(probe: Probe) -> None:
             )
             builder.append(TIME_MS, b"k", b"a")
             builder.append(TIME_MS, b"k", b"b")
-            probe.ask(produce(topic, builder.build()), 2, note=codec.name)
+            probe.exchange(produce(topic, builder.build()), 2, note=codec.name)
         inner = encode_message(0, TIME_MS, b"k", b"v", magic=1, attributes=8)
-        probe.ask(produce(topic, wrapper(1, inner)), 2, note="inside only")
+        probe.exchange(produce(topic, wrapper(1, inner)), 2, note="inside only")
         read_back(probe, topic)
 
 
@@ -161,9 +165,11 @@ def compacted_topics(probe: Probe) -> None:
     for magic in MAGICS:
         for codec in (NONE, GZIP):
             for key in (None, b"", b"k"):
-                probe.ask(produce(topic, messages(magic, b"a", codec=codec, key=key)), 2, note=f"{magic} {key!r}")
+                probe.exchange(produce(topic, messages(magic, b"a", codec=codec, key=key)), 2, note=f"{magic} {key!r}")
             mixed = messages(magic, b"a") + messages(magic, b"b", key=None)
-            probe.ask(produce(topic, mixed if codec is NONE else wrapper(magic, mixed)), 2, note="the second has none")
+            probe.exchange(
+                produce(topic, mixed if codec is NONE else wrapper(magic, mixed)), 2, note="the second has none"
+            )
     read_back(probe, topic)
 
 
@@ -173,11 +179,11 @@ def checksums(probe: Probe) -> None:
     for magic in MAGICS:
         right = messages(magic, b"a")
         wrong = patched(right, 12, ">I", 7)
-        probe.ask(produce(topic, wrong), 2, note="wrong")
-        probe.ask(produce(topic, right + wrong), 2, note="the second is wrong")
-        probe.ask(produce(topic, wrapper(magic, wrong)), 2, note="wrong inside")
-        probe.ask(produce(topic, wrapper(magic, right + wrong)), 2, note="the second inside is wrong")
-        probe.ask(produce(topic, patched(wrapper(magic, right), 12, ">I", 7)), 2, note="the wrapper's")
+        probe.exchange(produce(topic, wrong), 2, note="wrong")
+        probe.exchange(produce(topic, right + wrong), 2, note="the second is wrong")
+        probe.exchange(produce(topic, wrapper(magic, wrong)), 2, note="wrong inside")
+        probe.exchange(produce(topic, wrapper(magic, right + wrong)), 2, note="the second inside is wrong")
+        probe.exchange(produce(topic, patched(wrapper(magic, right), 12, ">I", 7)), 2, note="the wrapper's")
     read_back(probe, topic)
 
 
@@ -186,10 +192,10 @@ def magics_inside(probe: Probe) -> None:
     topic = probe.topic()
     for magic in MAGICS:
         other = messages(1 - magic, b"a")
-        probe.ask(produce(topic, wrapper(magic, other)), 2, note=f"{1 - magic} inside {magic}")
-        probe.ask(produce(topic, wrapper(magic, messages(magic, b"a") + other)), 2, note="the second is foreign")
-        probe.ask(produce(topic, wrapper(magic, messages(magic, b"a", codec=GZIP))), 2, note="a wrapper inside")
-        probe.ask(produce(topic, wrapper(magic, batch(b"a"))), 2, note="a batch inside")
+        probe.exchange(produce(topic, wrapper(magic, other)), 2, note=f"{1 - magic} inside {magic}")
+        probe.exchange(produce(topic, wrapper(magic, messages(magic, b"a") + other)), 2, note="the second is foreign")
+        probe.exchange(produce(topic, wrapper(magic, messages(magic, b"a", codec=GZIP))), 2, note="a wrapper inside")
+        probe.exchange(produce(topic, wrapper(magic, batch(b"a"))), 2, note="a batch inside")
     read_back(probe, topic)
 
 
@@ -214,7 +220,7 @@ def several_in_a_set(probe: Probe) -> None:
         (two + batch(b"a", codec=GZIP), "a batch, a compressed batch"),
     ):
         for version in (0, 2):
-            probe.ask(produce(topic, records), version, note=note)
+            probe.exchange(produce(topic, records), version, note=note)
     read_back(probe, topic)
 
 
@@ -223,13 +229,15 @@ def offsets_of_messages(probe: Probe) -> None:
     topic = probe.topic()
     for magic in MAGICS:
         for base in (5, -1, -5, 9_000_000_000):
-            probe.ask(produce(topic, messages(magic, b"a", b"b", base_offset=base)), 2, note=f"{magic} from {base}")
+            probe.exchange(
+                produce(topic, messages(magic, b"a", b"b", base_offset=base)), 2, note=f"{magic} from {base}"
+            )
         same = encode_message(3, TIME_MS, b"k", b"v", magic=magic)
-        probe.ask(produce(topic, same + same), 2, note="twice the same")
+        probe.exchange(produce(topic, same + same), 2, note="twice the same")
         for offset in (0, 1, 5, -1):
             inner = messages(magic, b"a", b"b")
-            probe.ask(produce(topic, wrapper(magic, inner, offset=offset)), 2, note=f"{magic} wrapper at {offset}")
-            probe.ask(produce(topic, wrapper(magic, same + same, offset=offset)), 2, note=f"3 and 3, at {offset}")
+            probe.exchange(produce(topic, wrapper(magic, inner, offset=offset)), 2, note=f"{magic} wrapper at {offset}")
+            probe.exchange(produce(topic, wrapper(magic, same + same, offset=offset)), 2, note=f"3 and 3, at {offset}")
     read_back(probe, topic)
 
 
@@ -248,11 +256,11 @@ def wrappers_without_messages(probe: Probe) -> None:
             (whole[:20], "the first is cut"),
             (whole + b"\0" * 5, "bytes after"),
         ):
-            probe.ask(produce(topic, wrapper(magic, inner)), 2, note=f"{magic} {note}")
+            probe.exchange(produce(topic, wrapper(magic, inner)), 2, note=f"{magic} {note}")
         for codec in CODECS[1:]:
             for garbage in (b"", b"garbage garbage garbage"):
                 records = encode_message(0, TIME_MS, None, garbage, magic=magic, attributes=codec)
-                probe.ask(produce(topic, records), 2, note=f"{magic} {codec.name} {garbage[:7]!r}")
+                probe.exchange(produce(topic, records), 2, note=f"{magic} {codec.name} {garbage[:7]!r}")
     read_back(probe, topic)
 
 
@@ -263,8 +271,8 @@ def codecs_that_the_format_does_not_have(probe: Probe) -> None:
         for codec in (4, 5, 6, 7):
             packed = compress(ZSTD, messages(magic, b"a"))
             records = encode_message(0, TIME_MS, None, packed, magic=magic, attributes=codec)
-            probe.ask(produce(topic, records), 2, note=f"{magic} {codec}")
-            probe.ask(produce(topic, message_set(magic) + records), 2, note=f"{magic} {codec} after a message")
+            probe.exchange(produce(topic, records), 2, note=f"{magic} {codec}")
+            probe.exchange(produce(topic, message_set(magic) + records), 2, note=f"{magic} {codec} after a message")
     read_back(probe, topic)
 
 
@@ -274,8 +282,8 @@ def unused_attributes(probe: Probe) -> None:
     for magic in MAGICS:
         for attributes in (8, 16, 32, 128, 0xF8):
             records = encode_message(0, TIME_MS, b"k", b"v", magic=magic, attributes=attributes)
-            probe.ask(produce(topic, records), 2, note=f"{magic} {attributes}")
-            probe.ask(produce(topic, wrapper(magic, records)), 2, note=f"{magic} {attributes} inside")
+            probe.exchange(produce(topic, records), 2, note=f"{magic} {attributes}")
+            probe.exchange(produce(topic, wrapper(magic, records)), 2, note=f"{magic} {attributes} inside")
     read_back(probe, topic)
 
 
@@ -293,8 +301,8 @@ def keys_and_values_that_leave_the_message(probe: Probe) -> None:
             (struct.pack(">ii", 2**31 - 1, 0), "an endless key"),
         ):
             records = raw_message(magic, rest)
-            probe.ask(produce(topic, records), 2, note=f"{magic} {note}")
-            probe.ask(produce(topic, wrapper(magic, records)), 2, note=f"{magic} {note}, inside")
+            probe.exchange(produce(topic, records), 2, note=f"{magic} {note}")
+            probe.exchange(produce(topic, wrapper(magic, records)), 2, note=f"{magic} {note}, inside")
     read_back(probe, topic)
 
 
@@ -325,7 +333,7 @@ def frames(probe: Probe) -> None:
         (batch(b"a") + b"\0" * 5, "bytes after a batch"),
     ):
         for version in (0, 2):
-            probe.ask(produce(topic, records), version, note=note, seconds=2)
+            probe.exchange(produce(topic, records), version, note=note, seconds=2)
     read_back(probe, topic)
 
 
@@ -335,9 +343,9 @@ def sizes(probe: Probe) -> None:
     for magic in MAGICS:
         for codec in (NONE, GZIP):
             for size in (1, 20, 60, 100):
-                probe.ask(produce(topic, messages(magic, b"v" * size, codec=codec)), 2, note=f"{magic} {size}")
-        probe.ask(produce(topic, messages(magic, *[b"v"] * 10)), 2, note="ten small ones")
-        probe.ask(produce(topic, messages(magic, *[b"v"] * 50, codec=GZIP)), 2, note="many in a wrapper")
+                probe.exchange(produce(topic, messages(magic, b"v" * size, codec=codec)), 2, note=f"{magic} {size}")
+        probe.exchange(produce(topic, messages(magic, *[b"v"] * 10)), 2, note="ten small ones")
+        probe.exchange(produce(topic, messages(magic, *[b"v"] * 50, codec=GZIP)), 2, note="many in a wrapper")
     read_back(probe, topic)
 
 
@@ -345,8 +353,8 @@ def sizes(probe: Probe) -> None:
 def segments(probe: Probe) -> None:
     topic = probe.topic(segment_bytes="100")
     for magic in MAGICS:
-        probe.ask(produce(topic, messages(magic, b"v")), 2)
-        probe.ask(produce(topic, messages(magic, *[b"v"] * 10)), 2, note="ten")
+        probe.exchange(produce(topic, messages(magic, b"v")), 2)
+        probe.exchange(produce(topic, messages(magic, *[b"v"] * 10)), 2, note="ten")
     read_back(probe, topic)
 
 
@@ -356,10 +364,12 @@ def codec_of_the_topic(probe: Probe) -> None:
         topic = probe.topic(target, compression_type=target)
         for magic in MAGICS:
             for codec in CODECS:
-                probe.ask(produce(topic, messages(magic, b"a", b"b", codec=codec)), 2, note=f"{magic} {codec.name}")
-            probe.ask(produce(topic, messages(magic, b"a", key=None)), 1, note="no key")
-        probe.ask(produce(topic, encode_message(0, -2, b"k", b"v", magic=1)), 2, note="time -2")
-        probe.ask(produce(topic, message_set(1) + batch(b"b")), 2, note="a batch after a message")
+                probe.exchange(
+                    produce(topic, messages(magic, b"a", b"b", codec=codec)), 2, note=f"{magic} {codec.name}"
+                )
+            probe.exchange(produce(topic, messages(magic, b"a", key=None)), 1, note="no key")
+        probe.exchange(produce(topic, encode_message(0, -2, b"k", b"v", magic=1)), 2, note="time -2")
+        probe.exchange(produce(topic, message_set(1) + batch(b"b")), 2, note="a batch after a message")
         read_back(probe, topic)
 
 
@@ -368,18 +378,18 @@ def batches_in_old_versions(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(3):
         for codec in CompressionCodec:
-            probe.ask(produce(topic, batch(b"a", codec=codec)), version, note=codec.name)
-        probe.ask(produce(topic, batch(b"a", base_offset=5)), version, note="base offset 5")
-        probe.ask(produce(topic, sealed(record(), count=1, attributes=5)), version, note="codec 5")
-        probe.ask(produce(topic, sealed(record(), count=1, attributes=0x20)), version, note="control")
-        probe.ask(produce(topic, sealed(record(), count=1, attributes=0x10)), version, note="transactional")
+            probe.exchange(produce(topic, batch(b"a", codec=codec)), version, note=codec.name)
+        probe.exchange(produce(topic, batch(b"a", base_offset=5)), version, note="base offset 5")
+        probe.exchange(produce(topic, sealed(record(), count=1, attributes=5)), version, note="codec 5")
+        probe.exchange(produce(topic, sealed(record(), count=1, attributes=0x20)), version, note="control")
+        probe.exchange(produce(topic, sealed(record(), count=1, attributes=0x10)), version, note="transactional")
     for sequence in (0, 1, 1, 5):
-        probe.ask(produce(topic, idempotent(7_000, 0, sequence)), 2, note=f"sequence {sequence}")
+        probe.exchange(produce(topic, idempotent(7_000, 0, sequence)), 2, note=f"sequence {sequence}")
     compacted = probe.topic("compacted", cleanup_policy="compact")
-    probe.ask(produce(compacted, batch(b"a", key=None)), 2)
+    probe.exchange(produce(compacted, batch(b"a", key=None)), 2)
     headers = RecordBatchBuilder()
     headers.append(TIME_MS, b"k", b"v", (("h", b"1"),))
-    probe.ask(produce(topic, headers.build()), 1, note="headers")
+    probe.exchange(produce(topic, headers.build()), 1, note="headers")
     read_back(probe, topic)
 
 
@@ -387,9 +397,9 @@ def batches_in_old_versions(probe: Probe) -> None:
 def acks(probe: Probe) -> None:
     topic = probe.topic()
     for count in (1, -1, 2):
-        probe.ask(produce(topic, message_set(1), acks=count), 1, note=str(count))
+        probe.exchange(produce(topic, message_set(1), acks=count), 1, note=str(count))
     probe.expect_silence(produce(topic, message_set(1), acks=0), 1)
-    probe.ask(produce(topic, patched(message_set(1), 12, ">I", 7), acks=0), 1, note="wrong checksum", seconds=2)
+    probe.exchange(produce(topic, patched(message_set(1), 12, ">I", 7), acks=0), 1, note="wrong checksum", seconds=2)
     read_back(probe, topic)
 
 
@@ -398,7 +408,7 @@ def several_partitions(probe: Probe) -> None:
     topic = probe.topic(partitions=3)
     entries = ((topic, 0, message_set(0)), (topic, 1, patched(message_set(1), 12, ">I", 7)), (topic, 2, batch(b"a")))
     for version in range(3):
-        probe.ask(produce_all(*entries, (topic, 9, message_set(1)), (f"{probe.name}-none", 0, b"")), version)
+        probe.exchange(produce_all(*entries, (topic, 9, message_set(1)), (f"{probe.name}-none", 0, b"")), version)
     for partition in range(3):
         read_back(probe, topic, partition=partition)
 
@@ -407,9 +417,9 @@ def several_partitions(probe: Probe) -> None:
 def message_format_version_of_the_topic_is_ignored(probe: Probe) -> None:
     for number, version in enumerate(("0.8.2", "0.9.0", "0.10.0", "0.11.0", "3.7")):
         topic = probe.topic(str(number), message_format_version=version)
-        probe.ask(produce(topic, message_set(0)), 0, note=version)
-        probe.ask(produce(topic, message_set(1)), 2, note=version)
-        probe.ask(produce(topic, idempotent(7_100, 0, 0)), 9, note=version)
+        probe.exchange(produce(topic, message_set(0)), 0, note=version)
+        probe.exchange(produce(topic, message_set(1)), 2, note=version)
+        probe.exchange(produce(topic, idempotent(7_100, 0, 0)), 9, note=version)
         read_back(probe, topic)
 
 
@@ -418,5 +428,5 @@ def old_versions_close_the_connection(probe: Probe) -> None:
     topic = probe.topic()
     for version in range(3):
         for records in (message_set(0), message_set(1), batch(b"a")):
-            probe.ask(produce(topic, records), version)
+            probe.exchange(produce(topic, records), version)
     read_back(probe, topic)

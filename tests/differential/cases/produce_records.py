@@ -40,84 +40,84 @@ SETS: tuple[tuple[bytes, int, int | None, str], ...] = (
 )
 
 
-def ask_all(probe: Probe, topic: str, codec: CompressionCodec) -> None:
+def send_all(probe: Probe, topic: str, codec: CompressionCodec) -> None:
     """Every wrong record and set of records, one a request; then what stands in the log."""
     for body, note in RECORD_BODIES:
         payload = compress(codec, encode_varint(len(body)) + body)
-        probe.ask(produce(topic, sealed(payload, count=1, attributes=int(codec))), 9, note=note)
+        probe.exchange(produce(topic, sealed(payload, count=1, attributes=int(codec))), 9, note=note)
     for payload, count, last, note in SETS:
         fields = {} if last is None else {"last_offset_delta": last}
         records = sealed(compress(codec, payload), count=count, attributes=int(codec), **fields)
-        probe.ask(produce(topic, records), 9, note=note)
+        probe.exchange(produce(topic, records), 9, note=note)
     read_back(probe, topic)
 
 
 @case()
 def plain(probe: Probe) -> None:
-    ask_all(probe, probe.topic(), NONE)
+    send_all(probe, probe.topic(), NONE)
 
 
 @case()
 def gzip(probe: Probe) -> None:
-    ask_all(probe, probe.topic(), GZIP)
+    send_all(probe, probe.topic(), GZIP)
 
 
 @case()
 def snappy(probe: Probe) -> None:
-    ask_all(probe, probe.topic(), SNAPPY)
+    send_all(probe, probe.topic(), SNAPPY)
 
 
 @case()
 def lz4(probe: Probe) -> None:
-    ask_all(probe, probe.topic(), LZ4)
+    send_all(probe, probe.topic(), LZ4)
 
 
 @case()
 def zstd(probe: Probe) -> None:
-    ask_all(probe, probe.topic(), ZSTD)
+    send_all(probe, probe.topic(), ZSTD)
 
 
 @case()
 def plain_at_append_time(probe: Probe) -> None:
-    ask_all(probe, probe.topic(message_timestamp_type="LogAppendTime"), NONE)
+    send_all(probe, probe.topic(message_timestamp_type="LogAppendTime"), NONE)
 
 
 @case()
 def gzip_at_append_time(probe: Probe) -> None:
-    ask_all(probe, probe.topic(message_timestamp_type="LogAppendTime"), GZIP)
+    send_all(probe, probe.topic(message_timestamp_type="LogAppendTime"), GZIP)
 
 
 @case()
 def plain_to_gzip(probe: Probe) -> None:
-    ask_all(probe, probe.topic(compression_type="gzip"), NONE)
+    send_all(probe, probe.topic(compression_type="gzip"), NONE)
 
 
 @case()
 def lz4_to_gzip(probe: Probe) -> None:
-    ask_all(probe, probe.topic(compression_type="gzip"), LZ4)
+    send_all(probe, probe.topic(compression_type="gzip"), LZ4)
 
 
 @case()
 def zstd_to_uncompressed(probe: Probe) -> None:
-    ask_all(probe, probe.topic(compression_type="uncompressed"), ZSTD)
+    send_all(probe, probe.topic(compression_type="uncompressed"), ZSTD)
 
 
 @case()
 def plain_to_lz4_at_append_time(probe: Probe) -> None:
     topic = probe.topic(compression_type="lz4", message_timestamp_type="LogAppendTime")
-    ask_all(probe, topic, NONE)
+    send_all(probe, topic, NONE)
 
 
 @case()
 def plain_compacted(probe: Probe) -> None:
-    ask_all(probe, probe.topic(cleanup_policy="compact"), NONE)
+    send_all(probe, probe.topic(cleanup_policy="compact"), NONE)
 
 
 @case()
 def gzip_compacted(probe: Probe) -> None:
-    ask_all(probe, probe.topic(cleanup_policy="compact"), GZIP)
+    send_all(probe, probe.topic(cleanup_policy="compact"), GZIP)
 
 
 @case()
 def plain_to_gzip_compacted(probe: Probe) -> None:
-    ask_all(probe, probe.topic(cleanup_policy="compact", compression_type="gzip"), NONE)
+    send_all(probe, probe.topic(cleanup_policy="compact", compression_type="gzip"), NONE)

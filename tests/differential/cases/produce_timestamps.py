@@ -18,7 +18,7 @@ def the_max_timestamp_is_put_right(probe: Probe) -> None:
     two = record(0) + record(1, time_delta=50)
     for max_timestamp in (TIME_MS, TIME_MS + 50, TIME_MS + 99, -1, 0):
         records = sealed(two, count=2, max_timestamp=max_timestamp)
-        probe.ask(produce(topic, records), 9, note=str(max_timestamp - TIME_MS))
+        probe.exchange(produce(topic, records), 9, note=str(max_timestamp - TIME_MS))
     read_back(probe, topic)
 
 
@@ -27,7 +27,7 @@ def deltas_of_time(probe: Probe) -> None:
     topic = probe.topic()
     for deltas in ((-50, 0), (0, -TIME_MS), (0, -TIME_MS - 1), (0, -TIME_MS - 2), (5, 5)):
         payload = b"".join(record(number, time_delta=delta) for number, delta in enumerate(deltas))
-        probe.ask(produce(topic, sealed(payload, count=2)), 9, note=str(deltas))
+        probe.exchange(produce(topic, sealed(payload, count=2)), 9, note=str(deltas))
     read_back(probe, topic)
 
 
@@ -35,7 +35,7 @@ def deltas_of_time(probe: Probe) -> None:
 def negative_times(probe: Probe) -> None:
     topic = probe.topic()
     for time_ms in (-1, -2, -1_000, 0, 1):
-        probe.ask(produce(topic, timed(time_ms)), 9, note=str(time_ms))
+        probe.exchange(produce(topic, timed(time_ms)), 9, note=str(time_ms))
     read_back(probe, topic)
 
 
@@ -55,7 +55,7 @@ def times_beyond_int64(probe: Probe) -> None:
             payload = b"".join(record(number, time_delta=delta) for number, delta in enumerate(deltas))
             fields = {"base_timestamp": base, "max_timestamp": base, "attributes": int(codec)}
             records = sealed(compress(codec, payload), count=2, **fields)
-            probe.ask(produce(topic, records), 9, note=f"{codec.name} {base} {deltas}")
+            probe.exchange(produce(topic, records), 9, note=f"{codec.name} {base} {deltas}")
     read_back(probe, topic)
 
 
@@ -63,9 +63,9 @@ def times_beyond_int64(probe: Probe) -> None:
 def times_in_the_future(probe: Probe) -> None:
     topic = probe.topic()
     for version in (3, 7, 8, 9):
-        probe.ask(produce(topic, timed(FAR_FUTURE_MS)), version)
-    probe.ask(produce(topic, timed(TIME_MS, FAR_FUTURE_MS, TIME_MS, FAR_FUTURE_MS + 1)), 9, note="two of four")
-    probe.ask(produce(topic, timed(9_223_372_036_854_775_807)), 9, note="the last")
+        probe.exchange(produce(topic, timed(FAR_FUTURE_MS)), version)
+    probe.exchange(produce(topic, timed(TIME_MS, FAR_FUTURE_MS, TIME_MS, FAR_FUTURE_MS + 1)), 9, note="two of four")
+    probe.exchange(produce(topic, timed(9_223_372_036_854_775_807)), 9, note="the last")
     read_back(probe, topic)
 
 
@@ -73,38 +73,38 @@ def times_in_the_future(probe: Probe) -> None:
 def times_in_the_future_compressed(probe: Probe) -> None:
     topic = probe.topic()
     records = timed(TIME_MS, FAR_FUTURE_MS, TIME_MS, FAR_FUTURE_MS + 1, codec=CompressionCodec.GZIP)
-    probe.ask(produce(topic, records), 9)
+    probe.exchange(produce(topic, records), 9)
 
 
 @case()
 def bounds_of_the_topic(probe: Probe) -> None:
     topic = probe.topic(message_timestamp_before_max_ms="1000", message_timestamp_after_max_ms="1000")
-    probe.ask(produce(topic, timed(TIME_MS)), 9, note="long ago")
-    probe.ask(produce(topic, timed(FAR_FUTURE_MS)), 9, note="far ahead")
-    probe.ask(produce(topic, timed(-1)), 9, note="none")
-    probe.ask(produce(topic, timed(FAR_FUTURE_MS, TIME_MS)), 9, note="both")
+    probe.exchange(produce(topic, timed(TIME_MS)), 9, note="long ago")
+    probe.exchange(produce(topic, timed(FAR_FUTURE_MS)), 9, note="far ahead")
+    probe.exchange(produce(topic, timed(-1)), 9, note="none")
+    probe.exchange(produce(topic, timed(FAR_FUTURE_MS, TIME_MS)), 9, note="both")
 
 
 @case()
 def the_old_name_of_the_bounds(probe: Probe) -> None:
     name = f"{probe.name}-t"
-    from tests.differential.cases.create_topics import ask_create, new
+    from tests.differential.cases.create_topics import new, send_create
 
-    created = ask_create(probe, 7, new(name, message_timestamp_difference_max_ms="1000"))
+    created = send_create(probe, 7, new(name, message_timestamp_difference_max_ms="1000"))
     if not created.topics[0].error_code:  # 4.0 knows the name no more
         probe.await_topic(name)
-    probe.ask(produce(name, timed(TIME_MS)), 9, note="long ago")
-    probe.ask(produce(name, timed(FAR_FUTURE_MS)), 9, note="far ahead")
+    probe.exchange(produce(name, timed(TIME_MS)), 9, note="long ago")
+    probe.exchange(produce(name, timed(FAR_FUTURE_MS)), 9, note="far ahead")
 
 
 @case()
 def log_append_time(probe: Probe) -> None:
     topic = probe.topic(message_timestamp_type="LogAppendTime")
     for version in (3, 5, 8, 9):
-        probe.ask(produce(topic, timed(TIME_MS, TIME_MS + 5)), version)
-    probe.ask(produce(topic, timed(FAR_FUTURE_MS)), 9, note="far ahead")
-    probe.ask(produce(topic, timed(-1)), 9, note="none")
-    probe.ask(produce(topic, sealed(record(0), count=1, attributes=8)), 9, note="the producer says append time")
+        probe.exchange(produce(topic, timed(TIME_MS, TIME_MS + 5)), version)
+    probe.exchange(produce(topic, timed(FAR_FUTURE_MS)), 9, note="far ahead")
+    probe.exchange(produce(topic, timed(-1)), 9, note="none")
+    probe.exchange(produce(topic, sealed(record(0), count=1, attributes=8)), 9, note="the producer sets append time")
     read_back(probe, topic)
 
 
@@ -112,7 +112,7 @@ def log_append_time(probe: Probe) -> None:
 def log_append_time_compressed(probe: Probe) -> None:
     topic = probe.topic(message_timestamp_type="LogAppendTime")
     for codec in (CompressionCodec.GZIP, CompressionCodec.LZ4):
-        probe.ask(produce(topic, timed(TIME_MS, TIME_MS + 5, codec=codec)), 9, note=codec.name)
+        probe.exchange(produce(topic, timed(TIME_MS, TIME_MS + 5, codec=codec)), 9, note=codec.name)
     read_back(probe, topic)
 
 
@@ -122,11 +122,11 @@ def append_time_in_a_topic_of_create_time(probe: Probe) -> None:
     payload = record(0) + record(1, key=None, value=None)
     records = sealed(payload, count=2, attributes=8)
     for version in (3, 8, 9):
-        probe.ask(produce(topic, records), version)
+        probe.exchange(produce(topic, records), version)
     for target in ("producer", "lz4", "gzip"):
         other = probe.topic(target, compression_type=target)
         for codec in (CompressionCodec.NONE, CompressionCodec.GZIP):
             stamped = sealed(compress(codec, payload), count=2, attributes=int(codec) | 8)
-            probe.ask(produce(other, stamped), 9, note=f"{codec.name} to {target}")
-    probe.ask(produce(topic, batch(b"a")), 9)
+            probe.exchange(produce(other, stamped), 9, note=f"{codec.name} to {target}")
+    probe.exchange(produce(topic, batch(b"a")), 9)
     read_back(probe, topic)

@@ -1,4 +1,4 @@
-"""Produce, as raw probes see it: transactional batches, where nobody ever began a transaction."""
+"""Produce, as raw probes see it: transactional batches without a transaction."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from tests.differential.requests import batch, idempotent, produce, produce_all,
 if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
-LATER = dict.fromkeys(RELEASES, "transactions come with a later issue")
+LATER = dict.fromkeys(RELEASES, "transactions are not implemented yet")
 
 
 @case(pending=LATER)
 def a_partition_that_is_not_in_the_transaction(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic()
-    answer: Any = probe.quiet(init(probe.name), 4)
-    records = idempotent(answer.producer_id, answer.producer_epoch, 0, is_transactional=True)
+    response: Any = probe.quiet(init(probe.name), 4)
+    records = idempotent(response.producer_id, response.producer_epoch, 0, is_transactional=True)
     for version in range(3, 12):
-        probe.ask(produce(topic, records, transactional_id=probe.name), version)
+        probe.exchange(produce(topic, records, transactional_id=probe.name), version)
     read_back(probe, topic)
 
 
 @case(pending=LATER)
-def ids_that_nobody_initialised(probe: Probe) -> None:
+def ids_without_init_producer_id(probe: Probe) -> None:
     await_transactions(probe)
     topic = probe.topic()
     records = idempotent(8_100, 0, 0, is_transactional=True)
     for version in (3, 9, 11):
-        probe.ask(produce(topic, records, transactional_id=f"{probe.name}-none"), version)
-    probe.ask(produce(topic, records, transactional_id=f"{probe.name}-none", acks=1), 9)
+        probe.exchange(produce(topic, records, transactional_id=f"{probe.name}-none"), version)
+    probe.exchange(produce(topic, records, transactional_id=f"{probe.name}-none", acks=1), 9)
     read_back(probe, topic)
 
 
@@ -42,7 +42,7 @@ def transactional_and_plain_batches_together(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     records = idempotent(8_200, 0, 0, is_transactional=True)
     entries = ((topic, 0, records), (topic, 1, batch(b"a")))
-    probe.ask(produce_all(*entries, transactional_id=f"{probe.name}-none"), 9)
+    probe.exchange(produce_all(*entries, transactional_id=f"{probe.name}-none"), 9)
     read_back(probe, topic, partition=1)
 
 
@@ -51,13 +51,13 @@ def without_a_producer_id(probe: Probe) -> None:
     topic = probe.topic()
     for transactional_id in (None, "t"):
         records = batch(b"a", is_transactional=True)
-        probe.ask(produce(topic, records, transactional_id=transactional_id), 9)
+        probe.exchange(produce(topic, records, transactional_id=transactional_id), 9)
 
 
 @case()
 def two_producers_in_one_request(probe: Probe) -> None:
     topic = probe.topic(partitions=2)
     entries = ((topic, 0, idempotent(8_300, 0, 0)), (topic, 1, idempotent(8_301, 0, 0)))
-    probe.ask(produce_all(*entries), 9, note="idempotent")
+    probe.exchange(produce_all(*entries), 9, note="idempotent")
     read_back(probe, topic)
     read_back(probe, topic, partition=1)

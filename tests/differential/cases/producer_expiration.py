@@ -23,8 +23,8 @@ ANY_TIME = {"message_timestamp_after_max_ms": str(2**63 - 1)}
 
 def _await_producers(probe: Probe, topic: str, expected: list[int]) -> None:
     def known() -> list[int]:
-        answer: Any = probe.quiet(describe((topic, (0,))), 0)
-        return sorted(each.producer_id for each in answer.topics[0].partitions[0].active_producers)
+        response: Any = probe.quiet(describe((topic, (0,))), 0)
+        return sorted(each.producer_id for each in response.topics[0].partitions[0].active_producers)
 
     until(probe, f"{topic} knows the producers {expected}", lambda: known() == expected)
 
@@ -34,11 +34,13 @@ def idle_producers_are_forgotten(probe: Probe) -> None:
     topic = probe.topic(**ANY_TIME)
     fill(probe, topic, idempotent(11, 3, 0, time_ms=TIME_MS), idempotent(12, 3, 0, time_ms=FAR_FUTURE_MS))
     _await_producers(probe, topic, [12])
-    probe.ask(describe((topic, (0,))), 0)
-    probe.ask(produce(topic, idempotent(12, 3, 7, time_ms=FAR_FUTURE_MS)), 9, note="a gap of one that is known")
-    probe.ask(produce(topic, idempotent(11, 3, 7, time_ms=FAR_FUTURE_MS)), 9, note="a gap of one that is forgotten")
-    probe.ask(produce(topic, idempotent(11, 3, 7, time_ms=FAR_FUTURE_MS)), 9, note="known again: a duplicate")
-    probe.ask(describe((topic, (0,))), 0)
+    probe.exchange(describe((topic, (0,))), 0)
+    probe.exchange(produce(topic, idempotent(12, 3, 7, time_ms=FAR_FUTURE_MS)), 9, note="a gap of one that is known")
+    probe.exchange(
+        produce(topic, idempotent(11, 3, 7, time_ms=FAR_FUTURE_MS)), 9, note="a gap of one that is forgotten"
+    )
+    probe.exchange(produce(topic, idempotent(11, 3, 7, time_ms=FAR_FUTURE_MS)), 9, note="known again: a duplicate")
+    probe.exchange(describe((topic, (0,))), 0)
 
 
 @case(settings=EXPIRING)
@@ -46,8 +48,8 @@ def an_old_epoch_comes_back(probe: Probe) -> None:
     topic = probe.topic(**ANY_TIME)
     fill(probe, topic, idempotent(13, 9, 0, time_ms=TIME_MS))
     _await_producers(probe, topic, [])
-    probe.ask(produce(topic, idempotent(13, 2, 4, time_ms=FAR_FUTURE_MS)), 9)
-    probe.ask(describe((topic, (0,))), 0)
+    probe.exchange(produce(topic, idempotent(13, 2, 4, time_ms=FAR_FUTURE_MS)), 9)
+    probe.exchange(describe((topic, (0,))), 0)
 
 
 @case(settings=EXPIRING)
@@ -61,4 +63,4 @@ def the_newest_batch_counts_not_the_newest_time(probe: Probe) -> None:
 def records_without_a_producer_change_nothing(probe: Probe) -> None:
     topic = probe.topic(**ANY_TIME)
     fill(probe, topic, idempotent(15, 0, 0, time_ms=FAR_FUTURE_MS), timed(TIME_MS), timed(FAR_FUTURE_MS))
-    probe.ask(describe((topic, (0,))), 0)
+    probe.exchange(describe((topic, (0,))), 0)

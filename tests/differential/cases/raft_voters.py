@@ -39,44 +39,44 @@ def remove(**fields: Any) -> RemoveRaftVoterRequest:
 
 
 def _cluster_id(probe: Probe) -> str:
-    answer: Any = probe.quiet(MetadataRequest(topics=[]), 9)
-    return str(answer.cluster_id)
+    response: Any = probe.quiet(MetadataRequest(topics=[]), 9)
+    return str(response.cluster_id)
 
 
 @case()
 def additions(probe: Probe) -> None:
     for version in (0, 1):
-        probe.ask(add(), version)
-        probe.ask(add(listeners=[]), version, note="no listeners")
-        probe.ask(add(listeners=[Listener(name="OTHER", host="h", port=1)]), version, note="another listener")
-        probe.ask(add(voter_id=1), version, note="a voter's id")
-        probe.ask(add(voter_id=-1), version, note="id -1")
-        probe.ask(add(voter_id=-7, listeners=[]), version, note="id -7, no listeners")
-        probe.ask(add(voter_directory_id=ZERO_UUID), version, note="no directory")
-        probe.ask(add(timeout_ms=0), version, note="no time")
-        probe.ask(add(timeout_ms=-1), version, note="negative time")
-        probe.ask(add(ack_when_committed=False), version, note="acknowledged early")
+        probe.exchange(add(), version)
+        probe.exchange(add(listeners=[]), version, note="no listeners")
+        probe.exchange(add(listeners=[Listener(name="OTHER", host="h", port=1)]), version, note="another listener")
+        probe.exchange(add(voter_id=1), version, note="a voter's id")
+        probe.exchange(add(voter_id=-1), version, note="id -1")
+        probe.exchange(add(voter_id=-7, listeners=[]), version, note="id -7, no listeners")
+        probe.exchange(add(voter_directory_id=ZERO_UUID), version, note="no directory")
+        probe.exchange(add(timeout_ms=0), version, note="no time")
+        probe.exchange(add(timeout_ms=-1), version, note="negative time")
+        probe.exchange(add(ack_when_committed=False), version, note="acknowledged early")
 
 
 @case()
 def removals(probe: Probe) -> None:
     for voter_id in (9, 1, -1, 0):
-        probe.ask(remove(voter_id=voter_id), 0, note=str(voter_id))
-    probe.ask(remove(voter_directory_id=ZERO_UUID), 0, note="no directory")
+        probe.exchange(remove(voter_id=voter_id), 0, note=str(voter_id))
+    probe.exchange(remove(voter_directory_id=ZERO_UUID), 0, note="no directory")
 
 
 @case()
 def cluster_ids(probe: Probe) -> None:
     right = _cluster_id(probe)
 
-    def unnamed(answer: dict[str, Any]) -> dict[str, Any]:
-        return answer | {"errorMessage": answer["errorMessage"].replace(right, "<cluster id>")}
+    def unnamed(response: dict[str, Any]) -> dict[str, Any]:
+        return response | {"errorMessage": response["errorMessage"].replace(right, "<cluster id>")}
 
     for cluster_id, note in (("", "empty"), ("wrong", "wrong"), (right, "the right one")):
-        probe.ask(add(cluster_id=cluster_id), 0, note=note, only=unnamed)
-        probe.ask(add(cluster_id=cluster_id, listeners=[]), 0, note=f"{note}, no listeners", only=unnamed)
-        probe.ask(add(cluster_id=cluster_id, voter_id=-1), 0, note=f"{note}, id -1", only=unnamed)
-        probe.ask(remove(cluster_id=cluster_id), 0, note=note, only=unnamed)
+        probe.exchange(add(cluster_id=cluster_id), 0, note=note, only=unnamed)
+        probe.exchange(add(cluster_id=cluster_id, listeners=[]), 0, note=f"{note}, no listeners", only=unnamed)
+        probe.exchange(add(cluster_id=cluster_id, voter_id=-1), 0, note=f"{note}, id -1", only=unnamed)
+        probe.exchange(remove(cluster_id=cluster_id), 0, note=note, only=unnamed)
 
 
 @case()
@@ -90,7 +90,7 @@ def listeners(probe: Probe) -> None:
         ([CONTROLLER, CONTROLLER], "the same twice"),
         ([Listener(name="controller", host="h", port=1)], "in lower case"),
     ):
-        probe.ask(add(listeners=given), 0, note=note)
+        probe.exchange(add(listeners=given), 0, note=note)
 
 
 @case()
@@ -105,19 +105,19 @@ def a_quorum_whose_voters_may_change(probe: Probe) -> None:
     """The version of the quorum goes up for good: a cluster of its own."""
     directory = ZERO_UUID
 
-    def known(answer: dict[str, Any]) -> dict[str, Any]:
-        text = json.dumps(steady(answer) if "topics" in answer else answer)
+    def known(response: dict[str, Any]) -> dict[str, Any]:
+        text = json.dumps(steady(response) if "topics" in response else response)
         return json.loads(text.replace(to_text(directory), "<directory>"))  # type: ignore[no-any-return]
 
     def raise_version(level: int, kind: int = 1) -> None:
         update = FeatureUpdateKey(feature="kraft.version", max_version_level=level, upgrade_type=kind)
-        probe.ask(UpdateFeaturesRequest(feature_updates=[update]), 1, note=f"to {level}, {kind}")
+        probe.exchange(UpdateFeaturesRequest(feature_updates=[update]), 1, note=f"to {level}, {kind}")
 
     raise_version(1)
-    answer: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 2)
-    directory = answer.topics[0].partitions[0].current_voters[0].replica_directory_id
+    response: Any = probe.quiet(of((METADATA_TOPIC, (0,))), 2)
+    directory = response.topics[0].partitions[0].current_voters[0].replica_directory_id
     for version in range(3):
-        probe.ask(of((METADATA_TOPIC, (0,))), version, only=known)
+        probe.exchange(of((METADATA_TOPIC, (0,))), version, only=known)
     for level, kind in ((0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (2, 1)):
         raise_version(level, kind)
     for request, note in (
@@ -125,12 +125,12 @@ def a_quorum_whose_voters_may_change(probe: Probe) -> None:
         (add(voter_id=1, voter_directory_id=directory), "the voter"),
         (add(listeners=[]), "no listeners"),
         (add(voter_id=-1), "id -1"),
-        (add(), "nobody there"),
+        (add(), "no voter there"),
         (remove(), "an unknown one"),
         (remove(voter_id=1), "another directory"),
         (remove(voter_id=1, voter_directory_id=directory), "the last voter"),
         (remove(voter_id=-1), "id -1"),
     ):
-        probe.ask(request, 0, note=note, only=known)
+        probe.exchange(request, 0, note=note, only=known)
     features: Any = probe.quiet(ApiVersionsRequest(client_software_name="probe", client_software_version="1"), 4)
     probe.write(finalized=sorted([each.name, each.max_version_level] for each in features.finalized_features))

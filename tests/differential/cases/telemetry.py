@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from tests.differential.probe import Probe
 
 
-def named(answer: dict[str, Any]) -> dict[str, Any]:
-    """The answer with ids of the moment replaced."""
+def named(response: dict[str, Any]) -> dict[str, Any]:
+    """Return the response with volatile ids replaced."""
     for name in ("clientInstanceId", "subscriptionId"):
-        if answer.get(name) not in (0, None, "AAAAAAAAAAAAAAAAAAAAAA"):
-            answer[name] = f"<{name}>"
-    return answer
+        if response.get(name) not in (0, None, "AAAAAAAAAAAAAAAAAAAAAA"):
+            response[name] = f"<{name}>"
+    return response
 
 
 def subscribe(probe: Probe, instance: bytes = ZERO_UUID, note: str = "") -> Any:
-    """Ask for a client instance's subscriptions, of a new one by default."""
-    return probe.ask(GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0, only=named, note=note)
+    """Request a client instance's subscriptions, of a new one by default."""
+    return probe.exchange(GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0, only=named, note=note)
 
 
 def push(probe: Probe, instance: bytes, subscription: int, note: str = "", **fields: Any) -> Any:
     """Push metrics, by default none."""
     request = PushTelemetryRequest(client_instance_id=instance, subscription_id=subscription, **fields)
-    return probe.ask(request, 0, note=note)
+    return probe.exchange(request, 0, note=note)
 
 
 @case()
@@ -45,8 +45,8 @@ def subscriptions_of_a_new_client(probe: Probe) -> None:
 @case()
 def subscriptions_of_a_client_with_an_id(probe: Probe) -> None:
     instance = uuid.uuid4().bytes
-    answer = subscribe(probe, instance)
-    probe.write(echoed=answer.client_instance_id == instance)
+    response = subscribe(probe, instance)
+    probe.write(echoed=response.client_instance_id == instance)
     subscribe(probe, instance, note="at once again")
     subscribe(probe, instance, note="and again")
 
@@ -55,11 +55,11 @@ def subscriptions_of_a_client_with_an_id(probe: Probe) -> None:
 def subscription_ids_are_computed(probe: Probe) -> None:
     for _ in range(4):
         instance = uuid.uuid4().bytes
-        answer: Any = probe.quiet(GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0)
+        response: Any = probe.quiet(GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0)
         high, low = struct.unpack(">QQ", instance)
         folded = high ^ low
         java_hash = (folded >> 32) ^ (folded & 0xFFFF_FFFF)
-        probe.write(checksum=(answer.subscription_id & 0xFFFF_FFFF) ^ java_hash)
+        probe.write(checksum=(response.subscription_id & 0xFFFF_FFFF) ^ java_hash)
 
 
 @case()
@@ -75,18 +75,20 @@ def reserved_ids(probe: Probe) -> None:
 @case()
 def compressed_metrics(probe: Probe) -> None:
     for size in (100, 1_048_576, 1_048_577, 5_000_000):
-        answer = subscribe(probe)
+        response = subscribe(probe)
         push(
             probe,
-            answer.client_instance_id,
-            answer.subscription_id,
+            response.client_instance_id,
+            response.subscription_id,
             compression_type=1,
             metrics=gzip.compress(bytes(size), mtime=0),
             note=f"{size} bytes before",
         )
     for codec in range(1, 5):
-        answer = subscribe(probe)
-        push(probe, answer.client_instance_id, answer.subscription_id, compression_type=codec, note=f"none, {codec}")
+        response = subscribe(probe)
+        push(
+            probe, response.client_instance_id, response.subscription_id, compression_type=codec, note=f"none, {codec}"
+        )
 
 
 @case()
@@ -103,8 +105,8 @@ def pushes_of_an_unknown_client(probe: Probe) -> None:
 
 @case()
 def a_push_with_the_right_subscription(probe: Probe) -> None:
-    answer = subscribe(probe)
-    instance, subscription = answer.client_instance_id, answer.subscription_id
+    response = subscribe(probe)
+    instance, subscription = response.client_instance_id, response.subscription_id
     push(probe, instance, subscription, metrics=b"anything")
     push(probe, instance, subscription, metrics=b"anything", note="too early")
     push(probe, instance, subscription, terminating=True, note="terminating")
@@ -116,50 +118,63 @@ def a_push_with_the_right_subscription(probe: Probe) -> None:
 @case()
 def compression_types(probe: Probe) -> None:
     for codec in (0, 1, 2, 3, 4, 5, -1, 127):
-        answer = subscribe(probe)
+        response = subscribe(probe)
         push(
             probe,
-            answer.client_instance_id,
-            answer.subscription_id,
+            response.client_instance_id,
+            response.subscription_id,
             compression_type=codec,
             metrics=b"x",
             note=f"codec {codec}",
         )
-        push(probe, answer.client_instance_id, answer.subscription_id, note="again")
+        push(probe, response.client_instance_id, response.subscription_id, note="again")
 
 
 @case()
 def the_order_of_errors(probe: Probe) -> None:
-    answer = subscribe(probe)
-    instance, subscription = answer.client_instance_id, answer.subscription_id
+    response = subscribe(probe)
+    instance, subscription = response.client_instance_id, response.subscription_id
     too_large = b"x" * (1_048_576 + 1)
     push(probe, instance, subscription + 1, compression_type=9, metrics=too_large, note="three faults")
     push(probe, instance, subscription, compression_type=9, metrics=too_large, note="two faults")
     push(probe, instance, subscription, metrics=too_large, note="one fault")
-    subscribe(probe, instance, note="asked again after an error")
+    subscribe(probe, instance, note="requested again after an error")
     push(probe, instance, subscription, note="none")
 
 
 @case()
 def too_large_and_just_not(probe: Probe) -> None:
     for size in (1_048_576, 1_048_577):
-        answer = subscribe(probe)
-        push(probe, answer.client_instance_id, answer.subscription_id, metrics=b"x" * size, note=f"{size} bytes")
+        response = subscribe(probe)
+        push(probe, response.client_instance_id, response.subscription_id, metrics=b"x" * size, note=f"{size} bytes")
 
 
 @case()
 def the_order_of_errors_of_terminating_clients(probe: Probe) -> None:
-    answer = subscribe(probe)
-    instance, subscription = answer.client_instance_id, answer.subscription_id
+    response = subscribe(probe)
+    instance, subscription = response.client_instance_id, response.subscription_id
     push(probe, instance, subscription + 1, terminating=True, note="another subscription")
     push(probe, instance, subscription, terminating=True, note="the right one")
-    answer = subscribe(probe)
-    push(probe, answer.client_instance_id, answer.subscription_id, compression_type=9, terminating=True, note="codec 9")
-    push(probe, answer.client_instance_id, answer.subscription_id, note="after that")
-    answer = subscribe(probe)
-    push(probe, answer.client_instance_id, answer.subscription_id + 1, note="another subscription")
-    push(probe, answer.client_instance_id, answer.subscription_id, note="the right one, early")
-    push(probe, answer.client_instance_id, answer.subscription_id, terminating=True, note="the right one, terminating")
+    response = subscribe(probe)
+    push(
+        probe,
+        response.client_instance_id,
+        response.subscription_id,
+        compression_type=9,
+        terminating=True,
+        note="codec 9",
+    )
+    push(probe, response.client_instance_id, response.subscription_id, note="after that")
+    response = subscribe(probe)
+    push(probe, response.client_instance_id, response.subscription_id + 1, note="another subscription")
+    push(probe, response.client_instance_id, response.subscription_id, note="the right one, early")
+    push(
+        probe,
+        response.client_instance_id,
+        response.subscription_id,
+        terminating=True,
+        note="the right one, terminating",
+    )
 
 
 @case()

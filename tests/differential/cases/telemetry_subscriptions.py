@@ -1,4 +1,4 @@
-"""What clients are asked to push where client metrics are configured (KIP-714): a cluster of its own."""
+"""The metrics that brokers request from clients (KIP-714), on a cluster that configures them."""
 
 from __future__ import annotations
 
@@ -46,13 +46,15 @@ def configure(probe: Probe, name: str, **configs: str | None) -> None:
 
 
 def _seen(probe: Probe) -> tuple[list[str], int, int]:
-    """What a client of one id is told: its subscription's id tells of every change."""
-    answer: Any = probe.quiet(GetTelemetrySubscriptionsRequest(client_instance_id=ZERO_UUID), 0)
-    return answer.requested_metrics, answer.push_interval_ms, answer.error_code
+    """Return the response of one client id: its subscription's id changes with every change."""
+    response: Any = probe.quiet(GetTelemetrySubscriptionsRequest(client_instance_id=ZERO_UUID), 0)
+    return response.requested_metrics, response.push_interval_ms, response.error_code
 
 
-def _ask(probe: Probe, instance: bytes = ZERO_UUID, *, on: Connection | None = None, note: str = "") -> Any:
-    return probe.ask(GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0, on=on, only=named, note=note)
+def _exchange(probe: Probe, instance: bytes = ZERO_UUID, *, on: Connection | None = None, note: str = "") -> Any:
+    return probe.exchange(
+        GetTelemetrySubscriptionsRequest(client_instance_id=instance), 0, on=on, only=named, note=note
+    )
 
 
 def _forget(probe: Probe, *names: str) -> None:
@@ -63,20 +65,20 @@ def _forget(probe: Probe, *names: str) -> None:
 @case(settings=OWN_CLUSTER)
 def metrics_of_one_and_of_several(probe: Probe) -> None:
     configure(probe, "one", metrics="org.apache.kafka.producer.,org.apache.kafka.consumer.", interval_ms="1000")
-    _ask(probe, note="one")
+    _exchange(probe, note="one")
     configure(probe, "two", metrics="b,a,org.apache.kafka.producer.", interval_ms="500")
-    _ask(probe, note="two")
+    _exchange(probe, note="two")
     configure(probe, "three", metrics="*")
-    _ask(probe, note="everything")
+    _exchange(probe, note="everything")
     _forget(probe, "three", "two", "one")
-    _ask(probe, note="nothing")
+    _exchange(probe, note="nothing")
 
 
 @case(settings=OWN_CLUSTER)
 def many_metrics_come_in_the_order_of_their_hashes(probe: Probe) -> None:
     names = [f"org.apache.kafka.{name}." for name in ("a", "bb", "producer", "consumer.coordinator", "x" * 30)]
     configure(probe, "many", metrics=",".join(names + [f"metric.{number}" for number in range(20)]))
-    _ask(probe)
+    _exchange(probe)
     _forget(probe, "many")
 
 
@@ -102,29 +104,29 @@ def patterns(probe: Probe) -> None:
             "client_id=probe,client_software_name=other",
         )
     ):
-        # Nobody may see this one: the next change, which everybody sees, comes after it.
+        # No client may see this one: the next change, which each client sees, comes after it.
         alter(probe, "some", metrics="some", match=match)
         interval_ms = 20_000 + number
         alter(probe, "everybody", interval_ms=str(interval_ms))
         for _ in attempts(f"everybody to push every {interval_ms} ms"):
             if _seen(probe)[1] == interval_ms:
                 break
-        _ask(probe, on=connection, note=match)
+        _exchange(probe, on=connection, note=match)
     alter(probe, "some", metrics=None, match=None)
     _forget(probe, "everybody")
 
 
 @case(settings=OWN_CLUSTER)
-def a_change_may_be_asked_for_at_once(probe: Probe) -> None:
+def a_change_may_be_requested_at_once(probe: Probe) -> None:
     instance = uuid.uuid4().bytes
-    _ask(probe, instance, note="nothing")
-    _ask(probe, instance, note="too early")
+    _exchange(probe, instance, note="nothing")
+    _exchange(probe, instance, note="too early")
     configure(probe, "changing", metrics="a", interval_ms="200000")
-    answer = _ask(probe, instance, note="a")
-    _ask(probe, instance, note="too early")
-    push = PushTelemetryRequest(client_instance_id=instance, subscription_id=answer.subscription_id, metrics=b"x")
-    probe.ask(push, 0, note="push")
+    response = _exchange(probe, instance, note="a")
+    _exchange(probe, instance, note="too early")
+    push = PushTelemetryRequest(client_instance_id=instance, subscription_id=response.subscription_id, metrics=b"x")
+    probe.exchange(push, 0, note="push")
     configure(probe, "changing", metrics="b")
-    probe.ask(push, 0, note="of the old subscription")
-    _ask(probe, instance, note="b, after a push")
+    probe.exchange(push, 0, note="of the old subscription")
+    _exchange(probe, instance, note="b, after a push")
     _forget(probe, "changing")

@@ -1,4 +1,4 @@
-"""What clients over their quotas are told, and how long their connections stay mute (KIP-219, KIP-599)."""
+"""The throttle times of clients over their quotas, and how long their connections stay muted (KIP-219, KIP-599)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol_specs.registry import response_type
 from tests.differential.case import case
 from tests.differential.cases.client_quotas import Entity, settle
 from tests.differential.cases.create_topics import new
-from tests.differential.probe import ANSWER_SECONDS, SILENT
+from tests.differential.probe import RESPONSE_SECONDS, SILENT
 from tests.differential.requests import batch, fetch, fill, list_offsets, metadata, produce, wanted
 
 if TYPE_CHECKING:
@@ -44,23 +44,25 @@ class Client:
             encode_request(request, version, correlation_id=self._correlation_id, client_id=self.client_id)
         )
 
-    def ask(self, request: Message, version: int) -> Any:
+    def exchange(self, request: Message, version: int) -> Any:
         """Send and receive."""
         self.send(request, version)
         return self.receive(request, version)
 
-    def receive(self, request: Message, version: int, seconds: float = ANSWER_SECONDS) -> Any:
-        """The answer as JSON, or what came instead."""
-        answer = self.connection.receive(seconds)
-        if isinstance(answer, str):
-            return answer
-        return to_json(decode_response(response_type(request.API_KEY), version, answer)[1], version)
+    def receive(self, request: Message, version: int, seconds: float = RESPONSE_SECONDS) -> Any:
+        """Return the response as JSON, or the outcome in its place."""
+        response = self.connection.receive(seconds)
+        if isinstance(response, str):
+            return response
+        return to_json(decode_response(response_type(request.API_KEY), version, response)[1], version)
 
     def shows(self, request: Message, version: int, *, note: str = "") -> Any:
-        """Ask and write down the whole answer."""
-        answer = self.ask(request, version)
-        self.probe.write(api=request.NAME, version=version, answer=self.probe.normaliser.normalise(answer), note=note)
-        return answer
+        """Send a request and record the whole response."""
+        response = self.exchange(request, version)
+        self.probe.write(
+            api=request.NAME, version=version, response=self.probe.normaliser.normalise(response), note=note
+        )
+        return response
 
     def is_mute(self, *, note: str = "") -> None:
         """Write down whether the connection is served now, and whether it is served in the end."""
@@ -164,11 +166,11 @@ def a_fetch_is_cut_to_what_its_quota_allows(probe: Probe) -> None:
 def an_incremental_fetch_over_its_quota(probe: Probe) -> None:
     topic = probe.topic(retention_ms="-1")
     client = limited(probe, consumer_byte_rate=1000.0)
-    opened = client.ask(fetch(topic, wanted(0), session_id=0, session_epoch=0), 11)
+    opened = client.exchange(fetch(topic, wanted(0), session_id=0, session_epoch=0), 11)
     session = opened["sessionId"]
     fill(probe, topic, batch(*[KILOBYTE] * 12))
     probe.write(opened=session != 0, throttle=opened["throttleTimeMs"])
-    again = client.ask(fetch(None, session_id=session, session_epoch=1), 11)
+    again = client.exchange(fetch(None, session_id=session, session_epoch=1), 11)
     probe.write(same=again["sessionId"] == session, responses=again["responses"], throttled=again["throttleTimeMs"] > 0)
     done(probe)
 
@@ -191,8 +193,8 @@ def the_time_of_requests_has_a_quota(probe: Probe) -> None:
     settle(probe, {client_entity(probe.name): {"request_percentage": 1e-7}})
     for request, version in requests:
         client = Client(probe, probe.name)
-        answer = client.ask(request, version)
-        probe.write(api=request.NAME, version=version, throttle=answer.get("throttleTimeMs"))
+        response = client.exchange(request, version)
+        probe.write(api=request.NAME, version=version, throttle=response.get("throttleTimeMs"))
         if version == 9:
             client.is_mute()
     done(probe)
@@ -227,9 +229,9 @@ def the_narrowest_entity_wins(probe: Probe) -> None:
         for tight in (wide, narrow):
             rates = {each: {"producer_byte_rate": 1.0 if each == tight else 1e9} for each in (wide, narrow)}
             settle(probe, rates)
-            answer = Client(probe, name).ask(produce(topic, payload), 9)
+            response = Client(probe, name).exchange(produce(topic, payload), 9)
             probe.write(
-                wide=listed(wide), narrow=listed(narrow), tight=listed(tight), throttled=answer["throttleTimeMs"] > 0
+                wide=listed(wide), narrow=listed(narrow), tight=listed(tight), throttled=response["throttleTimeMs"] > 0
             )
         settle(probe, {wide: {}, narrow: {}})
 
@@ -241,8 +243,8 @@ def a_client_without_an_id(probe: Probe) -> None:
     for entity in ((("client-id", None),), (("user", ANONYMOUS),), (("user", ANONYMOUS), ("client-id", None))):
         settle(probe, {entity: {"producer_byte_rate": 1.0}})
         for client_id in (None, ""):
-            answer = Client(probe, client_id).ask(produce(topic, payload), 9)
-            probe.write(entity=listed(entity), client_id=client_id, throttled=answer["throttleTimeMs"] > 0)
+            response = Client(probe, client_id).exchange(produce(topic, payload), 9)
+            probe.write(entity=listed(entity), client_id=client_id, throttled=response["throttleTimeMs"] > 0)
         settle(probe, {entity: {}})
 
 
@@ -264,19 +266,19 @@ def a_quota_that_is_raised_or_removed(probe: Probe) -> None:
     for number, after in enumerate(({"producer_byte_rate": 1e9}, {}, {"consumer_byte_rate": 1.0})):
         client_id = f"{probe.name}-{number}"
         settle(probe, {client_entity(client_id): {"producer_byte_rate": 1.0}})
-        first = Client(probe, client_id).ask(produce(topic, payload), 9)
+        first = Client(probe, client_id).exchange(produce(topic, payload), 9)
         settle(probe, {client_entity(client_id): after})
-        second = Client(probe, client_id).ask(produce(topic, payload), 9)
+        second = Client(probe, client_id).exchange(produce(topic, payload), 9)
         probe.write(after=after, first=first["throttleTimeMs"] > 0, second=second["throttleTimeMs"])
         settle(probe, {client_entity(client_id): {}})
 
 
-def ask_create(client: Client, version: int, *topics: Any, validate_only: bool = False, note: str = "") -> None:
+def send_create(client: Client, version: int, *topics: Any, validate_only: bool = False, note: str = "") -> None:
     """Create topics and write down the errors, and whether the client is throttled."""
     request = CreateTopicsRequest(topics=list(topics), timeout_ms=10_000, validate_only=validate_only)
-    answer = client.ask(request, version)
-    errors = [[each["name"], each["errorCode"], each.get("errorMessage")] for each in answer["topics"]]
-    throttled = answer["throttleTimeMs"] > 0
+    response = client.exchange(request, version)
+    errors = [[each["name"], each["errorCode"], each.get("errorMessage")] for each in response["topics"]]
+    throttled = response["throttleTimeMs"] > 0
     client.probe.write(version=version, errors=errors, throttled=throttled, note=note)
 
 
@@ -289,12 +291,12 @@ def mutations_over_their_quota(probe: Probe) -> None:
         def named(number: int, version: int = version) -> str:
             return f"{probe.name}-{version}-{number}"
 
-        # The bucket holds 1.1: whoever finds it not below none may take as much as it wants.
-        ask_create(Client(probe, client_id), version, new(named(0), 3), note="takes more than there is")
-        ask_create(Client(probe, client_id), version, new(named(1)), new(named(2)), note="finds it empty")
-        ask_create(Client(probe, client_id), version, new("a b"), new(named(0)), new(named(3)), note="errors too")
-        ask_create(Client(probe, client_id), version, new(named(4)), validate_only=True, note="validates")
-        ask_create(Client(probe, client_id), version, new("a b"), note="only errors")
+        # The bucket holds 1.1: a request that finds it not below zero may take any amount.
+        send_create(Client(probe, client_id), version, new(named(0), 3), note="takes more than there is")
+        send_create(Client(probe, client_id), version, new(named(1)), new(named(2)), note="finds it empty")
+        send_create(Client(probe, client_id), version, new("a b"), new(named(0)), new(named(3)), note="errors too")
+        send_create(Client(probe, client_id), version, new(named(4)), validate_only=True, note="validates")
+        send_create(Client(probe, client_id), version, new("a b"), note="only errors")
         settle(probe, {client_entity(client_id): {}})
 
 
@@ -303,9 +305,9 @@ def mutations_of_a_muted_connection(probe: Probe) -> None:
     client_id = probe.name
     settle(probe, {client_entity(client_id): {"controller_mutation_rate": 1.0}})
     client = Client(probe, client_id)
-    ask_create(client, 7, new(f"{probe.name}-a", 13), note="two more than there are")
+    send_create(client, 7, new(f"{probe.name}-a", 13), note="two more than there are")
     client.is_mute()
-    ask_create(client, 7, new(f"{probe.name}-b", 1), note="after a while")
+    send_create(client, 7, new(f"{probe.name}-b", 1), note="after a while")
     client.is_mute()
     settle(probe, {client_entity(client_id): {}})
 
@@ -318,10 +320,12 @@ def deletions_over_their_quota(probe: Probe) -> None:
         settle(probe, {client_entity(client_id): {"controller_mutation_rate": 0.1}})
         for group in (topics[first : first + 1], [*topics[first + 1 : first + 3], "nowhere"]):
             request = DeleteTopicsRequest(topic_names=list(group), timeout_ms=10_000)
-            answer = Client(probe, client_id).ask(request, version)
+            response = Client(probe, client_id).exchange(request, version)
             # Listed in the order of the topics' random ids.
-            errors = sorted([each["name"], each["errorCode"], each.get("errorMessage")] for each in answer["responses"])
-            probe.write(version=version, errors=errors, throttled=answer["throttleTimeMs"] > 0)
+            errors = sorted(
+                [each["name"], each["errorCode"], each.get("errorMessage")] for each in response["responses"]
+            )
+            probe.write(version=version, errors=errors, throttled=response["throttleTimeMs"] > 0)
         settle(probe, {client_entity(client_id): {}})
 
 
@@ -334,7 +338,7 @@ def new_partitions_over_their_quota(probe: Probe) -> None:
         for name, count in ((topics[first], 4), (topics[first + 1], 2), (topics[first], 4), (topics[first], 1)):
             wanted = [CreatePartitionsTopic(name=name, count=count, assignments=None)]
             request = CreatePartitionsRequest(topics=wanted, timeout_ms=10_000)
-            answer = Client(probe, client_id).ask(request, version)
-            errors = [[each["name"], each["errorCode"], each.get("errorMessage")] for each in answer["results"]]
-            probe.write(version=version, errors=errors, throttled=answer["throttleTimeMs"] > 0)
+            response = Client(probe, client_id).exchange(request, version)
+            errors = [[each["name"], each["errorCode"], each.get("errorMessage")] for each in response["results"]]
+            probe.write(version=version, errors=errors, throttled=response["throttleTimeMs"] > 0)
         settle(probe, {client_entity(client_id): {}})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @case()
 def unknown_brokers(probe: Probe) -> None:
     for broker_id in (77, 0, -1, -2, 1000, 2**31 - 1, -(2**31), 3000):
-        probe.ask(UnregisterBrokerRequest(broker_id=broker_id), 0, note=str(broker_id))
+        probe.exchange(UnregisterBrokerRequest(broker_id=broker_id), 0, note=str(broker_id))
 
 
 @case()

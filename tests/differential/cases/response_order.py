@@ -1,4 +1,4 @@
-"""The order in which answers list topics and partitions: that of the hash tables which brokers keep them in."""
+"""The order in which responses list topics and partitions: that of the brokers' hash tables."""
 
 from __future__ import annotations
 
@@ -39,37 +39,37 @@ def note_order(probe: Probe, topics: list[Any], partitions: str, index: str, **n
     probe.write(order=order, **noted)
 
 
-def ask_delete(probe: Probe, keys: list[tuple[str, int]], **noted: object) -> None:
-    """Delete nothing from partitions, a topic entry each."""
+def send_delete_records(probe: Probe, keys: list[tuple[str, int]], **noted: object) -> None:
+    """Delete nothing from partitions, one topic entry per partition."""
     topics = [
         DeleteRecordsTopic(name=name, partitions=[DeleteRecordsPartition(partition_index=partition, offset=0)])
         for name, partition in keys
     ]
-    answer: Any = probe.quiet(DeleteRecordsRequest(topics=topics, timeout_ms=5_000), 2)
-    note_order(probe, answer.topics, "partitions", "partition_index", **noted)
+    response: Any = probe.quiet(DeleteRecordsRequest(topics=topics, timeout_ms=5_000), 2)
+    note_order(probe, response.topics, "partitions", "partition_index", **noted)
 
 
 @case()
 def delete_records_of_partitions_that_are_not_there(probe: Probe) -> None:
     for count in COUNTS:
-        ask_delete(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), count=count)
+        send_delete_records(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), count=count)
 
 
 @case()
 def delete_records_of_some_that_are_there(probe: Probe) -> None:
     topics = [probe.topic(suffix, partitions=5) for suffix in ("a", "bb", "c")]
     for count in COUNTS:
-        ask_delete(probe, keys_of(count, *topics, "aa"), count=count)
+        send_delete_records(probe, keys_of(count, *topics, "aa"), count=count)
 
 
-def ask_offsets(probe: Probe, version: int, keys: list[tuple[str, int]]) -> None:
-    """Ask for offsets of partitions, a topic entry each."""
+def send_list_offsets(probe: Probe, version: int, keys: list[tuple[str, int]]) -> None:
+    """Request the offsets of partitions, one topic entry per partition."""
     topics = [
         ListOffsetsTopic(name=name, partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-1)])
         for name, partition in keys
     ]
-    answer: Any = probe.quiet(ListOffsetsRequest(replica_id=-1, topics=topics), version)
-    note_order(probe, answer.topics, "partitions", "partition_index", count=len(keys), version=version)
+    response: Any = probe.quiet(ListOffsetsRequest(replica_id=-1, topics=topics), version)
+    note_order(probe, response.topics, "partitions", "partition_index", count=len(keys), version=version)
 
 
 @case()
@@ -77,11 +77,11 @@ def list_offsets(probe: Probe) -> None:
     topics = [probe.topic(suffix, partitions=5) for suffix in ("a", "bb", "c")]
     for count in COUNTS:
         for version in (1, 7):
-            ask_offsets(probe, version, keys_of(count, *topics, "aa"))
-    ask_offsets(probe, 7, [(topics[0], 3), ("aa", 1), (topics[0], 3), (topics[1], 0), ("aa", 0)])
+            send_list_offsets(probe, version, keys_of(count, *topics, "aa"))
+    send_list_offsets(probe, 7, [(topics[0], 3), ("aa", 1), (topics[0], 3), (topics[1], 0), ("aa", 0)])
 
 
-def ask_produce(
+def send_produce(
     probe: Probe,
     keys: list[tuple[str, int]],
     records: bytes,
@@ -91,15 +91,15 @@ def ask_produce(
 ) -> None:
     """Append to partitions, a topic entry each."""
     entries = ((name, partition, records) for name, partition in keys)
-    answer: Any = probe.quiet(produce_all(*entries, acks=acks, transactional_id=transactional_id), 9)
-    note_order(probe, answer.responses, "partition_responses", "index", count=len(keys), acks=acks)
+    response: Any = probe.quiet(produce_all(*entries, acks=acks, transactional_id=transactional_id), 9)
+    note_order(probe, response.responses, "partition_responses", "index", count=len(keys), acks=acks)
 
 
 @case()
 def produce_to_partitions_that_are_not_there(probe: Probe) -> None:
     for count in COUNTS:
         for acks in (1, -1, 7):
-            ask_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), batch(b"a"), acks=acks)
+            send_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), batch(b"a"), acks=acks)
 
 
 @case(releases=("3.7.2",))
@@ -110,7 +110,7 @@ def produce_to_some_that_are_there(probe: Probe) -> None:
         for acks in (1, -1, 7):
             for records in (batch(b"a"), b""):
                 for name in (None, ""):
-                    ask_produce(probe, keys_of(count, *topics, "aa"), records, acks=acks, transactional_id=name)
+                    send_produce(probe, keys_of(count, *topics, "aa"), records, acks=acks, transactional_id=name)
 
 
 @case()
@@ -119,16 +119,16 @@ def produce_to_what_is_there_first(probe: Probe) -> None:
     for topic in topics:
         for absent in ("aa", "b"):
             for acks in (-1, 1, 7):
-                ask_produce(probe, [(absent, 0), (topic, 0)], batch(b"a"), acks=acks)
-            ask_produce(probe, [(absent, 1), (absent, 0), (topic, 0)], batch(b"a"))
-            ask_produce(probe, [(topic, 0), ("ccc", 0), (absent, 0)], batch(b"a"))
+                send_produce(probe, [(absent, 0), (topic, 0)], batch(b"a"), acks=acks)
+            send_produce(probe, [(absent, 1), (absent, 0), (topic, 0)], batch(b"a"))
+            send_produce(probe, [(topic, 0), ("ccc", 0), (absent, 0)], batch(b"a"))
 
 
 @case()
 def produce_that_is_refused_as_a_whole(probe: Probe) -> None:
     records = batch(b"t", producer_id=8, producer_epoch=0, base_sequence=0, is_transactional=True)
     for count in COUNTS:
-        ask_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), records)
+        send_produce(probe, keys_of(count, "aa", "b", "ccc", "dd", "x y"), records)
 
 
 @case(releases=("4.3.1",))
@@ -138,9 +138,10 @@ def produce_by_ids_that_are_not_there(probe: Probe) -> None:
     for count in COUNTS:
         keys = keys_of(count, *names)
         request = produce_all(*((name, partition, batch(b"a")) for name, partition in keys), topic_ids=ids)
-        answer: Any = probe.quiet(request, 13)
+        response: Any = probe.quiet(request, 13)
         listed = [
-            [topic.topic_id.decode(), *(each.index for each in topic.partition_responses)] for topic in answer.responses
+            [topic.topic_id.decode(), *(each.index for each in topic.partition_responses)]
+            for topic in response.responses
         ]
         probe.write(order=listed, count=count)
 
@@ -151,5 +152,5 @@ def metadata_of_topics_that_are_to_be_made(probe: Probe) -> None:
     for count in COUNTS[:8]:
         names = [f"{probe.name}-{count}-{hash_of(str(number))}" for number in range(count)]
         mixed = [*names[: count // 2], "x y", there, *names[count // 2 :], "a/b", "z?"]
-        answer: Any = probe.quiet(metadata(*mixed, create=True), 9)
-        probe.write(order=[topic.name for topic in answer.topics], count=count)
+        response: Any = probe.quiet(metadata(*mixed, create=True), 9)
+        probe.write(order=[topic.name for topic in response.topics], count=count)
