@@ -23,9 +23,10 @@ from twisted.internet.defer import Deferred
 
 from broker_client.api_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
 from broker_client.async_futures import AsyncFutures
-from broker_client.async_waits import AsyncWaits
+from broker_client.async_signal import AsyncSignal
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore, WaitFor
+from broker_client.core.producer.wait_for_room import WaitForRoom, WaitingRecord, WaitingTable
 from broker_client.core.transactions.transactional_calls import REFUSALS
 from broker_client.errors import (
     IllegalState,
@@ -36,7 +37,7 @@ from broker_client.errors import (
     WaitExpired,
 )
 from broker_client.exit_warnings import warn_at_exit, warn_of_given_up
-from broker_client.interceptors import InterceptedAsyncSend
+from broker_client.interceptors import InterceptedRecord
 from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig
 from broker_client.record_values import checked_headers, serialized
@@ -76,7 +77,7 @@ class AsyncProducer:
         self.config = ProducerConfig(with_client_id(config, options))
         self._key_serializer = self.config.key_serializer
         self._value_serializer = self.config.value_serializer
-        self._max_block_s = min(self.config.number("max.block.ms"), LONGEST_WAIT_MS) / 1000
+        self._max_block_ms = min(self.config.number("max.block.ms"), LONGEST_WAIT_MS)
         self._trace = trace
         self._random = random if random is not None else fresh_random()
         self._forks = forks.count
@@ -86,13 +87,12 @@ class AsyncProducer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._core: ProducerCore
         self._reactor: AsyncioReactor
-        self._waits: AsyncWaits
+        self._room: WaitForRoom
         self._futures: AsyncFutures
         self._at_exit: Callable[[], None]
         self._turn_is_due = False
         self._giving_way = 0
-        if self.config.interceptors:
-            self.send = InterceptedAsyncSend(self.send, self.config.interceptors)  # type: ignore[method-assign]
+        self._interceptors = self.config.interceptors or None
 
     async def start(self) -> None:
         """Begin on the running loop; the first use does it too."""
@@ -113,7 +113,7 @@ class AsyncProducer:
                 call_from_thread=partial(self._call_soon, loop),
                 trace=self._trace,
             )
-            self._waits = AsyncWaits(self._core, loop)
+            self._room = WaitForRoom(self._core, lambda: AsyncSignal(loop))
             self._futures = AsyncFutures(loop)
             self._at_exit = warn_at_exit(self._core)
             self._loop = loop
@@ -129,25 +129,36 @@ class AsyncProducer:
         on_delivery: DeliveryCallback | None = None,
     ) -> asyncio.Future[RecordMetadata]:
         """Append a record; answers its future."""
-        if self._closed or forks.count != self._forks:
-            self._refuse("send")
-        if self._loop is not get_running_loop():
-            await self._ready("send")
-        if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
-            value = serialized("value", value, self._value_serializer, topic)
-        if (type(key) is not bytes and key is not None) or (self._key_serializer is not None and key is not None):
-            key = serialized("key", key, self._key_serializer, topic)
-        checked: Headers = NO_HEADERS if headers is NO_HEADERS else checked_headers(headers)
+        intercepted: InterceptedRecord | None = None
+        if self._interceptors is not None:
+            intercepted = InterceptedRecord(
+                self._interceptors, topic, value, key, partition, headers, timestamp_ms, on_delivery
+            )
+            topic, value, key, partition, headers, timestamp_ms, on_delivery = intercepted.arguments()
+        try:
+            if self._closed or forks.count != self._forks:
+                self._refuse("send")
+            if self._loop is not get_running_loop():
+                await self._ready("send")
+            if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
+                value = serialized("value", value, self._value_serializer, topic)
+            if (type(key) is not bytes and key is not None) or (self._key_serializer is not None and key is not None):
+                key = serialized("key", key, self._key_serializer, topic)
+            checked: Headers = NO_HEADERS if headers is NO_HEADERS else checked_headers(headers)
+        except ProducerError as error:
+            if intercepted is not None:
+                intercepted.refused(error)
+            raise
         if self._turn_is_due or self._giving_way:
             await self._give_way()
         core = self._core
         try:
             record = core.try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
             if isinstance(record, WaitFor):
-                record = await self._append_later(
-                    record, topic, partition, timestamp_ms, key, value, checked, on_delivery
-                )
-        except (*REFUSALS, SerializationError):
+                record = await self._append_later(topic, partition, timestamp_ms, key, value, checked, on_delivery)
+        except (*REFUSALS, SerializationError) as error:
+            if intercepted is not None:
+                intercepted.refused(error)
             raise
         except ProducerError as error:
             core.send_failed(error)
@@ -227,7 +238,7 @@ class AsyncProducer:
         """The topic's partitions; waits at most max.block.ms for them."""
         await self._ready("partitions_for")
         partitions: list[PartitionInfo] = await self._awaited(
-            "partitions_for", self._core.partitions_for(topic), self._max_block_s + GRACE_MS / 1000, "max.block.ms"
+            "partitions_for", self._core.partitions_for(topic), (self._max_block_ms + GRACE_MS) / 1000, "max.block.ms"
         )
         return partitions
 
@@ -303,7 +314,6 @@ class AsyncProducer:
 
     async def _append_later(
         self,
-        waits_for: WaitFor,
         topic: str,
         partition: int | None,
         timestamp_ms: int | None,
@@ -313,45 +323,24 @@ class AsyncProducer:
         on_delivery: DeliveryCallback | None,
     ) -> FutureRecordMetadata:
         """Wait for metadata and memory, max.block.ms in all."""
-        core = self._core
-        seconds = core.reactor.seconds
-        began = seconds()
-        deadline = began + self._max_block_s
-        while True:
-            granted = 0
-            if waits_for is WaitFor.MEMORY:
-                size = core.accumulator.batch_memory(key, value, headers)
-                granted = await self._waits.for_memory(size, deadline - seconds())
-            elif not await self._waits.for_metadata(deadline - seconds()):
-                raise core.metadata_timeout(topic, partition)
-            answer = core.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery, granted)
-            if waits_for is WaitFor.METADATA and answer is not WaitFor.METADATA:
-                core.metrics.calls.metadata_wait.since(began)
-            if isinstance(answer, FutureRecordMetadata):
-                return answer
-            if answer is WaitFor.METADATA and granted:
-                core.pool.deallocate(granted)
-            waits_for = answer
+        record = WaitingRecord(
+            topic=topic,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+            key=key,
+            value=value,
+            headers=headers,
+            on_delivery=on_delivery,
+            deadline_s=self._core.reactor.seconds() + self._max_block_ms / 1000,
+        )
+        await self._room.append(record)
+        assert record.future is not None
+        return record.future
 
     async def _send_table(self, sending: ColumnarSend) -> None:
         """Wait for metadata and memory, max.block.ms for each part."""
-        core = self._core
-        seconds = core.reactor.seconds
-        began = seconds()
-        deadline = began + self._max_block_s
-        granted = 0
-        without_metadata = False
-        while (waits_for := sending.advance(int(seconds() * 1000), granted)) is not None:
-            granted = 0
-            if waits_for is WaitFor.METADATA:
-                without_metadata = True
-                if not await self._waits.for_metadata(deadline - seconds()):
-                    raise core.metadata_timeout(sending.topic, sending.highest_partition)
-                continue
-            if without_metadata:
-                without_metadata = False
-                core.metrics.calls.metadata_wait.since(began)
-            granted = await self._waits.for_memory(sending.memory_needed_bytes, self._max_block_s)
+        deadline_s = self._core.reactor.seconds() + self._max_block_ms / 1000
+        await self._room.append(WaitingTable(sending=sending, max_block_ms=self._max_block_ms, deadline_s=deadline_s))
 
     async def _give_way(self) -> None:
         """Let what is full be sent before more is appended; who came first goes on first."""
@@ -373,7 +362,7 @@ class AsyncProducer:
         self, name: str, call: Callable[[ProducerCore], Coroutine[Deferred[Any], Any, None]]
     ) -> None:
         await self._ready(name)
-        await self._awaited(name, call(self._core), self._max_block_s + GRACE_MS / 1000, "max.block.ms")
+        await self._awaited(name, call(self._core), (self._max_block_ms + GRACE_MS) / 1000, "max.block.ms")
 
     async def _awaited(
         self, name: str, coroutine: Coroutine[Deferred[Any], Any, Any], limit_s: float, option: str

@@ -2,7 +2,7 @@
 
 Mirrors ProducerInterceptor, ProducerInterceptors and KafkaProducer.AppendCallbacks. What an interceptor raises is
 logged and changes nothing: the next one gets what the one before it left. A producer without interceptors knows nothing
-of all this; one with them sends through `InterceptedSend`.
+of all this; one with them makes an `InterceptedRecord` per `send`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from broker_client.errors import ConfigError, ProducerError
 from broker_client.records import NO_OFFSET, NO_TIMESTAMP, UNKNOWN_PARTITION, RecordMetadata
 
 if TYPE_CHECKING:
-    from asyncio import Future
-    from collections.abc import Callable, Coroutine, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
+    from broker_client.core.producer.future_record_metadata import DeliveryCallback
 
-__all__ = ["InterceptedAsyncSend", "InterceptedSend", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
+__all__ = ["InterceptedRecord", "ProducerInterceptor", "ProducerInterceptors", "ProducerRecord"]
 
 _KEY = "interceptor.classes"
 _log = Logger()
@@ -118,21 +117,32 @@ class ProducerInterceptors:
                 _log.failure("close of {interceptor} raised", interceptor=interceptor)
 
 
-class _Passage:
-    """One record's way past the interceptors, there and back."""
+class InterceptedRecord:
+    """One record on its way past the interceptors and back; `arguments` are those of `send`."""
 
-    __slots__ = ("_interceptors", "_on_delivery", "_record", "_told")
+    __slots__ = ("_interceptors", "_is_acknowledged", "_on_delivery", "_record")
 
     def __init__(
-        self, interceptors: ProducerInterceptors, given: ProducerRecord, on_delivery: DeliveryCallback | None
+        self,
+        interceptors: ProducerInterceptors,
+        topic: str,
+        value: object,
+        key: object,
+        partition: int | None,
+        headers: object,
+        timestamp_ms: int | None,
+        on_delivery: DeliveryCallback | None,
     ) -> None:
+        given = ProducerRecord(
+            topic=topic, value=value, key=key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
+        )
         self._interceptors = interceptors
         self._on_delivery = on_delivery
         self._record = interceptors.on_send(given)
-        self._told = False
+        self._is_acknowledged = False
 
     def arguments(self) -> tuple[str, Any, Any, int | None, Any, int | None, DeliveryCallback]:
-        """What `send` is given."""
+        """Return the arguments for `send`; their callback passes the interceptors on the way back."""
         record = self._record
         return (
             record.topic,
@@ -145,81 +155,17 @@ class _Passage:
         )
 
     def refused(self, error: ProducerError) -> None:
-        """`send` has raised."""
-        if not self._told:
+        """`send` raises `error`."""
+        if not self._is_acknowledged:
             self._interceptors.on_acknowledgement(_nowhere(self._record), error)
 
     def _delivered(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
-        self._told = True
+        self._is_acknowledged = True
         if metadata.partition == UNKNOWN_PARTITION and self._record.partition is not None:
             metadata = replace(metadata, partition=self._record.partition)
         self._interceptors.on_acknowledgement(metadata, error)
         if self._on_delivery is not None:
             self._on_delivery(metadata, error)
-
-
-class InterceptedSend:
-    """Stands for a producer's `send`."""
-
-    __slots__ = ("_interceptors", "_send")
-
-    def __init__(self, send: Callable[..., FutureRecordMetadata], interceptors: ProducerInterceptors) -> None:
-        self._send = send
-        self._interceptors = interceptors
-
-    def __call__(
-        self,
-        topic: str,
-        value: object = None,
-        key: object = None,
-        partition: int | None = None,
-        headers: object = (),
-        timestamp_ms: int | None = None,
-        on_delivery: DeliveryCallback | None = None,
-    ) -> FutureRecordMetadata:
-        """As `Producer.send`."""
-        given = ProducerRecord(
-            topic=topic, value=value, key=key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
-        )
-        passage = _Passage(self._interceptors, given, on_delivery)
-        try:
-            return self._send(*passage.arguments())
-        except ProducerError as error:
-            passage.refused(error)
-            raise
-
-
-class InterceptedAsyncSend:
-    """Stands for an AsyncProducer's `send`."""
-
-    __slots__ = ("_interceptors", "_send")
-
-    def __init__(
-        self, send: Callable[..., Coroutine[Any, Any, Future[RecordMetadata]]], interceptors: ProducerInterceptors
-    ) -> None:
-        self._send = send
-        self._interceptors = interceptors
-
-    async def __call__(
-        self,
-        topic: str,
-        value: object = None,
-        key: object = None,
-        partition: int | None = None,
-        headers: object = (),
-        timestamp_ms: int | None = None,
-        on_delivery: DeliveryCallback | None = None,
-    ) -> Future[RecordMetadata]:
-        """As `AsyncProducer.send`."""
-        given = ProducerRecord(
-            topic=topic, value=value, key=key, partition=partition, headers=headers, timestamp_ms=timestamp_ms
-        )
-        passage = _Passage(self._interceptors, given, on_delivery)
-        try:
-            return await self._send(*passage.arguments())
-        except ProducerError as error:
-            passage.refused(error)
-            raise
 
 
 def _nowhere(record: ProducerRecord) -> RecordMetadata:

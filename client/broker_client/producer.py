@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import atexit
 import os
-from threading import Event
 from typing import TYPE_CHECKING, Any, Self
 
 from broker_client.api_options import GRACE_MS, LONGEST_WAIT_MS, fresh_random, longest_wait_ms, with_client_id
-from broker_client.core.batching.buffer_pool import WaiterState
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore, WaitFor
+from broker_client.core.producer.producer_core import NO_HEADERS, ProducerCore
+from broker_client.core.producer.wait_for_room import WaitForRoom, WaitingRecord, WaitingTable
 from broker_client.core.transactions.transactional_calls import REFUSALS
 from broker_client.errors import (
     ProducerClosed,
@@ -29,12 +28,12 @@ from broker_client.errors import (
     WaitExpired,
 )
 from broker_client.exit_warnings import warn_at_exit, warn_of_given_up
-from broker_client.interceptors import InterceptedSend
+from broker_client.interceptors import InterceptedRecord
 from broker_client.process_forks import forks
 from broker_client.producer_config import ProducerConfig
 from broker_client.record_values import checked_headers, serialized
+from broker_client.thread_signal import ThreadSignal, run_blocking
 from sim_runtime.deadlines import DeadlineExceeded
-from sim_runtime.interruptible_waits import wait_in_slices
 from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
@@ -84,10 +83,11 @@ class Producer:
             )
         )
         self._try_append = self._core.try_append
-        self._runs = self._core.runs.by_topic if self._value_serializer is None else {}
+        self._room = WaitForRoom(self._core, ThreadSignal)
+        self._interceptors = self.config.interceptors or None
+        sees_each = self._value_serializer is not None or self._interceptors is not None
+        self._runs = {} if sees_each else self._core.runs.by_topic
         self._at_exit = warn_at_exit(self._core)
-        if self.config.interceptors:
-            self.send = InterceptedSend(self.send, self.config.interceptors)  # type: ignore[method-assign]
 
     def send(
         self,
@@ -106,19 +106,32 @@ class Producer:
                 future = run.append(value, on_delivery)
                 if future is not None:
                     return future
-        if self._closed or forks.count != self._forks:
-            self._refuse("send")
-        if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
-            value = serialized("value", value, self._value_serializer, topic)
-        if (type(key) is not bytes and key is not None) or (self._key_serializer is not None and key is not None):
-            key = serialized("key", key, self._key_serializer, topic)
-        checked: Headers = NO_HEADERS if headers is NO_HEADERS else checked_headers(headers)
+        intercepted: InterceptedRecord | None = None
+        if self._interceptors is not None:
+            intercepted = InterceptedRecord(
+                self._interceptors, topic, value, key, partition, headers, timestamp_ms, on_delivery
+            )
+            topic, value, key, partition, headers, timestamp_ms, on_delivery = intercepted.arguments()
         try:
-            answer = self._try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
-            if type(answer) is FutureRecordMetadata:
-                return answer
+            if self._closed or forks.count != self._forks:
+                self._refuse("send")
+            if (type(value) is not bytes and value is not None) or self._value_serializer is not None:
+                value = serialized("value", value, self._value_serializer, topic)
+            if (type(key) is not bytes and key is not None) or (self._key_serializer is not None and key is not None):
+                key = serialized("key", key, self._key_serializer, topic)
+            checked: Headers = NO_HEADERS if headers is NO_HEADERS else checked_headers(headers)
+        except ProducerError as error:
+            if intercepted is not None:
+                intercepted.refused(error)
+            raise
+        try:
+            appended = self._try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
+            if type(appended) is FutureRecordMetadata:
+                return appended
             return self._send_blocking(topic, partition, timestamp_ms, key, value, checked, on_delivery)
-        except (*REFUSALS, SerializationError):
+        except (*REFUSALS, SerializationError) as error:
+            if intercepted is not None:
+                intercepted.refused(error)
             raise
         except ProducerError as error:
             self._core.send_failed(error)
@@ -264,32 +277,19 @@ class Producer:
         if self._thread.is_here:
             # A callback on the network thread cannot wait for that thread: the record waits in the core.
             return core.send(topic, value, key, partition, headers, timestamp_ms, on_delivery)
-        seconds = core.reactor.seconds
-        began = seconds()
-        without_metadata = False
-        granted = 0
-        while True:
-            changed = Event()
-            core.metadata.on_change(changed.set)
-            answer = core.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery, granted)
-            if answer is not WaitFor.METADATA:
-                core.metadata.forget(changed.set)
-                if without_metadata:
-                    without_metadata = False
-                    core.metrics.calls.metadata_wait.since(began)
-            elif granted:
-                core.pool.deallocate(granted)
-            if isinstance(answer, FutureRecordMetadata):
-                return answer
-            granted = 0
-            left_s = self._max_block_ms / 1000 - (seconds() - began)
-            if answer is WaitFor.METADATA:
-                without_metadata = True
-                if left_s <= 0 or not wait_in_slices(changed.wait, left_s):
-                    core.metadata.forget(changed.set)
-                    raise core.metadata_timeout(topic, partition)
-            else:
-                granted = self._wait_for_memory(core.accumulator.batch_memory(key, value, headers), left_s)
+        record = WaitingRecord(
+            topic=topic,
+            partition=partition,
+            timestamp_ms=timestamp_ms,
+            key=key,
+            value=value,
+            headers=headers,
+            on_delivery=on_delivery,
+            deadline_s=core.reactor.seconds() + self._max_block_ms / 1000,
+        )
+        run_blocking(self._room.append(record))
+        assert record.future is not None
+        return record.future
 
     def _send_table(self, sending: ColumnarSend) -> None:
         """Wait in the caller's thread for metadata and memory, max.block.ms for each part."""
@@ -297,45 +297,10 @@ class Producer:
         if self._thread.is_here:
             core.send_prepared(sending)  # it cannot wait for itself
             return
-        granted = 0
-        seconds = core.reactor.seconds
-        began = seconds()
-        deadline = began + self._max_block_ms / 1000
-        without_metadata = False
-        while True:
-            changed = Event()
-            core.metadata.on_change(changed.set)
-            waits_for = sending.advance(int(seconds() * 1000), granted)
-            if waits_for is WaitFor.METADATA and wait_in_slices(changed.wait, deadline - seconds()):
-                without_metadata = True
-                continue
-            core.metadata.forget(changed.set)
-            if without_metadata and waits_for is not WaitFor.METADATA:
-                without_metadata = False
-                core.metrics.calls.metadata_wait.since(began)
-            if waits_for is None:
-                return
-            if waits_for is WaitFor.METADATA:
-                raise core.metadata_timeout(sending.topic, sending.highest_partition)
-            granted = self._wait_for_memory(sending.memory_needed_bytes, self._max_block_ms / 1000)
-
-    def _wait_for_memory(self, size_bytes: int, left_s: float) -> int:
-        woken = Event()
-        pool = self._core.pool
-        waiter = pool.wait(size_bytes, woken.set)
-        try:
-            self._core.wakeup()  # callers who wait make every batch sendable
-            wait_in_slices(woken.wait, left_s)
-        except BaseException:
-            # Ctrl-C: who does not wait any more must not keep memory from those behind it.
-            if not waiter.abandon() and waiter.state is WaiterState.GRANTED:
-                pool.deallocate(size_bytes)
-            raise
-        if waiter.abandon():
-            raise self._core.memory_timeout(size_bytes)
-        if waiter.state is WaiterState.CLOSED:
-            raise ProducerClosed("the producer was closed while a send waited for memory")
-        return size_bytes
+        deadline_s = core.reactor.seconds() + self._max_block_ms / 1000
+        run_blocking(
+            self._room.append(WaitingTable(sending=sending, max_block_ms=self._max_block_ms, deadline_s=deadline_s))
+        )
 
     def _transactional_call(self, name: str, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._check(name)

@@ -9,10 +9,12 @@ import pytest
 
 from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
 from broker_client.errors import ConfigError, ProducerClosed, ProducerError, RecordTooLarge
-from broker_client.interceptors import InterceptedSend, ProducerInterceptors, ProducerRecord
+from broker_client.interceptors import InterceptedRecord, ProducerInterceptors, ProducerRecord
 from broker_client.producer import Producer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from broker_client.records import RecordMetadata
 
 
@@ -86,16 +88,31 @@ def chain(*interceptors: object) -> ProducerInterceptors:
     return ProducerInterceptors.of(interceptors, {"client.id": "c"})
 
 
+def send(
+    sent: Sent,
+    interceptors: ProducerInterceptors,
+    partition: int | None = None,
+    on_delivery: Callable[..., object] | None = None,
+) -> None:
+    """Send a record to "orders" as producers do."""
+    intercepted = InterceptedRecord(interceptors, "orders", "v", None, partition, (), None, on_delivery)
+    try:
+        sent(*intercepted.arguments())
+    except ProducerError as error:
+        intercepted.refused(error)
+        raise
+
+
 def test_each_gets_what_the_one_before_it_made() -> None:
     first, second, sent = Recorder("1"), Recorder("2"), Sent()
-    InterceptedSend(sent, chain(first, second))("orders", "v")
+    send(sent, chain(first, second))
     assert (first.seen, second.seen, sent.values) == (["v"], ["v1"], ["v12"])
 
 
 def test_what_one_raises_or_forgets_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
     first, last, sent = Recorder("1"), Recorder("2"), Sent()
     interceptors = chain(first, Broken(), Forgetful(), last)
-    InterceptedSend(sent, interceptors)("orders", "v")
+    send(sent, interceptors)
     interceptors.close()
     assert sent.values == ["v12"]
     assert last.ends == [("orders", -1, None)]
@@ -110,21 +127,20 @@ def test_interceptors_hear_the_end_before_the_callback() -> None:
             super().on_acknowledgement(metadata, error)
             order.append("interceptor")
 
-    InterceptedSend(Sent(), chain(Listener()))("orders", "v", on_delivery=lambda *_: order.append("callback"))
+    send(Sent(), chain(Listener()), on_delivery=lambda *_: order.append("callback"))
     assert order == ["interceptor", "callback"]
 
 
 def test_a_record_that_cannot_be_sent_is_told_with_the_partition_that_it_named() -> None:
     recorder = Recorder()
-    InterceptedSend(Sent(error=RecordTooLarge(10, 5, "max.request.size")), chain(recorder))("orders", "v", partition=3)
+    send(Sent(error=RecordTooLarge(10, 5, "max.request.size")), chain(recorder), partition=3)
     assert recorder.ends == [("orders", 3, "RecordTooLarge")]
 
 
 def test_what_send_raises_is_told_and_raised() -> None:
     recorder = Recorder()
-    send = InterceptedSend(Sent(raised=ProducerClosed("closed")), chain(recorder))
     with pytest.raises(ProducerClosed):
-        send("orders", "v")
+        send(Sent(raised=ProducerClosed("closed")), chain(recorder))
     assert recorder.ends == [("orders", -1, "ProducerClosed")]
 
 

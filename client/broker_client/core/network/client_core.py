@@ -14,6 +14,7 @@ from twisted.internet.defer import Deferred
 from broker_client.core.network.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.network.metadata import Metadata
 from broker_client.core.network.network_client import NetworkClient, NetworkClientConfig
+from broker_client.core.network.reactor_signal import metadata_change
 from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
 from broker_client.errors import (
     ConnectionFailed,
@@ -157,7 +158,8 @@ class ClientCore:
             fatal = metadata.take_fatal_error()
             if fatal is not None:
                 raise fatal
-            await self._metadata_change(left_ms)
+            self._loop.wakeup()
+            await metadata_change(metadata, self.reactor, left_ms)
         return metadata.cluster
 
     def wakeup(self) -> None:
@@ -248,20 +250,3 @@ class ClientCore:
                 unsent.answer.errback(ConnectionFailed(f"node {node_id} was disconnected during {unsent.kind.NAME}"))
 
         self.client.send(node_id, request, now_ms, callback=answered, timeout_ms=unsent.deadline_ms - now_ms)
-
-    def _metadata_change(self, timeout_ms: int) -> Deferred[None]:
-        changed: Deferred[None] = Deferred()
-
-        def notify() -> None:
-            if not changed.called:
-                changed.callback(None)
-
-        def give_up() -> None:
-            self.metadata.forget(notify)
-            notify()
-
-        timer = self.reactor.callLater(timeout_ms / 1000, give_up)
-        changed.addBoth(lambda _: timer.cancel() if timer.active() else None)
-        self.metadata.on_change(notify)
-        self._loop.wakeup()
-        return changed

@@ -22,11 +22,13 @@ from broker_client.core.metrics.producer_metrics import ProducerMetrics
 from broker_client.core.network.api_versions import ApiVersions
 from broker_client.core.network.metadata import Metadata
 from broker_client.core.network.network_client import NetworkClient
+from broker_client.core.network.reactor_signal import metadata_change
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-from broker_client.core.producer.pending_sends import PendingSend, PendingSends
+from broker_client.core.producer.pending_sends import PendingSends
 from broker_client.core.producer.sender import Sender
 from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
 from broker_client.core.producer.traced_accumulator import TracedAccumulator
+from broker_client.core.producer.wait_for_room import WaitingRecord
 from broker_client.core.producer.waits import WaitFor
 from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
 from broker_client.core.transactions.transaction_manager import TransactionManager
@@ -153,8 +155,6 @@ class ProducerCore:
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
         self._transactional = self._transactional_calls()
-        if self._transactional is not None:
-            self.try_append = self._transactional.try_append  # type: ignore[method-assign]
         self.wakeup()
 
     # Appending: from any thread
@@ -170,9 +170,12 @@ class ProducerCore:
         on_delivery: DeliveryCallback | None,
         granted_bytes: int = 0,
     ) -> FutureRecordMetadata | WaitFor:
-        """Append now, or say what has to come first; raises ProducerError for what can never be.
+        """Append the record now, or return what it has to wait for.
 
-        `granted_bytes` is memory that a waiter got; it is used or given back, unless METADATA is answered.
+        `granted_bytes` is memory that a wait has brought: it is used or given back, unless METADATA is returned.
+
+        Raises:
+            ProducerError: the record can never be appended, or not in this transaction (REFUSALS).
         """
         if key is None and partition is None and timestamp_ms is None and not headers and value is not None:
             run = self.runs.by_topic.get(topic)
@@ -180,8 +183,11 @@ class ProducerCore:
                 future = run.append(value, on_delivery)
                 if future is not None:
                     return future
+        transactional = self._transactional
         now_ms = int(self._seconds() * 1000.0 + 0.0005)
         try:
+            if transactional is not None:
+                transactional.check_send()
             known = self._known_topics.get(topic)
             if (
                 known is None
@@ -197,18 +203,11 @@ class ProducerCore:
                 else:
                     partition = self._choose_partition(topic, key, value, known)
             elif type(partition) is not int or not 0 <= partition < known.partition_count:
-                partition = whole_number("partition", partition)
-                if partition < 0:
-                    raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")  # noqa: TRY301
-                if partition >= known.partition_count:
-                    self._check_open()
-                    self.metadata.request_update_for_topic(topic)
-                    self.wakeup()
+                partition = self._checked_partition(topic, partition, known)
+                if partition is None:
                     return WaitFor.METADATA
             if timestamp_ms is not None and (type(timestamp_ms) is not int or not 0 <= timestamp_ms <= INT64_MAX):
-                timestamp_ms = whole_number("timestamp_ms", timestamp_ms)
-                if timestamp_ms < 0:
-                    raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")  # noqa: TRY301
+                timestamp_ms = _checked_timestamp(timestamp_ms)
             if headers or (len(key) if key else 0) + (len(value) if value else 0) > self._surely_small:
                 self._check_size(key, value, headers)
         except ProducerError:
@@ -227,7 +226,11 @@ class ProducerCore:
             known.cluster,
             granted_bytes,
         )
-        return WaitFor.MEMORY if future is None else future
+        if future is None:
+            return WaitFor.MEMORY
+        if transactional is not None:
+            transactional.appended(future.batch_result.topic_partition)
+        return future
 
     def columnar_send(self, topic: str, table: Any) -> ColumnarSend:
         """Check a table (Arrow) whose rows are records of the topic; nothing is appended yet."""
@@ -277,13 +280,13 @@ class ProducerCore:
             raise ProducerClosed("cannot send: the producer is closed")
         if not self._pending.has(topic):
             try:
-                answer = self.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery)
+                appended = self.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery)
             except ProducerError as error:
-                self.metrics.sender.refused()
+                self.send_failed(error)
                 return FutureRecordMetadata.failed(topic, error, on_delivery)
-            if isinstance(answer, FutureRecordMetadata):
-                return answer
-        pending = PendingSend(
+            if isinstance(appended, FutureRecordMetadata):
+                return appended
+        record = WaitingRecord(
             topic=topic,
             partition=partition,
             timestamp_ms=timestamp_ms if timestamp_ms is not None else now_ms_of(self.reactor),
@@ -291,9 +294,9 @@ class ProducerCore:
             value=value,
             headers=headers,
             on_delivery=on_delivery,
-            deadline_ms=now_ms_of(self.reactor) + self._max_block_ms,
+            deadline_s=self._seconds() + self._max_block_ms / 1000,
         )
-        return self._pending.add(pending)
+        return self._pending.add(record)
 
     def send_batch(self, topic: str, table: Any) -> FutureTable:
         """Append the rows of an Arrow table, or queue what has to wait; what goes wrong comes with the future."""
@@ -321,7 +324,7 @@ class ProducerCore:
             if left_ms <= 0:
                 raise self.metadata_timeout(topic, None)
             began_s = self._seconds() if began_s is None else began_s
-            await self._metadata_change(left_ms)
+            await metadata_change(self.metadata, self.reactor, left_ms)
 
     async def client_instance_id(self, timeout_ms: int) -> str | None:
         """What brokers call this client's metrics by, None when no broker has said so within the time."""
@@ -459,6 +462,18 @@ class ProducerCore:
         self.wakeup()
         return None
 
+    def _checked_partition(self, topic: str, partition: int, known: _KnownTopic) -> int | None:
+        """The partition as a number; None after an update was requested because the snapshot does not have it."""
+        partition = whole_number("partition", partition)
+        if partition < 0:
+            raise ProducerError(f"partition {partition} of topic {topic!r}: a partition is never negative")
+        if partition < known.partition_count:
+            return partition
+        self._check_open()
+        self.metadata.request_update_for_topic(topic)
+        self.wakeup()
+        return None
+
     def _choose_partition(self, topic: str, key: bytes | None, value: bytes | None, known: _KnownTopic) -> int:
         if self.partitioner is not None:
             chosen = self.partitioner.partition(topic, key, value, known.cluster)
@@ -479,22 +494,6 @@ class ProducerCore:
             raise RecordTooLarge(size, self._record_size_max, "max.request.size")
         if size > self.pool.memory_bytes:
             raise RecordTooLarge(size, self.pool.memory_bytes, "buffer.memory")
-
-    def _metadata_change(self, timeout_ms: int) -> Deferred[None]:
-        changed: Deferred[None] = Deferred()
-
-        def notify() -> None:
-            if not changed.called:
-                changed.callback(None)
-
-        def give_up() -> None:
-            self.metadata.forget(notify)
-            notify()
-
-        timer = self.reactor.callLater(timeout_ms / 1000, give_up)
-        changed.addBoth(lambda _: timer.cancel() if timer.active() else None)
-        self.metadata.on_change(notify)
-        return changed
 
     def _finish_if_done(self) -> None:
         if self.sender.has_work or not self._transaction_has_ended():
@@ -524,8 +523,6 @@ class ProducerCore:
             return None
         return TransactionalCalls(
             manager=self.transactions,
-            append=self.try_append,
-            pool=self.pool,
             pending=lambda: self._pending,
             reactor=self.reactor,
             wakeup=self.wakeup,
@@ -581,6 +578,13 @@ class ProducerCore:
 def _retry_backoff(config: ProducerConfig, random: random.Random) -> ExponentialBackoff:
     first_ms, most_ms = config.number("retry.backoff.ms"), config.number("retry.backoff.max.ms")
     return ExponentialBackoff(first_ms, most_ms, BACKOFF_MULTIPLIER, BACKOFF_JITTER, random)
+
+
+def _checked_timestamp(timestamp_ms: int) -> int:
+    timestamp_ms = whole_number("timestamp_ms", timestamp_ms)
+    if timestamp_ms < 0:
+        raise ProducerError(f"timestamp {timestamp_ms}: a timestamp is never negative")
+    return timestamp_ms
 
 
 def _ended(future: FutureRecordMetadata | FutureTable) -> Deferred[None]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
-from broker_client.core.producer.future_record_metadata import FutureRecordMetadata
 from broker_client.errors import (
     ConfigError,
     IllegalState,
@@ -27,14 +26,11 @@ from broker_client.transaction_errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from broker_client.core.batching.buffer_pool import BufferPool
     from broker_client.core.metrics.kafka_producer_metrics import KafkaProducerMetrics
-    from broker_client.core.producer.future_record_metadata import DeliveryCallback
     from broker_client.core.producer.pending_sends import PendingSends
-    from broker_client.core.producer.waits import WaitFor
     from broker_client.core.transactions.transactional_manager import TransactionalManager
     from broker_client.core.transactions.transactional_request_result import TransactionalRequestResult
-    from broker_client.records import Headers, TopicPartition
+    from broker_client.records import TopicPartition
     from sim_runtime.interfaces import IReactor
 
 __all__ = ["REFUSALS", "TransactionalCalls"]
@@ -46,14 +42,12 @@ _MISTAKES: Final = (*REFUSALS, ConfigError, SerializationError, TransactionAbort
 
 
 class TransactionalCalls:
-    """`append` is the producer's own try_append; this one's keeps the transaction's books beside it."""
+    """The calls of one transactional producer."""
 
     def __init__(
         self,
         *,
         manager: TransactionalManager,
-        append: Callable[..., FutureRecordMetadata | WaitFor],
-        pool: BufferPool,
         pending: Callable[[], PendingSends],
         reactor: IReactor,
         wakeup: Callable[[], None],
@@ -61,8 +55,6 @@ class TransactionalCalls:
         metrics: KafkaProducerMetrics,
     ) -> None:
         self._manager = manager
-        self._append = append
-        self._pool = pool
         self._pending = pending
         self._reactor = reactor
         self._wakeup = wakeup
@@ -117,33 +109,6 @@ class TransactionalCalls:
         self._pending().fail_all(TransactionAborted("the record was not sent: its transaction was aborted"))
         await self._wait(result)
         self._metrics.abort_transaction.since(began_s)
-
-    def try_append(
-        self,
-        topic: str,
-        partition: int | None,
-        timestamp_ms: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers,
-        on_delivery: DeliveryCallback | None,
-        granted_bytes: int = 0,
-    ) -> FutureRecordMetadata | WaitFor:
-        """As ProducerCore.try_append, within a transaction; raises one of REFUSALS outside of one."""
-        try:
-            self._manager.check_send()
-        except ProducerError:
-            if granted_bytes:
-                self._pool.deallocate(granted_bytes)
-            raise
-        try:
-            answer = self._append(topic, partition, timestamp_ms, key, value, headers, on_delivery, granted_bytes)
-        except ProducerError as error:
-            self.send_failed(error)
-            raise
-        if isinstance(answer, FutureRecordMetadata):
-            self.appended(answer.batch_result.topic_partition)
-        return answer
 
     def check_send(self) -> None:
         """Raise one of REFUSALS outside of a transaction."""
