@@ -58,6 +58,7 @@ class RuleReport:
 class _RuleState:
     __slots__ = (
         "broker",
+        "due",
         "error",
         "fired",
         "held",
@@ -77,6 +78,7 @@ class _RuleState:
         self.random = random
         self.open = False
         self.opened = False
+        self.due = False
         self.broker: int | None = None
         self.fired = 0
         self.matched = 0
@@ -165,6 +167,14 @@ class FaultEngine:
             f"rule {state.rule.name!r} delays or holds {state.waiting} requests"
             for state in self._rules.values()
             if state.waiting
+        ]
+
+    def due(self) -> list[str]:
+        """Return the names of the rules that will open after a delay; an optional rule is not waited for."""
+        return [
+            state.rule.name
+            for state in self._rules.values()
+            if state.due and not state.opened and not state.rule.optional
         ]
 
     def close(self) -> None:
@@ -310,6 +320,7 @@ class FaultEngine:
             return
         self._waiting = [entry for entry in self._waiting if entry not in reached]
         for gate, state, opens in reached:
+            state.due = opens
             # In the next loop iteration at the earliest: a gate is reached in the middle of an append or a response.
             self._reactor.callLater(gate.delay_ms / 1000, self._open if opens else self._close, state)
 

@@ -5,7 +5,7 @@ A written rule passes the grammar first; a Rule object comes here directly, so t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from broker_sim.errors import nearest
 from broker_sim.faults.actions import CutResponse, Kill, Mutate, Restart
@@ -16,13 +16,28 @@ from protocol_specs.api_key import ApiKey
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_sim.faults.action_context import FaultTarget
     from broker_sim.faults.rule import Action, BrokerRef, Rule, Select
 
-__all__ = ["check_api", "check_parts", "check_targets"]
+__all__ = ["RuleTargets", "check_api", "check_parts", "check_targets"]
 
 PHASES_WITH_PARTITION: Final = (Phase.BEFORE_APPEND, Phase.AFTER_APPEND, Phase.AFTER_REPLICATION)
 """The phases of one partition: only there a rule can select by topic and partition."""
+
+
+class RuleTargets(Protocol):
+    """The nodes and partitions that a rule can name."""
+
+    @property
+    def broker_ids(self) -> Sequence[int]:
+        """The ids of all brokers."""
+
+    @property
+    def controller_ids(self) -> Sequence[int]:
+        """The ids of the controllers that can be killed; empty where the one controller never fails."""
+
+    @property
+    def partition_counts(self) -> dict[str, int]:
+        """The number of partitions of each topic."""
 
 
 def check_parts(rule: Rule) -> None:
@@ -60,7 +75,7 @@ def check_api(name: str) -> None:
         raise RuleError(("select", "api"), f"{name!r} is no API{hint}")
 
 
-def check_targets(rule: Rule, cluster: FaultTarget) -> None:
+def check_targets(rule: Rule, cluster: RuleTargets) -> None:
     """Check that the brokers, followers and partitions which a rule names exist in a cluster. Raises RuleError."""
     action, select = rule.act, rule.select
     may_be_controller = isinstance(action, Kill | Restart)
@@ -68,7 +83,7 @@ def check_targets(rule: Rule, cluster: FaultTarget) -> None:
     _check_select(select, cluster)
 
 
-def _check_select(select: Select, cluster: FaultTarget) -> None:
+def _check_select(select: Select, cluster: RuleTargets) -> None:
     _check_broker(select.broker, ("select", "broker"), cluster, may_be_controller=True)
     if select.replica is not None and select.replica >= 0:
         _check_id(select.replica, ("select", "replica"), cluster.broker_ids)
@@ -79,7 +94,7 @@ def _check_select(select: Select, cluster: FaultTarget) -> None:
 
 
 def _check_broker(
-    broker: BrokerRef | None, path: tuple[str, ...], cluster: FaultTarget, *, may_be_controller: bool
+    broker: BrokerRef | None, path: tuple[str, ...], cluster: RuleTargets, *, may_be_controller: bool
 ) -> None:
     if isinstance(broker, int):
         others = cluster.controller_ids if may_be_controller else ()

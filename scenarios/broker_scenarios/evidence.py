@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import judge
 from broker_scenarios.journal_view import JournalView
+from broker_scenarios.plurals import plural
 from broker_scenarios.promises import Promises
 from broker_scenarios.run_record import RunRecord
 from broker_scenarios.timeline import build_timeline
@@ -65,11 +66,11 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> Ru
         description=f"{scenario.title}\n\n{scenario.claim}".strip(),
         timeline=build_timeline(verdict, view),
         facts=evidence.facts,
-        rules=[_told(rule) for rule in evidence.rules],
+        rules=[_rule_line(rule) for rule in evidence.rules],
         replay=replay,
     )
 
 
-def _told(rule: RuleReport) -> str:
-    fired = f"{rule.name}: {rule.act} fired {rule.fired} times"
+def _rule_line(rule: RuleReport) -> str:
+    fired = f"{rule.name}: {rule.act} fired {plural(rule.fired, 'time')}"
     return f"{fired}; {rule.problem}" if rule.problem else fired

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
@@ -19,10 +19,11 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.faults.actions import NEED_DISK
 from broker_sim.faults.grammar import parse_rules
 from broker_sim.faults.rule import RuleError
+from broker_sim.faults.rule_checks import check_targets
 from broker_sim.topic_spec import TopicSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from broker_scenarios.yaml_source import KeyPath
@@ -85,6 +86,21 @@ def _place(mistake: Mistake) -> tuple[str, int, int]:
     return mistake.mark.file, mistake.mark.line, mistake.mark.column
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Targets:
+    """The brokers and partitions of the file, against which its rules are checked. The one controller never fails."""
+
+    broker_ids: Sequence[int]
+    partition_counts: dict[str, int]
+    controller_ids: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, brokers: int, topics: Iterable[TopicSpec]) -> Self:
+        """Return the targets of a cluster with brokers 1 to `brokers`."""
+        counts = {topic.name: topic.partitions for topic in topics}
+        return cls(broker_ids=range(1, brokers + 1), partition_counts=counts)
+
+
 class _Reader:
     """Turns checked values into a Scenario; what only their meaning can tell to be wrong is collected here."""
 
@@ -118,7 +134,7 @@ class _Reader:
             topics=topics,
             load=self.load(value["load"], topics),
             producer_config=producer_config,
-            rules=self.rules(value.get("rules", {}), on_disk=on_disk),
+            rules=self.rules(value.get("rules", {}), _Targets.of(brokers, topics), on_disk=on_disk),
             expectation=_expectation(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
         )
@@ -153,7 +169,7 @@ class _Reader:
             sizes=tuple(SizeShare(size_bytes=size["bytes"], share=size.get("share", 1.0)) for size in sizes),
         )
 
-    def rules(self, value: Mapping[str, Mapping[str, Any]], *, on_disk: bool) -> tuple[Rule, ...]:
+    def rules(self, value: Mapping[str, Mapping[str, Any]], targets: _Targets, *, on_disk: bool) -> tuple[Rule, ...]:
         try:
             rules = tuple(parse_rules([{**rule, "name": name} for name, rule in value.items()]))
         except RuleError as error:
@@ -161,6 +177,10 @@ class _Reader:
             self.complain(("rules", list(value)[int(place)], *rest), error.problem)
             return ()
         for rule in rules:
+            try:
+                check_targets(rule, targets)
+            except RuleError as error:
+                self.complain(("rules", rule.name, *error.path), error.problem)
             if rule.act.name in NEED_DISK and not on_disk:
                 self.complain(("rules", rule.name, "act"), f"{rule.act.name} needs `disk: virtual` in `cluster`")
         return rules

@@ -1,4 +1,7 @@
-"""The end of a run's faults: everything held goes on, disks are mended, dead brokers come back, all comes to rest."""
+"""The end of a run: wait for the rules that are still due, heal the cluster, and wait until it is at rest.
+
+Healing closes all rules, releases held requests, repairs disks and restarts dead brokers.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,20 @@ from sim_runtime.deadlines import sleep
 if TYPE_CHECKING:
     from broker_sim.cluster import Cluster
 
-__all__ = ["settle"]
+__all__ = ["heal", "settle", "wait_for_due_rules"]
 
-_LOOK_AGAIN_MS: Final = 50
+_POLL_MS: Final = 50
 
 
-async def settle(cluster: Cluster, *, within_s: float) -> str | None:
-    """Heal, then wait for rest; answer None, or why there was none within the time."""
+async def wait_for_due_rules(cluster: Cluster, *, within_s: float) -> None:
+    """Wait until every rule has opened whose `when` is reached and whose delay runs, at most `within_s` seconds."""
+    deadline = cluster.reactor.seconds() + within_s
+    while cluster.faults.due() and cluster.reactor.seconds() < deadline:
+        await sleep(cluster.reactor, _POLL_MS)
+
+
+def heal(cluster: Cluster) -> None:
+    """End all faults: close the rules, repair the log directories and restart the brokers that are down."""
     cluster.faults.close()
     for broker in cluster.brokers.values():
         broken = list(broker.storage.directories.offline)
@@ -23,9 +33,28 @@ async def settle(cluster: Cluster, *, within_s: float) -> str | None:
             cluster.mend_log_dir(broker.id, name)
         if broken or not broker.alive:
             cluster.restart(broker.id)
+
+
+async def settle(cluster: Cluster, *, within_s: float) -> str | None:
+    """Wait until the brokers have served the last request of the load and all replicas are equal.
+
+    The producers have closed their connections. A broker closes its side after the last request that it has received,
+    so that no record of a producer without acknowledgements (acks=0) is still on the wire.
+
+    Returns None, or the reason why the cluster was not at rest after `within_s` seconds.
+    """
     deadline = cluster.reactor.seconds() + within_s
-    while pending := cluster.pending():
+    while pending := [*_open_connections(cluster), *cluster.pending()]:
         if cluster.reactor.seconds() >= deadline:
             return f"the cluster was not at rest {within_s:g} s after the load (deadline_s): {'; '.join(pending[:3])}"
-        await sleep(cluster.reactor, _LOOK_AGAIN_MS)
+        await sleep(cluster.reactor, _POLL_MS)
     return None
+
+
+def _open_connections(cluster: Cluster) -> list[str]:
+    servers = ((broker.id, broker.socket_server) for broker in cluster.brokers.values())
+    return [
+        f"broker {broker_id} has {server.connections} open connections"
+        for broker_id, server in servers
+        if server is not None and server.connections
+    ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from broker_scenarios.drive import DriveSpec, broker_client_producer, drive_share
 from broker_scenarios.evidence import Evidence
-from broker_scenarios.settling import settle
+from broker_scenarios.settling import heal, settle, wait_for_due_rules
 from broker_scenarios.truth import read_truth
 from broker_scenarios.workloads.keyed_load import LoadRow, build_load, shares_of
 from broker_sim.threaded_cluster import ThreadedCluster
@@ -85,7 +85,9 @@ def run_over_tcp(
         )
         with _Watch(threaded, progress):
             history = send(spec)
+        threaded.call(lambda: wait_for_due_rules(cluster, within_s=scenario.deadline_s / 2))
         reports = threaded.rule_reports()
+        threaded.call(heal, cluster)
         unsettled = threaded.call(lambda: settle(cluster, within_s=scenario.deadline_s / 2))
         truth = threaded.call(lambda: read_truth(cluster, [scenario.loaded_topic]))
         if trace is not None:

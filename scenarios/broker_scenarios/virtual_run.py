@@ -13,7 +13,7 @@ from broker_client.producer_config import ProducerConfig
 from broker_scenarios.evidence import Evidence
 from broker_scenarios.history import HistoryRecorder
 from broker_scenarios.sends import Sends
-from broker_scenarios.settling import settle
+from broker_scenarios.settling import heal, settle, wait_for_due_rules
 from broker_scenarios.truth import read_truth
 from broker_scenarios.workloads.keyed_load import build_load, shares_of
 from broker_scenarios.workloads.values import value_bytes
@@ -106,12 +106,15 @@ class VirtualRun:
         if not self._run_while(lambda: any(p.unfinished for p in self.producers), deadline_us, progress):
             left = sum(producer.unfinished for producer in self.producers)
             problems.append(f"{left} records had no outcome after {self.scenario.deadline_s:g} s (deadline_s)")
-        reports = self.cluster.faults.reports()
         within_s = self.scenario.deadline_s
+        left_s = max(0.0, deadline_us / 1e6 - self.world.reactor.seconds())
+        self.world.run_until(wait_for_due_rules(self.cluster, within_s=left_s), deadline_ms=2_000 * within_s)
+        reports = self.cluster.faults.reports()
+        heal(self.cluster)
+        self._close_producers(problems)
         unsettled = self.world.run_until(settle(self.cluster, within_s=within_s), deadline_ms=2_000 * within_s)
         if unsettled:
             problems.append(unsettled)
-        self._close_producers(problems)
         truth = read_truth(self.cluster, [self.scenario.loaded_topic])
         evidence = Evidence(
             scenario=self.scenario,

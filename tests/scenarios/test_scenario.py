@@ -101,6 +101,36 @@ def test_a_flip_keeps_what_it_does_not_say() -> None:
         ("title: t", "producer: {acks: 7}\ntitle: t", "acks"),
         ("title: t", "rules: {a: {act: hodl}}\ntitle: t", "rules.a.act: 'hodl' is no act"),
         ("title: t", "rules: {a: {act: hold, when: {after: b}}}\ntitle: t", "rules.a.when.after: no rule is named 'b'"),
+        (
+            "title: t",
+            "rules:\n  a: {act: {kill: 7}}\ntitle: t",
+            "2:13: rules.a.act.kill: there is no broker 7: they are [1]",
+        ),
+        (
+            "title: t",
+            "rules: {a: {act: {stop: leader of order-0}}}\ntitle: t",
+            "rules.a.act.stop: there is no topic 'order'; did you mean 'orders'?",
+        ),
+        (
+            "title: t",
+            "rules: {a: {act: {stop: leader of orders-3}}}\ntitle: t",
+            "rules.a.act.stop: topic 'orders' has no partition 3: it has 1 (0 to 0)",
+        ),
+        (
+            "title: t",
+            "rules: {a: {act: hold, select: {api: Fetch, replica: 9}}}\ntitle: t",
+            "rules.a.select.replica: there is no broker 9",
+        ),
+        (
+            "title: t",
+            "rules: {a: {act: {kill: active controller}}}\ntitle: t",
+            "1:19: rules.a.act.kill: the cluster has one controller, which never fails",
+        ),
+        (
+            "title: t",
+            "rules: {a: {act: hold, select: {replica: any, topic: orders}}}\ntitle: t",
+            "rules.a.select.replica: the Fetch of a follower has no single partition",
+        ),
         ("records: 10", "records: 10, topic: oders", "no topic is named 'oders'; the topics are orders"),
         ("title: t", "", "title: missing"),
     ],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from broker_scenarios.evidence import judged
-from broker_scenarios.findings import Cause
+from broker_scenarios.findings import Cause, FindingKind
 from broker_scenarios.scenario import load_scenario
 from broker_scenarios.verdict import Validity
 from broker_scenarios.virtual_run import VirtualRun
@@ -31,6 +31,81 @@ def test_the_main_job_ends_as_expected_however_long_the_way_between_brokers(name
         assert group.permitted_because is not None
     else:
         assert run.verdict.counts.lost == 0
+
+
+def run_of(folder: Path, text: str) -> RunRecord:
+    path = folder / "case.yaml"
+    path.write_text(text)
+    return judged(VirtualRun(load_scenario(path), 1).run(None), engine=None, replay="")
+
+
+LATE_RULES = """
+title: The load ends before the rules do
+cluster:
+  brokers: 3
+  config: {broker.session.timeout.ms: 1500, broker.heartbeat.interval.ms: 300}
+topics: {orders: {partitions: 1, replication_factor: 3}}
+load: {records: 20, producers: 1, rate_per_second: 1000}
+rules:
+  crash: {when: {acked_share: 1.0, delay_ms: 500}, act: {kill: leader of orders-0}}
+  back: {when: {after: crash, delay_ms: 3000}, act: {restart: killed by crash}}
+expect: {acked: 20, lost: 0}
+"""
+
+
+def test_a_run_waits_for_the_rules_that_are_still_due(tmp_path: Path) -> None:
+    run = run_of(tmp_path, LATE_RULES)
+    assert run.judgement.misses == ()
+    assert [rule.partition(" fired ")[2] for rule in run.rules] == ["1 time", "1 time"]
+
+
+def test_a_run_does_not_wait_beyond_its_deadline_or_for_an_optional_rule(tmp_path: Path) -> None:
+    late = LATE_RULES + "deadline_s: 2\n"
+    assert any("'back' never fired" in miss for miss in run_of(tmp_path, late).judgement.misses)
+    optional = LATE_RULES.replace("delay_ms: 3000}", "delay_ms: 3000}, optional: true")
+    run = run_of(tmp_path, optional)
+    assert run.judgement.misses == ()
+    assert [rule.partition(" fired ")[2] for rule in run.rules] == ["1 time", "0 times"]
+
+
+def test_the_last_record_without_acknowledgement_arrives_before_the_logs_are_read(tmp_path: Path) -> None:
+    run = run_of(
+        tmp_path,
+        """
+title: Every record without acknowledgement is stored while no fault acts
+cluster: {brokers: 1}
+topics: {orders: {partitions: 2, replication_factor: 1}}
+load: {records: 50, producers: 2, rate_per_second: 1000}
+producer: {acks: 0, enable.idempotence: false}
+expect: {acked: 50, stored: 50, lost: 0}
+""",
+    )
+    assert run.judgement.misses == ()
+
+
+def test_one_request_in_flight_does_not_promise_the_order_of_a_request_that_was_given_up(tmp_path: Path) -> None:
+    run = run_of(
+        tmp_path,
+        """
+title: A broker holds a request, the producer gives it up and sends on
+cluster: {brokers: 1}
+topics: {orders: {partitions: 1, replication_factor: 1}}
+load: {records: 40, producers: 1, rate_per_second: 10}
+producer:
+  acks: all
+  enable.idempotence: false
+  max.in.flight.requests.per.connection: 1
+  retries: 0
+  request.timeout.ms: 1000
+  delivery.timeout.ms: 1100
+rules:
+  hold: {select: {api: Produce, nth: 5}, times: 1, phase: before_append, act: {delay_ms: 2500}}
+expect: {reordered: ">= 1", verdict: valid}
+""",
+    )
+    assert run.judgement.misses == ()
+    reordered = [group for group in run.verdict.groups if group.kind is FindingKind.NONMONOTONIC_SEND]
+    assert {group.cause for group in reordered} == {Cause.LATE_APPEND}
 
 
 def power_loss(**topic_config: str) -> RunRecord:
