@@ -111,6 +111,16 @@ def test_a_documented_scenario_ends_as_it_expects(line: str, tmp_path: Path) -> 
     )
     assert run.returncode == 0, run.stdout + run.stderr
     assert "digest: " in run.stdout or "seeds a second" in run.stdout
+    # The row of the result that a document shows is the one that its command prints.
+    name = Path(shlex.split(line)[2]).stem
+    rows = [
+        row.strip()
+        for document in DOCUMENTS
+        if line in commands(document)
+        for row in "\n".join(blocks(document, "text")).splitlines()
+        if re.match(rf" {name} +\d", row)
+    ]
+    assert [row for row in rows if row not in run.stdout] == []
 
 
 def shown_outputs(document: Path) -> list[tuple[str, list[str]]]:
