@@ -86,7 +86,7 @@ class Producer:
         self._room = WaitForRoom(self._core, ThreadSignal)
         self._interceptors = self.config.interceptors or None
         sees_each = self._value_serializer is not None or self._interceptors is not None
-        self._runs = {} if sees_each else self._core.runs.by_topic
+        self._append_buffers = {} if sees_each else self._core.append_buffers.by_topic
         self._at_exit = warn_at_exit(self._core)
 
     def send(
@@ -101,9 +101,9 @@ class Producer:
     ) -> FutureRecordMetadata:
         """Append a record; answers its future. `on_delivery(metadata, error)` is called on the network thread."""
         if key is partition is timestamp_ms is None and headers is NO_HEADERS and type(value) is bytes:
-            run = self._runs.get(topic)  # try_append looks there, too: most records need nothing else
-            if run is not None and forks.count == self._forks:
-                future = run.append(value, on_delivery)
+            buffer = self._append_buffers.get(topic)  # try_append looks there, too: most records need nothing else
+            if buffer is not None and forks.count == self._forks:
+                future = buffer.append(value, on_delivery)
                 if future is not None:
                     return future
         intercepted: InterceptedRecord | None = None

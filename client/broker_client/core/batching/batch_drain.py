@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from broker_client.core.batching.partition_queue import PartitionQueue
     from broker_client.core.batching.producer_batch import ProducerBatch
     from broker_client.core.network.cluster import Cluster
-    from broker_client.core.transactions.transaction_manager import TransactionManager
+    from broker_client.core.transactions.producer_id_state import ProducerIdState
     from broker_client.records import TopicPartition
 
 __all__ = ["BatchDrain"]
@@ -32,7 +32,7 @@ class BatchDrain:
         self,
         queue_of: Callable[[TopicPartition], PartitionQueue | None],
         muted: AbstractSet[TopicPartition],
-        transactions: TransactionManager | None,
+        transactions: ProducerIdState | None,
     ) -> None:
         self._queue_of = queue_of
         self._muted = muted
@@ -55,7 +55,7 @@ class BatchDrain:
             if queue is None or key in self._muted or not queue.batches:
                 continue
             with queue.lock:
-                queue.settle()
+                queue.flush()
                 first = queue.batches[0]
                 first.update_leader_epoch(cluster.leader_epoch_for(key))
                 if first.is_backing_off(now_ms):

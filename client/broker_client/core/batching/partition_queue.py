@@ -1,4 +1,4 @@
-"""The batches of one partition, and of one topic beside its partitioner's state.
+"""The batches of one partition, and those of one topic with the state of its partitioner.
 
 Mirrors RecordAccumulator.TopicInfo.
 """
@@ -12,40 +12,40 @@ from typing import TYPE_CHECKING
 from broker_client.records import TopicPartition
 
 if TYPE_CHECKING:
-    from broker_client.core.batching.open_run import OpenRun
+    from broker_client.core.batching.append_buffer import AppendBuffer
     from broker_client.core.batching.partitioners import BuiltInPartitioner
     from broker_client.core.batching.producer_batch import ProducerBatch
     from broker_client.core.network.cluster import Cluster
 
-__all__ = ["LedQueues", "PartitionQueue", "TopicInfo"]
+__all__ = ["PartitionQueue", "QueuesByLeader", "TopicInfo"]
 
 
 class PartitionQueue:
-    """Oldest batch first; callers append to the last one under `lock`, the Sender takes the first."""
+    """Oldest batch first; callers append to the last one under `lock`, the Sender drains the first."""
 
-    __slots__ = ("appender", "batches", "lock", "run", "topic_partition")
+    __slots__ = ("append_buffer", "appender", "batches", "lock", "topic_partition")
 
     def __init__(self, topic_partition: TopicPartition) -> None:
         self.topic_partition = topic_partition
         self.lock = Lock()
         self.batches: deque[ProducerBatch] = deque()
-        self.run: OpenRun | None = None
+        self.append_buffer: AppendBuffer | None = None
         self.appender = 0
-        """The thread that may open a run with its next record."""
+        """The thread that may open an append buffer with its next record."""
 
-    def settle(self) -> None:
-        """Make the last batch what was appended to it; whoever looks at more than its age does so first."""
-        if self.run is not None:
-            self.run.settle()
+    def flush(self) -> None:
+        """Move buffered records into the last batch; required before anything but a batch's age is read."""
+        if self.append_buffer is not None:
+            self.append_buffer.flush()
 
     def head(self) -> ProducerBatch | None:
-        """The oldest batch, for the Sender, who alone takes it: without the lock, for which callers would keep it."""
+        """Return the oldest batch, without the lock: only the Sender, which calls this, removes batches."""
         batches = self.batches
         return batches[0] if batches else None
 
 
 class TopicInfo:
-    """A topic's queues by partition, made when the first record for one comes; each goes to `all_queues`, too."""
+    """A topic's queues by partition, each made with its first record and also added to `all_queues`."""
 
     __slots__ = ("_all_queues", "partitioner", "queues", "topic")
 
@@ -56,7 +56,7 @@ class TopicInfo:
         self._all_queues = all_queues
 
     def queue(self, partition: int) -> PartitionQueue:
-        """The partition's queue. Two callers who make it at once get the same one: setdefault is atomic."""
+        """Return the partition's queue. Concurrent callers get the same one: setdefault is atomic."""
         queue = self.queues.get(partition)
         if queue is None:
             made = PartitionQueue(TopicPartition(self.topic, partition))
@@ -66,8 +66,8 @@ class TopicInfo:
         return queue
 
 
-class LedQueues:
-    """The queues of a topic beside who leads their partitions in one snapshot of the cluster, for which it is made."""
+class QueuesByLeader:
+    """The queues of a topic with the leaders of their partitions in one snapshot of the cluster."""
 
     __slots__ = ("cluster", "leaders", "partitions", "queues", "queues_in_all", "without_leader")
 

@@ -16,7 +16,7 @@ from broker_client.core.batching.batch_drain import BatchDrain
 from broker_client.core.batching.compression_ratio import CompressionRatioEstimator
 from broker_client.core.batching.message_set_batch import MessageSetBatch
 from broker_client.core.batching.node_latencies import NodeLatencies
-from broker_client.core.batching.partition_queue import LedQueues, PartitionQueue, TopicInfo
+from broker_client.core.batching.partition_queue import PartitionQueue, QueuesByLeader, TopicInfo
 from broker_client.core.batching.partitioners import BuiltInPartitioner, StickyPartition
 from broker_client.core.batching.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
 from broker_client.core.batching.ready_made_batch import ReadyMadeBatch
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Iterable, Sequence
 
+    from broker_client.core.batching.append_buffer import AppendBuffers
     from broker_client.core.batching.buffer_pool import BufferPool
     from broker_client.core.batching.message_formats import MessageFormats
-    from broker_client.core.batching.open_run import OpenRuns
     from broker_client.core.network.cluster import Cluster
     from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
-    from broker_client.core.transactions.transaction_manager import TransactionManager
+    from broker_client.core.transactions.producer_id_state import ProducerIdState
     from protocol_specs.records.columnar.builder import RecordsSection
     from sim_runtime.backoff import ExponentialBackoff
 
@@ -79,15 +79,15 @@ class RecordAccumulator:
         config: AccumulatorConfig,
         pool: BufferPool,
         retry_backoff: ExponentialBackoff,
-        transactions: TransactionManager | None,
+        transactions: ProducerIdState | None,
         random: random.Random,
         wakeup: Callable[[], None],
         formats: MessageFormats | None = None,
-        runs: OpenRuns | None = None,
+        append_buffers: AppendBuffers | None = None,
     ) -> None:
         self.config = config
         self._formats = formats
-        self._runs = runs
+        self._append_buffers = append_buffers
         self.pool = pool
         self.closed = False
         self._retry_backoff = retry_backoff
@@ -103,7 +103,7 @@ class RecordAccumulator:
         self._out_of_order: dict[PartitionQueue, None] = {}  # where a batch that is tried again stands before an older
         self._muted: set[TopicPartition] = set()
         self._drain = BatchDrain(self.queue, self._muted, transactions)
-        self._led: dict[str, LedQueues] = {}
+        self._led: dict[str, QueuesByLeader] = {}
         self.node_latencies = NodeLatencies(config.availability_timeout_ms)
         self._flushes_in_progress = 0
         self._batches_made = 0
@@ -141,7 +141,7 @@ class RecordAccumulator:
                 if self.closed:
                     self._give_back(granted_bytes)
                     raise ProducerClosed("the producer was closed while a send was in progress")
-                queue.settle()
+                queue.flush()
                 batches = queue.batches
                 batch = batches[-1] if batches else None
                 if sticky is not None and (
@@ -172,8 +172,8 @@ class RecordAccumulator:
                     if sticky.produced_bytes >= partitioner.sticky_batch_size:
                         partitioner.maybe_switch(sticky, cluster, enable_switch=batch.is_full)
                     alike = appended_ms == now_ms == timestamp_ms
-                    if alike and self._runs is not None and partitioner.sticky is sticky:
-                        self._runs.open(queue, batch, sticky, partitioner.switches_at_bytes, cluster)
+                    if alike and self._append_buffers is not None and partitioner.sticky is sticky:
+                        self._append_buffers.open(queue, batch, sticky, partitioner.switches_at_bytes, cluster)
                 break
         if granted_bytes:
             self.pool.deallocate(granted_bytes)
@@ -198,7 +198,7 @@ class RecordAccumulator:
             size_bytes=size_bytes,
             now_ms=now_ms,
         )
-        queue.settle()
+        queue.flush()
         if queue.batches:
             queue.batches[-1].close_for_record_appends()
         queue.batches.append(batch)
@@ -261,7 +261,7 @@ class RecordAccumulator:
             if not is_late and queue not in self._out_of_order:
                 continue
             with queue.lock:
-                queue.settle()
+                queue.flush()
                 for batch in [one for one in queue.batches if one.has_reached_delivery_timeout(timeout_ms, now_ms)]:
                     batch.close_for_record_appends()
                     queue.batches.remove(batch)
@@ -332,8 +332,8 @@ class RecordAccumulator:
 
     def unacknowledged_records(self) -> int:
         """How many records were appended and have not ended."""
-        in_runs = sum(len(run) for queue in self._queues if (run := queue.run) is not None)
-        return in_runs + sum(batch.record_count for batch in self.incomplete_batches())
+        buffered = sum(len(buffer) for queue in self._queues if (buffer := queue.append_buffer) is not None)
+        return buffered + sum(batch.record_count for batch in self.incomplete_batches())
 
     def incomplete_batches(self) -> list[ProducerBatch]:
         """The batches that have not ended, oldest first."""
@@ -381,7 +381,7 @@ class RecordAccumulator:
         self.pool.close()
         for queue in self._queues:
             with queue.lock:
-                queue.settle()
+                queue.flush()
 
     # What TracedAccumulator tells
 
@@ -487,7 +487,7 @@ class RecordAccumulator:
     ) -> None:
         led = self._led.get(info.topic)
         if led is None or led.cluster is not cluster or led.queues_in_all != len(info.queues):
-            led = self._led[info.topic] = LedQueues(info, cluster)
+            led = self._led[info.topic] = QueuesByLeader(info, cluster)
         sizes: Sequence[int] = [len(queue.batches) for queue in led.queues]
         partitions: Sequence[int] = led.partitions
         if any(sizes):
@@ -501,7 +501,7 @@ class RecordAccumulator:
         adaptive = self.config.adaptive_partitioning and led.queues_in_all >= cluster.partition_count(info.topic)
         info.partitioner.update_load_stats(sizes if adaptive else None, partitions, led.queues_in_all)
 
-    def _in_time(self, led: LedQueues, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
+    def _in_time(self, led: QueuesByLeader, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
         """The sizes and partitions without those that a slow node leads.
 
         With nothing queued a slow node may be chosen again: else nobody would see that it has recovered.
@@ -562,7 +562,7 @@ class RecordAccumulator:
         if queue is None:
             return
         with queue.lock:
-            queue.settle()
+            queue.flush()
             batch.close_for_record_appends()
             queue.batches = deque(queued for queued in queue.batches if queued is not batch)
 

@@ -94,7 +94,7 @@ class SectionAppender:
         partitioner = self._info.partitioner
         if partitioner.sticky is sticky:
             queue = self._info.queue(sticky.partition)
-            queue.settle()
+            queue.flush()
             batches = queue.batches
             if not batches or batches[-1].is_full:
                 partitioner.maybe_switch(sticky, cluster, enable_switch=True)

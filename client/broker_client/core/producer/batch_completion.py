@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from broker_client.core.batching.record_accumulator import RecordAccumulator
     from broker_client.core.metrics.sender_metrics import SenderMetrics
     from broker_client.core.network.metadata import Metadata
-    from broker_client.core.transactions.transaction_manager import TransactionManager
+    from broker_client.core.transactions.producer_id_state import ProducerIdState
 
 __all__ = ["BatchCompletion", "PartitionAnswer"]
 
@@ -71,7 +71,7 @@ class BatchCompletion:
         *,
         accumulator: RecordAccumulator,
         metadata: Metadata,
-        transactions: TransactionManager | None,
+        transactions: ProducerIdState | None,
         retries: int,
         delivery_timeout_ms: int,
         metrics: SenderMetrics,

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
+from broker_client.core.batching.append_buffer import AppendBuffers
 from broker_client.core.batching.buffer_pool import BufferPool
 from broker_client.core.batching.message_formats import MessageFormats
-from broker_client.core.batching.open_run import OpenRuns
 from broker_client.core.batching.partitioners import KeyHashes
 from broker_client.core.batching.record_accumulator import RecordAccumulator
 from broker_client.core.metrics.producer_metrics import ProducerMetrics
@@ -31,9 +31,9 @@ from broker_client.core.producer.traced_accumulator import TracedAccumulator
 from broker_client.core.producer.wait_for_room import WaitingRecord
 from broker_client.core.producer.waits import WaitFor
 from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
+from broker_client.core.transactions.producer_id_state import ProducerIdState
 from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.core.transactions.transactional_calls import TransactionalCalls
-from broker_client.core.transactions.transactional_manager import TransactionalManager
 from broker_client.errors import (
     BufferExhausted,
     IllegalState,
@@ -137,7 +137,7 @@ class ProducerCore:
         self.metrics = ProducerMetrics(config, reactor, self.client, self.metadata)
         self.client.telemetry = telemetry_of(config, self.client, self.metrics.registry, random)
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
-        self.runs = OpenRuns(self.metadata, self._seconds, self._surely_small)
+        self.append_buffers = AppendBuffers(self.metadata, self._seconds, self._surely_small)
         self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
         if isinstance(self.accumulator, TracedAccumulator):
             self.client.watch_writes(self.accumulator.written)
@@ -178,9 +178,9 @@ class ProducerCore:
             ProducerError: the record can never be appended, or not in this transaction (REFUSALS).
         """
         if key is None and partition is None and timestamp_ms is None and not headers and value is not None:
-            run = self.runs.by_topic.get(topic)
-            if run is not None and not granted_bytes:
-                future = run.append(value, on_delivery)
+            buffer = self.append_buffers.by_topic.get(topic)
+            if buffer is not None and not granted_bytes:
+                future = buffer.append(value, on_delivery)
                 if future is not None:
                     return future
         transactional = self._transactional
@@ -214,17 +214,10 @@ class ProducerCore:
             if granted_bytes:
                 self.pool.deallocate(granted_bytes)
             raise
+        if timestamp_ms is None:
+            timestamp_ms = now_ms
         future = self.accumulator.append(
-            topic,
-            partition,
-            now_ms if timestamp_ms is None else timestamp_ms,
-            key,
-            value,
-            headers,
-            on_delivery,
-            now_ms,
-            known.cluster,
-            granted_bytes,
+            topic, partition, timestamp_ms, key, value, headers, on_delivery, now_ms, known.cluster, granted_bytes
         )
         if future is None:
             return WaitFor.MEMORY
@@ -507,7 +500,7 @@ class ProducerCore:
     def _transaction_has_ended(self) -> bool:
         """Whether no transaction is open; one that nobody ends is aborted."""
         manager = self.transactions
-        if not isinstance(manager, TransactionalManager) or not manager.has_ongoing_transaction:
+        if not isinstance(manager, TransactionManager) or not manager.has_ongoing_transaction:
             return True
         if not manager.is_completing:
             try:
@@ -519,7 +512,7 @@ class ProducerCore:
         return False
 
     def _transactional_calls(self) -> TransactionalCalls | None:
-        if not isinstance(self.transactions, TransactionalManager):
+        if not isinstance(self.transactions, TransactionManager):
             return None
         return TransactionalCalls(
             manager=self.transactions,
@@ -538,7 +531,7 @@ class ProducerCore:
         trace: Trace | None,
     ) -> RecordAccumulator:
         # A transaction and a trace want to hear of each record.
-        hears_of_each = trace is not None or isinstance(self.transactions, TransactionalManager)
+        hears_of_each = trace is not None or isinstance(self.transactions, TransactionManager)
         make: Callable[..., RecordAccumulator] = RecordAccumulator
         if trace is not None:
             make = partial(TracedAccumulator, trace=trace, client_id=self.config.client_id, seconds=self._seconds)
@@ -550,14 +543,14 @@ class ProducerCore:
             random=random,
             wakeup=self.wakeup,
             formats=self._formats,
-            runs=None if hears_of_each else self.runs,
+            append_buffers=None if hears_of_each else self.append_buffers,
         )
 
-    def _transaction_manager(self) -> TransactionManager | None:
+    def _transaction_manager(self) -> ProducerIdState | None:
         config = self.config
         if config["transactional.id"] is None:
-            return TransactionManager() if config.idempotent else None
-        return TransactionalManager(
+            return ProducerIdState() if config.idempotent else None
+        return TransactionManager(
             transactional_id=config.text("transactional.id"),
             transaction_timeout_ms=config.number("transaction.timeout.ms"),
             retry_backoff_ms=config.number("retry.backoff.ms"),

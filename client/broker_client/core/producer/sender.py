@@ -16,8 +16,8 @@ from broker_client.core.network.cluster import Cluster, Node
 from broker_client.core.network.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.network.metadata import LeaderIdAndEpoch, Metadata
 from broker_client.core.producer.batch_completion import BatchCompletion, PartitionAnswer
+from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.core.transactions.transaction_requests import TransactionRequests
-from broker_client.core.transactions.transactional_manager import TransactionalManager
 from broker_client.errors import BatchExpired, ProducerClosed
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from broker_client.core.batching.record_accumulator import RecordAccumulator
     from broker_client.core.metrics.sender_metrics import SenderMetrics
     from broker_client.core.network.network_client import NetworkClient
-    from broker_client.core.transactions.transaction_manager import TransactionManager
+    from broker_client.core.transactions.producer_id_state import ProducerIdState
 
 __all__ = ["Sender", "SenderConfig"]
 
@@ -91,7 +91,7 @@ class Sender:
         client: NetworkClient,
         metadata: Metadata,
         accumulator: RecordAccumulator,
-        transactions: TransactionManager | None,
+        transactions: ProducerIdState | None,
         metrics: SenderMetrics,
         formats: MessageFormats,
     ) -> None:
@@ -116,7 +116,7 @@ class Sender:
         self._init_producer_id_not_before_ms = 0
         self._no_expiry_before_ms = 0
         self.transaction_requests: TransactionRequests | None = None
-        if isinstance(transactions, TransactionalManager):
+        if isinstance(transactions, TransactionManager):
             self.transaction_requests = TransactionRequests(
                 manager=transactions,
                 client=client,
@@ -195,7 +195,7 @@ class Sender:
             return self._init_producer_id_not_before_ms - now_ms
         return self._send_init_producer_id(transactions, now_ms)
 
-    def _has_producer_to_see_to(self, transactions: TransactionManager) -> bool:
+    def _has_producer_to_see_to(self, transactions: ProducerIdState) -> bool:
         """Whether a turn has a request to send, or what waits has to fail: the id was refused, or is of no use."""
         if transactions.has_request_due:
             return True
@@ -216,7 +216,7 @@ class Sender:
             and self.client.is_ready(node.id, now_ms)
         )
 
-    def _send_init_producer_id(self, transactions: TransactionManager, now_ms: int) -> int:
+    def _send_init_producer_id(self, transactions: ProducerIdState, now_ms: int) -> int:
         # A node that was chosen is kept until it is ready or lost, though newer metadata may not know it.
         node = self._awaited_node
         if node is None or self.client.connection_states.is_disconnected(node.id):
@@ -347,7 +347,7 @@ class Sender:
                 data = topics[topic] = TopicProduceData(name=topic, topic_id=topic_id or ZERO_UUID)
             data.partition_data.append(PartitionProduceData(index=partition, records=records))
         transactional_id = None
-        if isinstance(self.transactions, TransactionalManager):
+        if isinstance(self.transactions, TransactionManager):
             transactional_id = self.transactions.transactional_id
             if not self.transactions.is_transaction_v2_enabled:
                 highest = _HIGHEST_VERSION_OF_TRANSACTIONS_V1

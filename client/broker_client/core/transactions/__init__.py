@@ -1,1 +1,1 @@
-"""Idempotence and transactions of a producer: TransactionManager and its request handlers."""
+"""Idempotence and transactions of a producer: ProducerIdState and its request handlers."""

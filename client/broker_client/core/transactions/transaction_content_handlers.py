@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
-    from broker_client.core.transactions.transactional_manager import TransactionalManager
+    from broker_client.core.transactions.transaction_manager import TransactionManager
     from broker_client.core.transactions.transactional_request_result import TransactionalRequestResult
     from protocol_specs.message import Message
 
@@ -53,7 +53,7 @@ class AddPartitionsToTxnHandler(TxnRequestHandler):
     REQUEST = AddPartitionsToTxnRequest
     highest_version = _LAST_VERSION_OF_CLIENTS
 
-    def __init__(self, manager: TransactionalManager, partitions: Iterable[TopicPartition]) -> None:
+    def __init__(self, manager: TransactionManager, partitions: Iterable[TopicPartition]) -> None:
         super().__init__(manager, manager.new_result("AddPartitionsToTxn"))
         self.partitions = list(partitions)
         self.producer = manager.producer_id_and_epoch
@@ -120,7 +120,7 @@ class AddOffsetsToTxnHandler(TxnRequestHandler):
 
     def __init__(
         self,
-        manager: TransactionalManager,
+        manager: TransactionManager,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         group: ConsumerGroupMetadata,
     ) -> None:
@@ -157,7 +157,7 @@ class TxnOffsetCommitHandler(TxnRequestHandler):
 
     def __init__(
         self,
-        manager: TransactionalManager,
+        manager: TransactionManager,
         result: TransactionalRequestResult,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         group: ConsumerGroupMetadata,

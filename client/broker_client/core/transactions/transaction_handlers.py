@@ -22,7 +22,7 @@ from protocol_specs.messages.find_coordinator import Coordinator, FindCoordinato
 from protocol_specs.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
-    from broker_client.core.transactions.transactional_manager import TransactionalManager
+    from broker_client.core.transactions.transaction_manager import TransactionManager
     from broker_client.core.transactions.transactional_request_result import TransactionalRequestResult
     from protocol_specs.message import Message
 
@@ -65,7 +65,7 @@ class TxnRequestHandler(ABC):
     is_end_txn = False
     highest_version: int | None = None
 
-    def __init__(self, manager: TransactionalManager, result: TransactionalRequestResult) -> None:
+    def __init__(self, manager: TransactionManager, result: TransactionalRequestResult) -> None:
         self.manager = manager
         self.result = result
         self.is_retry = False
@@ -162,7 +162,7 @@ class FindCoordinatorHandler(TxnRequestHandler):
     REQUEST = FindCoordinatorRequest
     priority = Priority.FIND_COORDINATOR
 
-    def __init__(self, manager: TransactionalManager, kind: CoordinatorType, key: str) -> None:
+    def __init__(self, manager: TransactionManager, kind: CoordinatorType, key: str) -> None:
         super().__init__(manager, manager.new_result("FindCoordinator"))
         self.kind = kind
         self.key = key
@@ -203,7 +203,7 @@ class InitProducerIdHandler(TxnRequestHandler):
 
     def __init__(
         self,
-        manager: TransactionalManager,
+        manager: TransactionManager,
         producer: ProducerIdAndEpoch,
         result: TransactionalRequestResult | None = None,
     ) -> None:
@@ -240,7 +240,7 @@ class EndTxnHandler(TxnRequestHandler):
     priority = Priority.END_TXN
     is_end_txn = True
 
-    def __init__(self, manager: TransactionalManager, *, committed: bool) -> None:
+    def __init__(self, manager: TransactionManager, *, committed: bool) -> None:
         super().__init__(manager, manager.new_result("EndTxn(commit)" if committed else "EndTxn(abort)"))
         self.committed = committed
         self.producer = manager.producer_id_and_epoch

@@ -1,300 +1,563 @@
-"""Producer id, epoch and sequence numbers: what makes a retry harmless.
+"""A transactional producer's identity, state and queue of requests. Mirrors TransactionManager with a transactional.id.
 
-Mirrors TransactionManager without a transactional.id; TransactionalManager is the one with.
-KIP-98 (idempotence), KIP-360 (the epoch is bumped by the client itself when a sequence cannot be continued). The
-Sender calls everything here.
+KIP-98; KIP-360 (an epoch bump makes a transaction abortable that could only fail before); KIP-447 (offsets with a
+consumer's place in its group); KIP-890 (transaction.version 2: partitions join by being written to, and EndTxn's
+answer has the next epoch). Calls come from any thread and are refused by IllegalState where the table has no such
+transition; the Sender takes requests and brings their answers. As Kafka's methods are synchronized, each takes the
+lock.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+import heapq
+from threading import RLock
+from typing import TYPE_CHECKING, Final
 
-from broker_client.core.batching.producer_batch import (
-    NO_PRODUCER_ID_AND_EPOCH,
-    ProducerBatch,
-    ProducerIdAndEpoch,
+from twisted.logger import Logger
+
+from broker_client.core.batching.producer_batch import NO_PRODUCER_ID_AND_EPOCH, ProducerBatch, ProducerIdAndEpoch
+from broker_client.core.network.cluster import Node
+from broker_client.core.transactions.producer_id_state import FATAL_FOR_EVERY_PRODUCER, ProducerIdState
+from broker_client.core.transactions.transaction_content_handlers import (
+    AddOffsetsToTxnHandler,
+    AddPartitionsToTxnHandler,
+    TxnOffsetCommitHandler,
+)
+from broker_client.core.transactions.transaction_handlers import (
+    CoordinatorType,
+    EndTxnHandler,
+    FindCoordinatorHandler,
+    InitProducerIdHandler,
+    TxnRequestHandler,
 )
 from broker_client.core.transactions.transaction_states import TRANSACTION_STATES, TransactionEvent, TransactionState
-from broker_client.core.transactions.txn_partition_entry import TxnPartitionEntry
-from broker_client.errors import BrokerError, ProducerError, UnsupportedVersion, error_of
-from broker_client.records import NO_OFFSET, TopicPartition
+from broker_client.core.transactions.transactional_request_result import TransactionalRequestResult
+from broker_client.errors import IllegalState, ProducerError
+from broker_client.transaction_errors import (
+    InvalidProducerEpoch,
+    ProducerFenced,
+    TransactionAbortable,
+    TransactionInError,
+)
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from protocol_specs.records.batch_peek import increment_sequence
+from protocol_specs.messages.init_producer_id import InitProducerIdRequest
+from sim_runtime.state_table import IllegalTransition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from broker_client.consumer_groups import ConsumerGroupMetadata, OffsetAndMetadata
+    from broker_client.core.network.api_versions import ApiVersions
+    from broker_client.records import TopicPartition
 
 __all__ = ["TransactionManager"]
 
-EPOCH_MAX: Final = 32767
-# After these no producer with an id sends anything any more, in a transaction or not.
-FATAL_FOR_EVERY_PRODUCER: Final = (
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-    ErrorCode.PRODUCER_FENCED,
-    ErrorCode.UNSUPPORTED_VERSION,
-    ErrorCode.INVALID_PRODUCER_ID_MAPPING,
-)
-# Kafka starts anew at 0 in the same epoch when attempts are used up after UNKNOWN_PRODUCER_ID. With more than one batch
-# in flight it then gives a sequence twice, and the second batch is acknowledged as a duplicate, never written.
-_SEQUENCE_LOST: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
-_TRANSACTION_TIMEOUT_OF_IDEMPOTENCE_MS: Final = 2**31 - 1
+TRANSACTION_VERSION_FEATURE: Final = "transaction.version"
+TRANSACTION_V2: Final = 2
+_FIRST_INIT_PRODUCER_ID_THAT_BUMPS: Final = 3
+_UNACKNOWLEDGED: Final = "some records that were sent have no acknowledgement and cannot be retried any more"
+_AUTHORIZATION: Final = (ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _UNKNOWN_LOG_START_OFFSET: Final = -1
+_E = TransactionEvent
+_log = Logger()
 
 
-class TransactionManager:
-    """One producer's identity. Only the Sender's thread comes here."""
+class _PendingTransition:
+    """A call whose caller has not been told its end: only the same call may be made again."""
+
+    __slots__ = ("event", "operation", "result")
+
+    def __init__(self, event: TransactionEvent, operation: str, result: TransactionalRequestResult) -> None:
+        self.event = event
+        self.operation = operation
+        self.result = result
+
+
+class TransactionManager(ProducerIdState):
+    """`call_from_thread` runs a function on the reactor's thread."""
 
     __slots__ = (
-        "_epoch_bump_required",
-        "_partitions",
-        "_request_due",
-        "_to_rewrite",
-        "_unresolved",
-        "last_error",
-        "producer_id_and_epoch",
-        "state",
+        "_api_versions",
+        "_call_from_thread",
+        "_coordinators",
+        "_finalized_features_epoch",
+        "_new_partitions",
+        "_numbered",
+        "_pending_partitions",
+        "_pending_transition",
+        "_requests",
+        "client_side_epoch_bump_required",
+        "coordinator_supports_bumping_epoch",
+        "is_transaction_v2_enabled",
+        "lock",
+        "partitions_in_transaction",
+        "pending_offset_commits",
+        "retry_backoff_ms",
+        "transaction_started",
+        "transaction_timeout_ms",
+        "transactional_id",
     )
 
-    is_transactional: ClassVar[bool] = False
+    is_transactional = True
 
-    def __init__(self) -> None:
-        self.state = TransactionState.UNINITIALIZED
-        self.producer_id_and_epoch = NO_PRODUCER_ID_AND_EPOCH
-        self.last_error: ProducerError | None = None
-        self._partitions: dict[TopicPartition, TxnPartitionEntry] = {}
-        self._unresolved: dict[TopicPartition, int] = {}
-        self._to_rewrite: dict[TopicPartition, None] = {}
-        self._epoch_bump_required = False
-        self._request_due = False
+    def __init__(
+        self,
+        *,
+        transactional_id: str,
+        transaction_timeout_ms: int,
+        retry_backoff_ms: int,
+        api_versions: ApiVersions,
+        call_from_thread: Callable[[Callable[[], None]], object],
+    ) -> None:
+        super().__init__()
+        self.transactional_id = transactional_id
+        self.transaction_timeout_ms = transaction_timeout_ms
+        self.retry_backoff_ms = retry_backoff_ms
+        self.lock = RLock()
+        self.is_transaction_v2_enabled = False
+        self.transaction_started = False
+        self.coordinator_supports_bumping_epoch = False
+        self.client_side_epoch_bump_required = False
+        self.partitions_in_transaction: dict[TopicPartition, None] = {}
+        self.pending_offset_commits: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._api_versions = api_versions
+        self._call_from_thread = call_from_thread
+        self._finalized_features_epoch = -1
+        self._coordinators: dict[CoordinatorType, Node | None] = {}
+        self._new_partitions: dict[TopicPartition, None] = {}
+        self._pending_partitions: dict[TopicPartition, None] = {}
+        self._requests: list[tuple[int, int, TxnRequestHandler]] = []
+        self._numbered = 0
+        self._pending_transition: _PendingTransition | None = None
 
-    # Identity
+    # The calls of the application
+
+    def initialize_transactions(self) -> TransactionalRequestResult:
+        """Fence whoever had the transactional id, and get a producer id."""
+
+        def begin() -> TransactionalRequestResult:
+            self._fail_if_in_error()
+            self._ask(_E.ID_ASKED, "init_transactions")
+            handler = InitProducerIdHandler(self, NO_PRODUCER_ID_AND_EPOCH)
+            self.enqueue(handler)
+            return handler.result
+
+        return self._pending_or(begin, _E.ID_ASKED, "init_transactions")
+
+    def begin_transaction(self) -> None:
+        """What is sent from now on is part of a transaction."""
+        with self.lock:
+            self._refuse_while_pending("begin_transaction")
+            self._fail_if_in_error()
+            self._ask(_E.BEGIN_ASKED, "begin_transaction")
+
+    def begin_commit(self) -> TransactionalRequestResult:
+        """Commit as soon as all batches have been acknowledged."""
+
+        def begin() -> TransactionalRequestResult:
+            self._fail_if_in_error()
+            self._ask(_E.COMMIT_ASKED, "commit_transaction")
+            return self._begin_completing(committed=True)
+
+        return self._pending_or(begin, _E.COMMIT_ASKED, "commit_transaction")
+
+    def begin_abort(self) -> TransactionalRequestResult:
+        """Give up what was not sent, and abort as soon as the rest has ended."""
+
+        def begin() -> TransactionalRequestResult:
+            if not self.has_abortable_error:
+                self._fail_if_in_error()
+            self._ask(_E.ABORT_ASKED, "abort_transaction")
+            self._new_partitions.clear()
+            return self._begin_completing(committed=False)
+
+        return self._pending_or(begin, _E.ABORT_ASKED, "abort_transaction")
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
+    ) -> TransactionalRequestResult:
+        """Commit the offsets with the transaction."""
+        with self.lock:
+            self._refuse_while_pending("send_offsets_to_transaction")
+            self._fail_if_in_error()
+            self._refuse_outside_of_transaction("send_offsets_to_transaction")
+            handler: TxnRequestHandler
+            if self.is_transaction_v2_enabled:
+                result = self.new_result("TxnOffsetCommit")
+                handler = TxnOffsetCommitHandler(self, result, offsets, group)
+                self.transaction_started = True
+            else:
+                handler = AddOffsetsToTxnHandler(self, offsets, group)
+            self.enqueue(handler)
+            return handler.result
+
+    def check_send(self) -> None:
+        """Raise unless a record may be sent now."""
+        if self.state is not TransactionState.IN_TRANSACTION:
+            with self.lock:
+                self._fail_if_in_error()
+                self._refuse_while_pending("send")
+                self._refuse_outside_of_transaction("send")
+
+    def maybe_add_partition(self, key: TopicPartition) -> bool:
+        """A record was appended; answers whether its partition is new to the transaction."""
+        if self.state is TransactionState.IN_TRANSACTION and key in self.partitions_in_transaction:
+            return False
+        with self.lock:
+            self.check_send()
+            if key in self.partitions_in_transaction or key in self._new_partitions or key in self._pending_partitions:
+                return False
+            self._entry(key)
+            if self.is_transaction_v2_enabled:
+                self.partitions_in_transaction[key] = None
+                self.transaction_started = True
+            else:
+                self._new_partitions[key] = None
+            return True
+
+    def maybe_update_transaction_v2_enabled(self, *, on_initialization: bool) -> None:
+        """Choose the protocol by the finalized features: between two transactions, never within one."""
+        with self.lock:
+            told = self._api_versions
+            if self._finalized_features_epoch >= told.max_finalized_features_epoch:
+                return
+            self._finalized_features_epoch = told.max_finalized_features_epoch
+            before = self.is_transaction_v2_enabled
+            self.is_transaction_v2_enabled = (
+                told.finalized_features.get(TRANSACTION_VERSION_FEATURE, 0) >= TRANSACTION_V2
+            )
+            if not on_initialization and not before and self.is_transaction_v2_enabled:
+                self.client_side_epoch_bump_required = True
+
+    # What the Sender and the accumulator ask
 
     @property
     def is_completing(self) -> bool:
-        """Whether a transaction's end waits for everything to be sent."""
-        return False
+        """Whether everything has to be sent without lingering: the transaction waits for it."""
+        return self.state in (TransactionState.COMMITTING_TRANSACTION, TransactionState.ABORTING_TRANSACTION)
 
     @property
-    def has_fatal_error(self) -> bool:
-        """Whether nothing can be sent any more."""
-        return self.state is TransactionState.FATAL_ERROR
+    def is_aborting(self) -> bool:
+        """Whether what was not drained yet has to fail."""
+        return self.state is TransactionState.ABORTING_TRANSACTION
 
     @property
-    def has_abortable_error(self) -> bool:
-        """Whether what is queued has to fail before anything is sent."""
-        return self.state is TransactionState.ABORTABLE_ERROR
+    def has_ongoing_transaction(self) -> bool:
+        """Whether there is something to commit or abort."""
+        return self.state is TransactionState.IN_TRANSACTION or self.is_completing or self.has_abortable_error
+
+    @property
+    def has_partitions(self) -> bool:
+        """Whether a partition has joined the transaction."""
+        return bool(self.partitions_in_transaction)
+
+    @property
+    def has_authorization_error(self) -> bool:
+        """Whether the transactional id, or the producer, was refused: it may be asked for again."""
+        return self.has_abortable_error and self.last_error is not None and self.last_error.error_code in _AUTHORIZATION
 
     @property
     def is_settled(self) -> bool:
-        """Whether batches may go out and nothing has to be done about the producer itself before."""
-        return (
-            self.state is TransactionState.READY
-            and not self._unresolved
-            and not self._epoch_bump_required
-            and not self._request_due
-        )
-
-    def bump_epoch_and_reset_id_if_needed(self) -> None:
-        """Begin a new epoch when a partition asked for one; ask for an id when there is none."""
-        if self._epoch_bump_required:
-            self._bump_epoch()
-        if self.state is TransactionState.UNINITIALIZED:
-            self._advance(TransactionEvent.ID_ASKED)
-            self._request_due = True
-
-    def next_request(self) -> InitProducerIdRequest | None:
-        """The request to send now, if there is one; `request_failed` puts it back."""
-        if not self._request_due:
-            return None
-        self._request_due = False
-        return InitProducerIdRequest(
-            transactional_id=None, transaction_timeout_ms=_TRANSACTION_TIMEOUT_OF_IDEMPOTENCE_MS
-        )
+        """Never: there is a transaction to see to."""
+        return False
 
     @property
     def has_request_due(self) -> bool:
-        """Whether `next_request` has one."""
-        return self._request_due
+        """Whether `take_request` may have one."""
+        return bool(self._requests or self._new_partitions)
 
-    def request_failed(self) -> None:
-        """The request did not reach its broker, or got a retriable error: send it again."""
-        self._request_due = self.state is TransactionState.INITIALIZING
+    def is_send_to_partition_allowed(self, key: TopicPartition) -> bool:
+        """Nothing is written to a partition that has not joined."""
+        return not self.has_fatal_error and key in self.partitions_in_transaction
 
-    def version_mismatch(self, error: UnsupportedVersion) -> None:
-        """The brokers are too old for idempotence."""
-        text = f"enable.idempotence needs brokers of 0.11 or later ({error}): set enable.idempotence=False"
-        self._fatal(UnsupportedVersion(text))
+    def bump_epoch_and_reset_id_if_needed(self) -> None:
+        """A transactional producer's epoch is bumped by its coordinator, between transactions."""
 
-    def handle_init_producer_id(self, response: InitProducerIdResponse) -> bool:
-        """Take the answer in; False when the request has to be sent again after the back-off."""
-        if self.has_fatal_error:
-            return True  # it came while the id was asked for
-        code = ErrorCode(response.error_code)
-        if code is ErrorCode.NONE:
-            self.producer_id_and_epoch = ProducerIdAndEpoch(
-                producer_id=response.producer_id, epoch=response.producer_epoch
-            )
-            self._advance(TransactionEvent.ID_GIVEN)
-            self.last_error = None
-            return True
-        if code.retriable:
-            self.request_failed()
-            return False
-        if code in (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED):
-            self._advance(TransactionEvent.AUTHORIZATION_REFUSED)
-            self.last_error = error_of(code)
-            return True
-        self._fatal(BrokerError(code, "unexpected error in the answer to InitProducerId"))
-        return True
+    def next_request(self) -> InitProducerIdRequest | None:
+        """Its requests are those of `take_request`."""
+        return None
+
+    def take_request(self, *, has_incomplete_batches: bool) -> TxnRequestHandler | None:
+        """The next request to send; EndTxn only when all batches have ended."""
+        with self.lock:
+            if self._new_partitions:
+                self.enqueue(self._add_partitions())
+            while self._requests:
+                handler = self._requests[0][2]
+                if handler.is_end_txn and has_incomplete_batches:
+                    return None
+                heapq.heappop(self._requests)
+                if self._ends_by_error(handler):
+                    continue
+                if handler.is_end_txn and not self.transaction_started:
+                    # Nothing has joined: there is no transaction that the coordinator knows of.
+                    self.complete_transaction(handler.result)
+                    continue
+                return handler
+            return None
+
+    def coordinator(self, kind: CoordinatorType) -> Node | None:
+        """The coordinator, None while it is not known."""
+        return self._coordinators.get(kind)
+
+    def coordinator_ready(self) -> None:
+        """The transaction coordinator is connected: whether it can bump an epoch is known."""
+        node = self._coordinators.get(CoordinatorType.TRANSACTION)
+        known = None if node is None else self._api_versions.get(node.id)
+        told = None if known is None else known.ranges.get(InitProducerIdRequest.API_KEY)
+        self.coordinator_supports_bumping_epoch = (
+            told is not None and told.highest >= _FIRST_INIT_PRODUCER_ID_THAT_BUMPS
+        )
+
+    def fail_pending_requests(self, error: ProducerError) -> None:
+        """Give every request up that was not sent."""
+        with self.lock:
+            requests, self._requests = sorted(self._requests, key=lambda entry: entry[:2]), []
+            for _, _, handler in requests:
+                handler.fail(error)
+
+    def close(self, error: ProducerError) -> None:
+        """The producer is closed by force: whoever waits hears of it."""
+        with self.lock:
+            self.fail_pending_requests(error)
+            if self._pending_transition is not None:
+                self._pending_transition.result.fail(error)
 
     def reset_after_authorization_error(self) -> None:
-        """What was queued has failed: the next record asks again."""
-        self._advance(TransactionEvent.ID_RESET)
+        """`init_transactions` may be called again."""
+        with self.lock:
+            error = self.last_error
+            super().reset_after_authorization_error()
+            if self._pending_transition is not None and error is not None:
+                self._pending_transition.result.fail(error)
+
+    # What the handlers report
+
+    def new_result(self, operation: str) -> TransactionalRequestResult:
+        """The end of a request, for whoever awaits it."""
+        return TransactionalRequestResult(operation, self._call_from_thread)
+
+    def enqueue(self, handler: TxnRequestHandler) -> None:
+        """Queue a request by its priority, behind the others of the same."""
+        self._numbered += 1
+        heapq.heappush(self._requests, (handler.priority, self._numbered, handler))
+
+    def look_up_coordinator(self, kind: CoordinatorType, key: str, *, after_backoff: bool = False) -> None:
+        """Forget a coordinator and ask for it."""
+        self._coordinators[kind] = None
+        handler = FindCoordinatorHandler(self, kind, key)
+        handler.is_retry = after_backoff
+        self.enqueue(handler)
+
+    def coordinator_found(self, kind: CoordinatorType, node_id: int, host: str, port: int) -> None:
+        """FindCoordinator was answered."""
+        self._coordinators[kind] = Node(node_id, host, port)
+
+    def id_given(self, producer: ProducerIdAndEpoch, *, reset_sequences: bool) -> None:
+        """InitProducerId was answered."""
+        self.producer_id_and_epoch = producer
+        self._advance(_E.ID_GIVEN)
         self.last_error = None
+        if reset_sequences:
+            self._reset_sequences()
 
-    # Sequences
+    def epoch_bumped(self, producer: ProducerIdAndEpoch) -> None:
+        """EndTxn's answer had the next epoch (KIP-890)."""
+        self.producer_id_and_epoch = producer
+        self._reset_sequences()
 
-    def is_send_to_partition_allowed(self, key: TopicPartition) -> bool:  # noqa: ARG002
-        """Whether a batch for the partition may be drained; with transactions, whether it joined."""
-        return not self.has_fatal_error
+    def partitions_answered(self, keys: Iterable[TopicPartition]) -> None:
+        """Whatever the answer: a failed transaction must be able to go on with those that had joined before."""
+        for key in keys:
+            self._pending_partitions.pop(key, None)
 
-    def maybe_update_producer_id_and_epoch(self, key: TopicPartition) -> None:
-        """Move a partition to the current id and epoch, from sequence 0, once nothing of the old one is in flight."""
-        entry = self._entry(key)
-        if entry.producer_id_and_epoch != self.producer_id_and_epoch and not entry.has_in_flight_batches:
-            entry.start_sequences_at_beginning(self.producer_id_and_epoch)
+    def partitions_added(self, keys: Iterable[TopicPartition]) -> None:
+        """They may be written to."""
+        for key in keys:
+            self.partitions_in_transaction[key] = None
+        self.transaction_started = True
 
-    def assign_sequence(self, batch: ProducerBatch) -> None:
-        """Give a batch that is drained its place behind all others of its partition."""
-        key = batch.topic_partition
-        self.maybe_update_producer_id_and_epoch(key)
-        entry = self._entry(key)
-        batch.set_producer_state(
-            self.producer_id_and_epoch, entry.next_sequence, is_transactional=self.is_transactional
-        )
-        entry.increment_sequence(batch.record_count)
-        entry.add_in_flight_batch(batch)
+    def complete_transaction(self, result: TransactionalRequestResult) -> None:
+        """It was committed or aborted; `result` is done when the next may begin.
 
-    def add_in_flight_batch(self, batch: ProducerBatch) -> None:
-        """A batch that has its sequence came out of a split."""
-        self._entry(batch.topic_partition).add_in_flight_batch(batch)
+        A new epoch may come first; that one is needed may have been found only while the transaction ended.
+        """
+        bump = self.client_side_epoch_bump_required
+        self._advance(_E.COMPLETED_BEFORE_EPOCH_BUMP if bump else _E.COMPLETED)
+        self.last_error = None
+        self.client_side_epoch_bump_required = False
+        self.transaction_started = False
+        self._new_partitions.clear()
+        self._pending_partitions.clear()
+        self.partitions_in_transaction.clear()
+        if bump:
+            self.enqueue(InitProducerIdHandler(self, self.producer_id_and_epoch, result))
+        else:
+            result.done()
 
-    def remove_in_flight_batch(self, batch: ProducerBatch) -> None:
-        """It has ended."""
-        self._entry(batch.topic_partition).remove_in_flight_batch(batch)
+    def transition_to_abortable_error(self, error: ProducerError) -> None:
+        """The transaction can only be aborted; one that is being aborted goes on."""
+        if self.is_aborting:
+            _log.debug("the transaction is being aborted already: {error}", error=error)
+            return
+        self._advance(_E.ABORTABLE)
+        self.last_error = error
+        _log.info("{id}: the transaction has to be aborted: {error}", id=self.transactional_id, error=error)
 
-    def has_in_flight_batches(self, key: TopicPartition) -> bool:
-        """Whether a drained batch of the partition has not ended."""
-        return self._entry(key).has_in_flight_batches
+    def transition_to_abortable_or_fatal_error(self, abortable: ProducerError, fatal: ProducerError) -> None:
+        """Abortable when a new epoch can be had."""
+        if not (self.coordinator_supports_bumping_epoch or self.is_transaction_v2_enabled):
+            self.transition_to_fatal_error(fatal)
+            return
+        self._bump_epoch_from_client_if_needed()
+        self.transition_to_abortable_error(abortable)
 
-    def first_in_flight_sequence(self, key: TopicPartition) -> int:
-        """The lowest sequence of the partition that has not ended, -1 when there is none."""
-        return self._entry(key).first_in_flight_sequence
+    def transition_to_fatal_error(self, error: ProducerError) -> None:
+        """Nothing will be sent any more, and nobody waits any longer."""
+        self._fatal(error)
+        _log.info("{id}: the producer is in error for good: {error}", id=self.transactional_id, error=error)
+        self.close(error)
 
-    def has_stale_producer_id_and_epoch(self, key: TopicPartition) -> bool:
-        """Whether the partition still counts under an earlier epoch."""
-        return self._entry(key).producer_id_and_epoch != self.producer_id_and_epoch
-
-    def has_unresolved_sequence(self, key: TopicPartition) -> bool:
-        """Whether a batch of the partition was given up that may have been written."""
-        return key in self._unresolved
-
-    def mark_sequence_unresolved(self, batch: ProducerBatch) -> None:
-        """A batch that had been sent expired: nothing new goes to its partition until the others have ended."""
-        following = increment_sequence(batch.last_sequence, 1)
-        key = batch.topic_partition
-        self._unresolved[key] = max(self._unresolved.get(key, following), following)
-
-    def maybe_resolve_sequences(self) -> None:
-        """Where all batches have ended: go on if the last sequence was acknowledged, else bump the epoch."""
-        for key in list(self._unresolved):
-            entry = self._entry(key)
-            if entry.has_in_flight_batches:
-                continue
-            if not self._is_next_sequence(key, entry.next_sequence):
-                self._give_up_unresolved(key)
-            self._unresolved.pop(key, None)
+    def maybe_transition_to_error_state(self, error: ProducerError) -> None:
+        """A send failed."""
+        with self.lock:
+            if error.error_code in FATAL_FOR_EVERY_PRODUCER:
+                self.transition_to_fatal_error(error)
+                return
+            if error.error_code.retriable or error.error_code is ErrorCode.INVALID_TXN_STATE:
+                # Its retries are used up: an application that saw it as retriable would write twice.
+                cause, error = error, TransactionAbortable(f"a request was given up: {error}")
+                error.__cause__ = cause
+            if TRANSACTION_STATES.allows(self.state, _E.ABORTABLE):
+                if not self.is_completing:
+                    self._bump_epoch_from_client_if_needed()
+                self.transition_to_abortable_error(error)
 
     # Answers about batches
 
-    def handle_completed_batch(self, batch: ProducerBatch, base_offset: int) -> None:
-        """A batch was acknowledged."""
-        entry = self._entry(batch.topic_partition)
-        entry.acked(batch.last_sequence)
-        if base_offset != NO_OFFSET:
-            entry.last_acked_offset = max(entry.last_acked_offset, base_offset + batch.record_count - 1)
-        entry.remove_in_flight_batch(batch)
-
     def handle_failed_batch(self, batch: ProducerBatch, error: ProducerError, *, adjust_sequence_numbers: bool) -> None:
-        """A batch failed for good; `adjust_sequence_numbers` when its sequence was surely not used."""
-        if error.error_code in FATAL_FOR_EVERY_PRODUCER:
-            self._fatal(error)
-        self.remove_in_flight_batch(batch)
-        if self.has_fatal_error:
-            return
-        if error.error_code in _SEQUENCE_LOST or adjust_sequence_numbers:
-            self._request_epoch_bump_for(batch.topic_partition)
+        """A record that failed fails its transaction."""
+        with self.lock:
+            self.maybe_transition_to_error_state(error)
+            self.remove_in_flight_batch(batch)
+            if self.has_fatal_error:
+                return
+            key = batch.topic_partition
+            if error.error_code is ErrorCode.UNKNOWN_PRODUCER_ID:
+                self._reset_sequence_for(key)
+            elif adjust_sequence_numbers:
+                self._entry(key).adjust_sequences_due_to_failed_batch(batch)
 
     def can_retry(self, batch: ProducerBatch, code: ErrorCode, log_start_offset: int) -> bool:
-        """Whether a batch goes again; a lost sequence is healed by a bump of the epoch."""
+        """Whether a batch goes again; a gap in the sequences fails the transaction."""
         key = batch.topic_partition
         if code is ErrorCode.UNKNOWN_PRODUCER_ID:
-            if log_start_offset != _UNKNOWN_LOG_START_OFFSET and not batch.sequence_has_been_reset:
-                self._request_epoch_bump_for(key)
-            return True
-        if code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-            unresolved = key in self._unresolved
-            if not unresolved and (
-                batch.sequence_has_been_reset or not self._is_next_sequence(key, batch.base_sequence)
-            ):
-                return True  # not the next in line: an earlier batch is on its way still
-            if not unresolved or self._unresolved[key] == batch.base_sequence:
-                self._request_epoch_bump_for(key)
+            if log_start_offset == _UNKNOWN_LOG_START_OFFSET or batch.sequence_has_been_reset:
+                return True
+            entry = self._entry(key)
+            if entry.last_acked_offset < log_start_offset:
+                # Retention took what the broker knew of the producer: it takes a beginning.
+                entry.start_sequences_at_beginning(self.producer_id_and_epoch)
+                return True
+        elif code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and (
+            not self.has_unresolved_sequence(key)
+            and (batch.sequence_has_been_reset or not self._is_next_sequence(key, batch.base_sequence))
+        ):
             return True
         return code.retriable
 
+    def _give_up_unresolved(self, key: TopicPartition) -> None:  # noqa: ARG002
+        abortable = ProducerError(f"{_UNACKNOWLEDGED}; the transaction can be aborted and another begun")
+        fatal = ProducerError(f"{_UNACKNOWLEDGED}; it is not safe to continue")
+        with self.lock:
+            self.transition_to_abortable_or_fatal_error(abortable, fatal)
+
     # Details
 
-    def _entry(self, key: TopicPartition) -> TxnPartitionEntry:
-        entry = self._partitions.get(key)
-        if entry is None:
-            entry = self._partitions[key] = TxnPartitionEntry()
-        return entry
+    def _begin_completing(self, *, committed: bool) -> TransactionalRequestResult:
+        if self._new_partitions:
+            self.enqueue(self._add_partitions())
+        # Made before the protocol may change: a transaction ends as it began.
+        handler = EndTxnHandler(self, committed=committed)
+        self.maybe_update_transaction_v2_enabled(on_initialization=False)
+        self.enqueue(handler)
+        return handler.result
 
-    def _is_next_sequence(self, key: TopicPartition, sequence: int) -> bool:
-        return sequence - self._entry(key).last_acked_sequence == 1
+    def _add_partitions(self) -> AddPartitionsToTxnHandler:
+        self._pending_partitions.update(self._new_partitions)
+        self._new_partitions.clear()
+        return AddPartitionsToTxnHandler(self, self._pending_partitions)
 
-    def _give_up_unresolved(self, key: TopicPartition) -> None:
-        self._request_epoch_bump_for(key)
+    def _ends_by_error(self, handler: TxnRequestHandler) -> bool:
+        if not (self.has_fatal_error or self.has_abortable_error):
+            return False
+        if self.has_abortable_error and isinstance(handler, FindCoordinatorHandler):
+            return False  # who coordinates is asked again for the abort
+        assert self.last_error is not None
+        handler.fail(self.last_error)
+        return True
 
-    def _reset_sequence_for(self, key: TopicPartition) -> None:
-        self._partitions.pop(key, None)
-        self._unresolved.pop(key, None)
+    def _bump_epoch_from_client_if_needed(self) -> None:
+        if self.coordinator_supports_bumping_epoch and not self.is_transaction_v2_enabled:
+            self.client_side_epoch_bump_required = True
 
-    def _reset_sequences(self) -> None:
-        self._partitions.clear()
-        self._unresolved.clear()
+    def _pending_or(
+        self, begin: Callable[[], TransactionalRequestResult], event: TransactionEvent, operation: str
+    ) -> TransactionalRequestResult:
+        with self.lock:
+            pending = self._pending_transition
+            if pending is not None and not pending.result.is_acked and pending.event is event:
+                return pending.result
+            self._refuse_while_pending(operation)
+            result = begin()
+            self._pending_transition = _PendingTransition(event, operation, result)
+            return result
 
-    def _request_epoch_bump_for(self, key: TopicPartition) -> None:
-        self._epoch_bump_required = True
-        self._to_rewrite[key] = None
+    def _refuse_while_pending(self, operation: str) -> None:
+        pending = self._pending_transition
+        if pending is None:
+            return
+        if not pending.result.is_acked:
+            raise IllegalState(
+                f"cannot {operation}: the call to {pending.operation} before has not been told its end; call it again"
+            )
+        self._pending_transition = None
 
-    def _bump_epoch(self) -> None:
+    def _refuse_outside_of_transaction(self, operation: str) -> None:
+        if self.state is not TransactionState.IN_TRANSACTION:
+            first = "begin_transaction" if self.producer_id_and_epoch.is_valid else "init_transactions"
+            raise IllegalState(
+                f"cannot {operation}: no transaction is in progress ({self.state.name}); call {first} first"
+            )
+
+    def _ask(self, event: TransactionEvent, operation: str) -> None:
+        if not TRANSACTION_STATES.allows(self.state, event):
+            raise IllegalState(f"cannot {operation} in state {self.state.name} of transactional.id {self._name}")
+        self._advance(event)
+        self.last_error = None
+
+    @property
+    def _name(self) -> str:
+        return repr(self.transactional_id)
+
+    def _fail_if_in_error(self) -> None:
+        error = self.last_error
+        if error is None or not (self.has_fatal_error or self.has_abortable_error):
+            return
         producer = self.producer_id_and_epoch
-        if producer.epoch == EPOCH_MAX:
-            self.producer_id_and_epoch = NO_PRODUCER_ID_AND_EPOCH
-            self._advance(TransactionEvent.ID_RESET)
-        elif producer.is_valid:
-            self.producer_id_and_epoch = ProducerIdAndEpoch(producer_id=producer.producer_id, epoch=producer.epoch + 1)
-        for key in self._to_rewrite:
-            self._entry(key).start_sequences_at_beginning(self.producer_id_and_epoch)
-            self._unresolved.pop(key, None)
-        self._to_rewrite.clear()
-        self._epoch_bump_required = False
-
-    def _fatal(self, error: ProducerError) -> None:
-        self._advance(TransactionEvent.FATAL)
-        self.last_error = error
-        self._request_due = False
+        who = f"the producer with transactional.id {self._name}, id {producer.producer_id}, epoch {producer.epoch}"
+        if error.error_code is ErrorCode.PRODUCER_FENCED:
+            raise ProducerFenced(f"{who}, was fenced by a newer one with the same transactional.id")
+        if error.error_code is ErrorCode.INVALID_PRODUCER_EPOCH:
+            raise InvalidProducerEpoch(f"{who}, wrote with an old epoch")
+        raise TransactionInError(error, fatal=self.has_fatal_error) from error
 
     def _advance(self, event: TransactionEvent) -> None:
-        self.state = TRANSACTION_STATES.next(self.state, event)
+        try:
+            super()._advance(event)
+        except IllegalTransition as error:
+            # Nobody can say what was written: as in Kafka the manager poisons itself.
+            self.state = TransactionState.FATAL_ERROR
+            self.last_error = IllegalState(str(error))
+            self.close(self.last_error)
+            raise self.last_error from error

@@ -1,4 +1,4 @@
-"""What a coordinator's error leads to, by request and code: one table for all of TransactionManager's handlers.
+"""What a coordinator's error leads to, by request and code: one table for all of ProducerIdState's handlers.
 
 What stands for every request comes first, then each request's own; a code in neither table is fatal. KIP-360 (which
 errors an epoch bump heals), KIP-890 (TRANSACTION_ABORTABLE), KIP-1050 (INVALID_PRODUCER_ID_MAPPING is for the

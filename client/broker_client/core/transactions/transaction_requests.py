@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from broker_client.core.network.metadata import Metadata
     from broker_client.core.network.network_client import NetworkClient
     from broker_client.core.transactions.transaction_handlers import TxnRequestHandler
-    from broker_client.core.transactions.transactional_manager import TransactionalManager
+    from broker_client.core.transactions.transaction_manager import TransactionManager
     from broker_client.errors import ProducerError
 
 __all__ = ["TransactionRequests"]
@@ -46,7 +46,7 @@ class TransactionRequests:
     def __init__(
         self,
         *,
-        manager: TransactionalManager,
+        manager: TransactionManager,
         client: NetworkClient,
         metadata: Metadata,
         accumulator: RecordAccumulator,

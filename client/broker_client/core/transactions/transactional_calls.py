@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from broker_client.core.metrics.kafka_producer_metrics import KafkaProducerMetrics
     from broker_client.core.producer.pending_sends import PendingSends
-    from broker_client.core.transactions.transactional_manager import TransactionalManager
+    from broker_client.core.transactions.transaction_manager import TransactionManager
     from broker_client.core.transactions.transactional_request_result import TransactionalRequestResult
     from broker_client.records import TopicPartition
     from sim_runtime.interfaces import IReactor
@@ -47,7 +47,7 @@ class TransactionalCalls:
     def __init__(
         self,
         *,
-        manager: TransactionalManager,
+        manager: TransactionManager,
         pending: Callable[[], PendingSends],
         reactor: IReactor,
         wakeup: Callable[[], None],

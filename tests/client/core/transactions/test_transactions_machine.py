@@ -10,8 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from twisted.internet.defer import ensureDeferred
 
 from broker_client.core.producer.producer_core import ProducerCore
+from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.core.transactions.transaction_states import TransactionState
-from broker_client.core.transactions.transactional_manager import TransactionalManager
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
@@ -78,7 +78,7 @@ class TransactionsMachine(RuleBasedStateMachine):
             self.world.streams.stream("producer"),
         )
         manager = self.core.transactions
-        assert isinstance(manager, TransactionalManager)
+        assert isinstance(manager, TransactionManager)
         self.manager = manager
         self.number = 0
         self.sent: list[tuple[FutureRecordMetadata, int]] = []

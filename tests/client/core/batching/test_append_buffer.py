@@ -1,4 +1,4 @@
-"""The short way of a record into its batch, beside the long one: a run changes nothing but the time that it takes."""
+"""The append buffer equals RecordAccumulator.append: it changes nothing but the time that a record takes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from broker_client.core.batching.append_buffer import AppendBuffers
 from broker_client.core.batching.buffer_pool import BufferPool
-from broker_client.core.batching.open_run import OpenRuns
 from broker_client.core.batching.producer_batch import Compression
 from broker_client.core.batching.record_accumulator import AccumulatorConfig, RecordAccumulator
 from broker_client.core.network.cluster import Cluster, Node, TopicMetadata
@@ -36,7 +36,7 @@ BATCH_RECORDS_KNOWN = 8192  # up to this offset one table of sizes does
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """So many records alike, one after the other."""
+    """`count` equal records in a row."""
 
     count: int
     size: int | None
@@ -47,7 +47,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Time went on."""
+    """Virtual time advances."""
 
     us: int
 
@@ -74,21 +74,21 @@ def cluster() -> Cluster:
 
 @dataclass(kw_only=True)
 class Side:
-    """An accumulator, with runs or without, and what came of it so far."""
+    """An accumulator, with append buffers or without, and its observable results so far."""
 
     batch_size: int
     codec: CompressionCodec = CompressionCodec.NONE
-    with_runs: bool = True
+    with_buffers: bool = True
     now_us: int = 1_000_000
-    woken: int = 0
-    in_runs: int = 0
-    came: list[Any] = field(default_factory=list)
+    wakeups: int = 0
+    buffered: int = 0
+    results: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         backoff = ExponentialBackoff(100, 1_000, 2, 0, random.Random(1))
         self.metadata = Metadata(bootstrap=(), refresh_backoff=backoff, expire_ms=300_000, idle_ms=300_000)
         self.metadata.cluster = cluster()
-        self.runs = OpenRuns(self.metadata, self.seconds, RECORD_SIZE_MAX)
+        self.append_buffers = AppendBuffers(self.metadata, self.seconds, RECORD_SIZE_MAX)
         self.accumulator = RecordAccumulator(
             config=AccumulatorConfig(
                 batch_size=self.batch_size,
@@ -101,14 +101,14 @@ class Side:
             transactions=None,
             random=random.Random(1),
             wakeup=self.wake,
-            runs=self.runs if self.with_runs else None,
+            append_buffers=self.append_buffers if self.with_buffers else None,
         )
 
     def seconds(self) -> float:
         return self.now_us / 1e6
 
     def wake(self) -> None:
-        self.woken += 1
+        self.wakeups += 1
 
     @property
     def now_ms(self) -> int:
@@ -129,10 +129,10 @@ class Side:
         """As ProducerCore.try_append."""
         future = None
         plain = key is None and not headers and partition is None
-        run = self.runs.by_topic.get("t")
-        if plain and value is not None and run is not None:
-            future = run.append(value, self.delivered)
-            self.in_runs += future is not None
+        buffer = self.append_buffers.by_topic.get("t")
+        if plain and value is not None and buffer is not None:
+            future = buffer.append(value, self.delivered)
+            self.buffered += future is not None
         if future is None:
             future = self.accumulator.append(
                 "t",
@@ -149,14 +149,14 @@ class Side:
         return future
 
     def delivered(self, metadata: object, _: object) -> None:
-        self.came.append(metadata)
+        self.results.append(metadata)
 
     def take(self, step: Step) -> None:
         if isinstance(step, Sent):
             for number in range(step.count):
                 value = None if step.size is None else bytes((number % 256,)) * step.size
                 future = self.send(value, step.key, step.headers, step.partition)
-                self.came.append((future.batch_result.topic_partition, future[1:]))
+                self.results.append((future.batch_result.topic_partition, future[1:]))
         elif isinstance(step, Passed):
             self.now_us += step.us
         elif step == "new metadata":
@@ -166,12 +166,12 @@ class Side:
             self.ended([batch for batches in drained.values() for batch in batches])
         elif step == "expire":
             self.ended(self.accumulator.expired_batches(self.now_ms))
-        self.came.append((self.woken, self.accumulator.unacknowledged_records()))
+        self.results.append((self.wakeups, self.accumulator.unacknowledged_records()))
 
     def ended(self, batches: list[ProducerBatch]) -> None:
         for batch in batches:
             described = batch.topic_partition, batch.record_count, batch.max_record_size, batch.last_append_ms
-            self.came.append((*described, batch.estimated_size_in_bytes, batch.is_full, batch.close()))
+            self.results.append((*described, batch.estimated_size_in_bytes, batch.is_full, batch.close()))
             batch.complete(0, -1)
             self.accumulator.deallocate(batch)
 
@@ -196,57 +196,57 @@ steps = st.one_of(plain, plain, others, time, st.sampled_from(["drain", "expire"
     st.sampled_from([CompressionCodec.NONE, CompressionCodec.GZIP]),
 )
 @settings(deadline=None)
-def test_a_record_comes_to_the_same_by_both_ways(program: list[Step], batch_size: int, codec: CompressionCodec) -> None:
-    short = Side(batch_size=batch_size, codec=codec)
-    long = Side(batch_size=batch_size, codec=codec, with_runs=False)
+def test_both_paths_give_equal_results(program: list[Step], batch_size: int, codec: CompressionCodec) -> None:
+    fast = Side(batch_size=batch_size, codec=codec)
+    slow = Side(batch_size=batch_size, codec=codec, with_buffers=False)
     for step in [*program, *["drain"] * PARTITIONS]:
-        short.take(step)
-        long.take(step)
-        assert short.came == long.came
+        fast.take(step)
+        slow.take(step)
+        assert fast.results == slow.results
 
 
-def test_most_records_of_a_batch_go_the_short_way() -> None:
+def test_most_records_of_a_batch_take_the_fast_path() -> None:
     side = Side(batch_size=16_384)
     side.take(Sent(100, 100))
-    assert side.in_runs == 97
+    assert side.buffered == 97
 
 
-def test_a_batch_of_more_records_than_two_bytes_count_is_written_as_by_the_long_way() -> None:
-    short, long = Side(batch_size=1 << 20), Side(batch_size=1 << 20, with_runs=False)
-    for side in (short, long):
+def test_batches_whose_offsets_need_three_bytes_are_equal() -> None:
+    fast, slow = Side(batch_size=1 << 20), Side(batch_size=1 << 20, with_buffers=False)
+    for side in (fast, slow):
         for step in (Sent(BATCH_RECORDS_KNOWN + 100, 5), Sent(30_000, 0), Sent(30, 7), "drain"):
             side.take(step)
-    assert short.came == long.came
-    assert short.in_runs > 30_000
+    assert fast.results == slow.results
+    assert fast.buffered > 30_000
 
 
-def test_a_run_ends_with_its_millisecond_its_metadata_and_its_producer() -> None:
+def test_a_buffer_ends_with_its_millisecond_its_metadata_and_its_producer() -> None:
     for ends in (Passed(1_000), "new metadata"):
         side = Side(batch_size=16_384)
         side.take(Sent(5, 10))
-        in_runs = side.in_runs
+        buffered = side.buffered
         side.take(ends)
         side.take(Sent(1, 10))
-        assert side.in_runs == in_runs > 0
+        assert side.buffered == buffered > 0
     side = Side(batch_size=16_384)
     side.take(Sent(5, 10))
     side.accumulator.close()
     with pytest.raises(ProducerClosed):
         side.send(b"late")
-    assert side.runs.by_topic == {}
+    assert side.append_buffers.by_topic == {}
 
 
-def test_what_is_given_up_takes_the_records_of_its_run_with_it() -> None:
+def test_an_aborted_batch_fails_the_records_of_its_buffer() -> None:
     side = Side(batch_size=16_384)
     futures = [side.send(b"x") for _ in range(5)]
-    assert side.in_runs == 2
+    assert side.buffered == 2
     side.accumulator.abort_undrained_batches(ProducerClosed("over"))
     assert [type(future.exception(0)) for future in futures] == [ProducerClosed] * 5
     assert side.accumulator.unacknowledged_records() == 0
 
 
-class Settles(list[bytes]):
-    """The values of a run that another thread settles just before or just after the next of them is kept."""
+class FlushingValues(list[bytes]):
+    """The values of a buffer that another thread flushes just before or just after the next of them is kept."""
 
     def __init__(self, side: Side, *, before: bool) -> None:
         super().__init__()
@@ -257,42 +257,42 @@ class Settles(list[bytes]):
         queue = self.side.queue
         if self.before:
             with queue.lock:
-                queue.settle()
+                queue.flush()
         super().append(value)
         if not self.before:
             with queue.lock:
-                queue.settle()
+                queue.flush()
 
 
 @pytest.mark.parametrize("before", [False, True])
-def test_a_record_is_in_a_run_that_is_settled_meanwhile_or_goes_the_long_way(before: bool) -> None:
+def test_a_record_survives_a_concurrent_flush(before: bool) -> None:
     side = Side(batch_size=16_384)
     sent = [side.send(b"%d" % number) for number in range(3)]
-    run = side.queue.run
-    assert run is not None
-    run._values = Settles(side, before=before)
+    buffer = side.queue.append_buffer
+    assert buffer is not None
+    buffer._values = FlushingValues(side, before=before)
     sent.append(side.send(b"3"))
-    assert side.in_runs == (0 if before else 1)
+    assert side.buffered == (0 if before else 1)
     sent += [side.send(b"%d" % number) for number in range(4, 6)]
     drained = side.accumulator.drain(side.metadata.cluster, [1], 1 << 20, side.now_ms)
     side.ended([batch for batches in drained.values() for batch in batches])
     assert [future.batch_index for future in sent] == list(range(6))
-    (*_, written), *told = side.came
+    (*_, written), *delivered = side.results
     assert [record.value for record in read_records(written)] == [b"%d" % number for number in range(6)]
-    assert [metadata.offset for metadata in told] == list(range(6))
+    assert [metadata.offset for metadata in delivered] == list(range(6))
 
 
-def test_a_run_belongs_to_its_thread() -> None:
+def test_a_buffer_belongs_to_its_thread() -> None:
     side = Side(batch_size=16_384)
     for number in range(4):
         side.send(b"%d" % number)
-    in_runs = side.in_runs
+    buffered = side.buffered
     other = threading.Thread(target=lambda: [side.send(b"other") for _ in range(2)])
     other.start()
     other.join(60)
-    assert side.in_runs == in_runs == 1
+    assert side.buffered == buffered == 1
     side.send(b"after")
-    assert side.in_runs == in_runs
+    assert side.buffered == buffered
 
 
 def test_records_of_several_threads_are_written_once_each_in_the_order_of_their_thread() -> None:
@@ -318,16 +318,16 @@ def test_records_of_several_threads_are_written_once_each_in_the_order_of_their_
         worker.join(60)
     ended.set()
     drainer.join(60)
-    told: dict[bytes, dict[int, list[int]]] = {}
+    sent: dict[bytes, dict[int, list[int]]] = {}
     for batch in batches:
         records = read_records(batch.close())
         assert len(records) == batch.record_count
         for record in records:
             assert record.value is not None
             thread, number = record.value.split(b":")
-            told.setdefault(thread, {}).setdefault(batch.topic_partition.partition, []).append(int(number))
-    assert side.in_runs > 0
-    for partitions in told.values():
+            sent.setdefault(thread, {}).setdefault(batch.topic_partition.partition, []).append(int(number))
+    assert side.buffered > 0
+    for partitions in sent.values():
         assert all(numbers == sorted(numbers) for numbers in partitions.values())
         assert sorted(number for numbers in partitions.values() for number in numbers) == list(range(each))
-    assert len(told) == threads
+    assert len(sent) == threads

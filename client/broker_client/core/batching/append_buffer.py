@@ -1,14 +1,14 @@
-"""Records one after the other to the same batch: no key, no headers, one millisecond. RecordAccumulator.append.
+"""The batch append buffer: consecutive records of one batch, without the checks of RecordAccumulator.append.
 
-For each record `append` asks whether the producer is open, the topic known, its partition still the sticky one, and
-whether the batch has room. A run holds the answers for as long as none of them can change: what it takes is a value
-kept and a number counted down. It ends with its millisecond, with the room that was left, with new metadata, and as
-soon as anyone else wants the queue's batches as they are: who takes the queue's lock settles the queue, which puts the
-values into the batch.
+For each record `append` checks that the producer is open, that the topic is known, that its partition is still the
+sticky one, and that the batch has room. A buffer keeps the results of these checks for as long as none of them can
+change, so that a record costs one list entry and one subtraction. It holds records without key and headers of one
+millisecond. It ends with its millisecond, when its room is used up, with new metadata, and as soon as other code needs
+the queue's batches: code that takes the queue's lock flushes the queue, which moves the values into the batch.
 
-A run belongs to one thread, which takes no lock: it keeps the value first, then looks whether the run is still open.
-Whoever settles closes the run first, then counts the values. So a value that was kept while the run was open is
-counted; of another the thread asks, behind the lock, whether it was. Threads that alternate have no runs.
+A buffer belongs to one thread, which takes no lock: it keeps the value first and then checks that the buffer is still
+open. A flush closes the buffer first and then counts the values. So a value that was kept while the buffer was open is
+counted; for another value the thread checks under the lock whether it was. Threads that alternate have no buffers.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from broker_client.core.network.cluster import Cluster
     from broker_client.core.network.metadata import Metadata
 
-__all__ = ["OpenRun", "OpenRuns"]
+__all__ = ["AppendBuffer", "AppendBuffers"]
 
 # As ProducerBatch makes its futures.
 _new_tuple: Final = tuple.__new__
-# A run has to take some records to be worth its making.
+# A buffer that takes fewer records costs more than it saves.
 _RECORDS_MIN: Final = 4
 # `now_ms_of` rounds up what is less than this below a millisecond.
 _ROUNDED_UP_MS: Final = 0.0005
 
 
-class OpenRuns:
-    """The newest run of each topic, `by_topic`; made when a second record goes to one batch in one millisecond.
+class AppendBuffers:
+    """The newest buffer of each topic, `by_topic`; made when a second record goes to one batch in one millisecond.
 
-    `record_size_max`: what is smaller breaks no limit of the configuration.
+    Records of up to `record_size_max` bytes break no limit of the configuration.
     """
 
     __slots__ = ("_record_size_max", "by_topic", "metadata", "seconds")
 
     def __init__(self, metadata: Metadata, seconds: Callable[[], float], record_size_max: int) -> None:
-        self.by_topic: dict[str, OpenRun] = {}
+        self.by_topic: dict[str, AppendBuffer] = {}
         self.metadata = metadata
         self.seconds = seconds
         self._record_size_max = record_size_max
@@ -55,28 +55,30 @@ class OpenRuns:
     def open(
         self, queue: PartitionQueue, batch: ProducerBatch, sticky: StickyPartition, switches_at: int, cluster: Cluster
     ) -> None:
-        """Let records that follow the one just appended go the short way; under the queue's lock.
+        """Open a buffer for the records that follow the one just appended; under the queue's lock.
 
-        `switches_at`: after so many bytes the partition changes, whatever its batch.
+        After `switches_at` bytes the sticky partition changes, however full its batch is.
         """
         thread = get_ident()
         if queue.appender != thread or batch.magic != MAGIC_V2:
             queue.appender = thread
             return
         room_bytes = min(batch.room_for(switches_at - sticky.produced_bytes), self._record_size_max)
-        run = OpenRun(self, queue, batch, sticky, cluster, room_bytes)
-        if run.records_max >= _RECORDS_MIN and room_bytes >= _RECORDS_MIN * batch.max_record_size:
-            queue.run = self.by_topic[queue.topic_partition.topic] = run
+        buffer = AppendBuffer(self, queue, batch, sticky, cluster, room_bytes)
+        if buffer.records_max >= _RECORDS_MIN and room_bytes >= _RECORDS_MIN * batch.max_record_size:
+            queue.append_buffer = self.by_topic[queue.topic_partition.topic] = buffer
 
 
-class OpenRun:
-    """One run. `append` from any thread, without a lock; `settle` under the queue's."""
+class AppendBuffer:
+    """One buffer. Any thread may call `append`, without a lock; `flush` needs the queue's lock."""
 
     __slots__ = (
+        "_append_buffers",
         "_batch",
         "_callbacks",
         "_cluster",
         "_first_index",
+        "_flushed",
         "_frames",
         "_from_s",
         "_is_open",
@@ -84,9 +86,7 @@ class OpenRun:
         "_queue",
         "_result",
         "_room_bytes",
-        "_runs",
         "_seconds",
-        "_settled",
         "_sticky",
         "_thread",
         "_timestamp_ms",
@@ -97,22 +97,22 @@ class OpenRun:
 
     def __init__(
         self,
-        runs: OpenRuns,
+        append_buffers: AppendBuffers,
         queue: PartitionQueue,
         batch: ProducerBatch,
         sticky: StickyPartition,
         cluster: Cluster,
         room_bytes: int,
     ) -> None:
-        self._runs = runs
+        self._append_buffers = append_buffers
         self._queue = queue
         self._batch = batch
         self._result = batch.result
         self._first_index = batch.record_count
         self._sticky = sticky
-        self._metadata = runs.metadata
+        self._metadata = append_buffers.metadata
         self._cluster = cluster
-        self._seconds = runs.seconds
+        self._seconds = append_buffers.seconds
         self._timestamp_ms = batch.last_append_ms
         self._from_s = (batch.last_append_ms - _ROUNDED_UP_MS) / 1000
         self._until_s = (batch.last_append_ms + 1 - _ROUNDED_UP_MS) / 1000
@@ -122,10 +122,10 @@ class OpenRun:
         self._is_open = True
         self._values: list[bytes] = []
         self._callbacks: list[tuple[int, DeliveryCallback]] = []
-        self._settled = 0
+        self._flushed = 0
 
     def append(self, value: bytes, on_delivery: DeliveryCallback | None) -> FutureRecordMetadata | None:
-        """Add a record; None: it has to go the long way."""
+        """Add a record; None if it has to go through RecordAccumulator.append."""
         if get_ident() != self._thread:
             return None
         values = self._values
@@ -133,7 +133,7 @@ class OpenRun:
         index = len(values)
         try:
             room_bytes = self._room_bytes - self._frames[size][2]
-        except IndexError:  # larger than the table has it
+        except IndexError:  # larger than the table's largest
             return None
         if (
             room_bytes < 0
@@ -146,22 +146,22 @@ class OpenRun:
         if on_delivery is not None:
             self._callbacks.append((index, on_delivery))
         values.append(value)
-        if not self._is_open and not self._has_settled(index):
+        if not self._is_open and not self._has_flushed(index):
             return None
-        # As _future, whose call would be felt. Not before the value is kept: it may start the garbage collector,
-        # and with it a finalizer that sends.
+        # As `_future`, without the cost of a call. Only after the value is kept: making the future may start the
+        # garbage collector, and with it a finalizer that sends.
         sent = self._result, self._first_index + index, self._timestamp_ms, -1, size
         return _new_tuple(FutureRecordMetadata, sent)
 
-    def settle(self) -> None:
-        """End it: its values become the batch's, as if each had been appended alone."""
+    def flush(self) -> None:
+        """Close the buffer and move its values into the batch, as if each had been appended alone."""
         self._is_open = False
-        self._settled = count = len(self._values)
-        self._queue.run = None
+        self._flushed = count = len(self._values)
+        self._queue.append_buffer = None
         topic = self._queue.topic_partition.topic
-        if self._runs.by_topic.get(topic) is self:
-            # Another thread may just have put a newer one there, which ends then without having been of use.
-            self._runs.by_topic.pop(topic, None)
+        if self._append_buffers.by_topic.get(topic) is self:
+            # Another thread may just have replaced it by a newer one, which then ends unused.
+            self._append_buffers.by_topic.pop(topic, None)
         if count:
             batch, values = self._batch, self._values[:count]
             before = batch.estimated_size_in_bytes
@@ -174,10 +174,10 @@ class OpenRun:
     def __len__(self) -> int:
         return len(self._values)
 
-    def _has_settled(self, index: int) -> bool:
-        """Whether the value kept there was counted by who has settled the run, or does so now."""
+    def _has_flushed(self, index: int) -> bool:
+        """True if the flush of another thread has counted the value at `index`; waits for a flush in progress."""
         with self._queue.lock:
-            return index < self._settled
+            return index < self._flushed
 
     def _future(self, index: int, size: int) -> FutureRecordMetadata:
         sent = self._result, self._first_index + index, self._timestamp_ms, -1, size
