@@ -50,7 +50,7 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
             )
             for node in nodes
         ],
-        cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),
+        cluster_authorized_operations=cluster_operations(requested=request.include_cluster_authorized_operations),
     )
 
 

@@ -77,7 +77,7 @@ def handle(request: ListOffsetsRequest, context: RequestContext) -> HandlerResul
         )
         for topic in request.topics
     ]
-    if behaviour.duplicate_list_offsets_answered_once:
+    if behaviour.duplicate_list_offsets_served_once:
         topics = _merged(topics)
     return ListOffsetsResponse(topics=topics)
 

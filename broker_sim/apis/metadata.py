@@ -70,13 +70,13 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
         cluster_id=image.cluster_id,
         controller_id=controller_id(context),
         topics=topics,
-        cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),
+        cluster_authorized_operations=cluster_operations(requested=request.include_cluster_authorized_operations),
     )
 
 
-def cluster_operations(*, asked: bool) -> int:
-    """What anybody may do with the cluster without an authorizer, as a bit field; the least int when not asked."""
-    return CLUSTER_OPERATIONS if asked else NOT_ASKED
+def cluster_operations(*, requested: bool) -> int:
+    """What anybody may do with the cluster without an authorizer, as a bit field; the least int when not requested."""
+    return CLUSTER_OPERATIONS if requested else NOT_ASKED
 
 
 def controller_id(context: RequestContext) -> int:

@@ -261,7 +261,7 @@ class Produce:
 
     @property
     def _by_id(self) -> bool:
-        return self.context.broker.config.behaviour.produce_answers_by_topic_id
+        return self.context.broker.config.behaviour.produce_responds_by_topic_id
 
     @property
     def _verifies(self) -> bool:
@@ -400,7 +400,7 @@ def error_response(
     """
     if request.acks == 0:
         return context.disconnect(f"error {error_code.name} in a Produce with acks=0")
-    by_id = context.broker.config.behaviour.produce_answers_by_topic_id
+    by_id = context.broker.config.behaviour.produce_responds_by_topic_id
     keys: dict[tuple[bytes, TopicPartition], None] = {}
     for topic in request.topic_data:
         for partition in topic.partition_data:

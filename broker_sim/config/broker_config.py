@@ -136,7 +136,7 @@ class BrokerConfig:
             **named,  # type: ignore[arg-type]
         )
 
-    def telling(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> Self:
+    def with_texts(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> Self:
         """The same broker, that tells of these dynamic configurations without their counting: any text will do."""
         return replace(self, dynamic_defaults=dict(defaults), dynamic_own=dict(own))
 

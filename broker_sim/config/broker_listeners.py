@@ -84,10 +84,10 @@ class BrokerListeners:
                 port=_port(each.port),
                 security_protocol=each.security_protocol.value,
             )
-            told = advertised.get(each.listener)
-            if told is not None:
-                listener.advertised_host = told.host or host
-                listener.advertised_port = _port(told.port)
+            address = advertised.get(each.listener)
+            if address is not None:
+                listener.advertised_host = address.host or host
+                listener.advertised_port = _port(address.port)
             listeners.append(listener)
         return cls(listeners, inter_broker=found.inter_broker, control_plane=found.control_plane, is_default=False)
 

@@ -46,12 +46,12 @@ class BrokerLoggers:
 
     def alter(self, changes: Iterable[AlterableConfig], *, validate_only: bool) -> None:
         """Set levels and take them away: all of them, or LoggerRefused and none."""
-        asked = list(changes)
-        for change in asked:
+        requested = list(changes)
+        for change in requested:
             self._validate(change)
         if validate_only:
             return
-        for change in asked:
+        for change in requested:
             if change.config_operation == ConfigOperation.SET:
                 assert change.value is not None
                 self._levels[change.name] = change.value

@@ -156,9 +156,9 @@ class ConfigDescriber:
     def cluster_default(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
         """What is set dynamically for all brokers: the resource with the empty name."""
         definitions = broker_definitions(self._config.release)
-        asked = frozenset(keys or ())
+        requested = frozenset(keys or ())
         given = self._config.dynamic_defaults
-        wanted = [name for name in hash_order(given) if not asked or name in asked]
+        wanted = [name for name in hash_order(given) if not requested or name in requested]
         entries = []
         for name in listing_order("broker", self._config.release, (), wanted):
             value = given[name]
@@ -213,11 +213,11 @@ class ConfigDescriber:
 
     def _names(self, kind: str, keys: Iterable[str] | None, others: Sequence[str] = ()) -> list[str]:
         """The names of a kind, and others, in Kafka's order; an empty list of keys asks for all, as null does."""
-        asked = frozenset(keys or ())
+        requested = frozenset(keys or ())
         whole = describe_order(kind, self._config.release)
         known, besides = list(whole), hash_order(others)
-        if asked:
-            known, besides = ([name for name in names if name in asked] for names in (known, besides))
+        if requested:
+            known, besides = ([name for name in names if name in requested] for names in (known, besides))
         return listing_order(kind, self._config.release, known, besides)
 
     def _broker_synonyms(self, name: str) -> list[_Synonym]:
@@ -264,8 +264,8 @@ class ConfigDescriber:
         )
 
     def _shown(self, synonyms: list[_Synonym]) -> list[DescribeConfigsSynonym]:
-        asked = synonyms if self._synonyms else []
-        return [DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source) for each in asked]
+        requested = synonyms if self._synonyms else []
+        return [DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source) for each in requested]
 
     def _entry(
         self, definition: ConfigDefinition, value: str | None, synonyms: list[_Synonym], *, read_only: bool = False

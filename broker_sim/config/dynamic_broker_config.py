@@ -36,7 +36,7 @@ class ConfigurationsImage(Protocol):
 class DynamicBrokerConfig:
     """`current` is what counts now. Who has something to do when it changes subscribes."""
 
-    __slots__ = ("_defaults", "_listeners", "_name", "_own", "_told", "current")
+    __slots__ = ("_defaults", "_listeners", "_name", "_own", "_warned", "current")
 
     def __init__(self, config: BrokerConfig, broker_id: int | None) -> None:
         """Begin with the file alone; without a broker id only the defaults of all brokers are followed."""
@@ -45,7 +45,7 @@ class DynamicBrokerConfig:
         self._defaults: Mapping[str, str] = {}
         self._own: Mapping[str, str] = {}
         self._listeners: list[Reconfigure] = []
-        self._told: dict[str, None] = {}
+        self._warned: dict[str, None] = {}
 
     def subscribe(self, reconfigure: Reconfigure) -> None:
         """Call with the old and the new configuration after each change. Mirrors BrokerReconfigurable."""
@@ -73,14 +73,14 @@ class DynamicBrokerConfig:
         except ConfigError as error:
             _log.error("Dynamic configurations of broker {name} are left aside: {error}", name=self._name, error=error)
             return
-        self._tell_what_has_no_effect()
+        self._warn_of_no_effect()
         for reconfigure in self._listeners:
             reconfigure(old, self.current)
 
-    def _tell_what_has_no_effect(self) -> None:
+    def _warn_of_no_effect(self) -> None:
         for name in [*self._defaults, *self._own]:
-            if name not in self._told and (
+            if name not in self._warned and (
                 name in READ_AT_THE_START_ALONE or not has_effect(name, self.current.release)
             ):
-                self._told[name] = None
+                self._warned[name] = None
                 _log.warn("This configuration has no effect in the simulator: {name}", name=name)

@@ -92,7 +92,7 @@ class ReleaseBehaviour:
     """So do another magic than 2, and two batches for one partition, from v3 on (else the partition has an error)."""
     null_produce_records_hang: bool = _since("3.8")
     """Produce with null records is never answered (else the partition gets -1)."""
-    produce_answers_by_topic_id: bool = _since("4.1")
+    produce_responds_by_topic_id: bool = _since("4.1")
     """Produce keeps what it answers by topic id and partition (KIP-516; else by topic and partition)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
@@ -112,11 +112,11 @@ class ReleaseBehaviour:
     """The purgatories of a broker's replicas; that of elections, the last before 4.0, went with ZooKeeper (KIP-460)."""
 
     # Files.
-    directories_say_whose_they_are: bool = _since("0.9")
+    directories_name_their_node: bool = _since("0.9")
     """A log directory has meta.properties with the broker's id (KAFKA-1070)."""
-    directories_say_of_which_cluster: bool = _since("2.4")
+    directories_name_their_cluster: bool = _since("2.4")
     """It has the cluster's id too (KAFKA-7335)."""
-    logs_say_which_topic: bool = _since("2.8")
+    logs_name_their_topic: bool = _since("2.8")
     """A log has partition.metadata with its topic's id (KIP-516)."""
     segments_have_time_indexes: bool = _since("0.10.1")
     """A segment has a .timeindex (KIP-33)."""
@@ -132,7 +132,7 @@ class ReleaseBehaviour:
     """The lowest of the special timestamps: -3 came with KIP-734, -4 with KIP-405, -5 with KIP-1005, then KIP-1023."""
     max_timestamp_offset_is_the_records: bool = _steps({"0": True, "3.7": False, "3.8": True})
     """ListOffsets -3 answers the first record with the largest timestamp (3.7 alone: the last one of its batch)."""
-    duplicate_list_offsets_answered_once: bool = _since("4.0")
+    duplicate_list_offsets_served_once: bool = _since("4.0")
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
     list_offsets_isolation_always_checked: bool = _since("4.0")
     """An unknown isolation level in ListOffsets is -1 whoever asks (else for consumers alone)."""

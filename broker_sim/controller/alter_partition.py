@@ -28,23 +28,25 @@ class RulesOf(Protocol):
         """Answer them."""
 
 
-def answer_alter_partition(
+def serve_alter_partition(
     image: MetadataImage, request: AlterPartitionRequest, rules_of: RulesOf
 ) -> tuple[dict[TopicPartition, PartitionRegistration], AlterPartitionResponse]:
     """The changes to commit, and the answers, in the order of the request."""
     changes: dict[TopicPartition, PartitionRegistration] = {}
     topics = []
-    for asked in request.topics:
-        topic = _topic(image, asked)
+    for requested in request.topics:
+        topic = _topic(image, requested)
         partitions = []
-        for proposal in asked.partitions:
-            error = _refusal(image, topic, request.broker_id, proposal, unknown=_unknown(asked))
+        for proposal in requested.partitions:
+            error = _refusal(image, topic, request.broker_id, proposal, unknown=_unknown(requested))
             if error or topic is None:
                 partitions.append(ResponsePartitionData(partition_index=proposal.partition_index, error_code=error))
             else:
                 name = TopicPartition(topic.name, proposal.partition_index)
                 partitions.append(_changed(image, request, name, proposal, rules_of, changes))
-        topics.append(ResponseTopicData(topic_id=asked.topic_id, topic_name=asked.topic_name, partitions=partitions))
+        topics.append(
+            ResponseTopicData(topic_id=requested.topic_id, topic_name=requested.topic_name, partitions=partitions)
+        )
     return changes, AlterPartitionResponse(error_code=ErrorCode.NONE, topics=topics)
 
 
@@ -79,17 +81,21 @@ def _changed(
     )
 
 
-def _topic(image: MetadataImage, asked: TopicData) -> TopicImage | None:
+def _topic(image: MetadataImage, requested: TopicData) -> TopicImage | None:
     """By its id from v2 on, else by its name."""
-    return image.topics.get(asked.topic_name) if _is_by_name(asked) else image.topics_by_id.get(bytes(asked.topic_id))
+    return (
+        image.topics.get(requested.topic_name)
+        if _is_by_name(requested)
+        else image.topics_by_id.get(bytes(requested.topic_id))
+    )
 
 
-def _is_by_name(asked: TopicData) -> bool:
-    return asked.topic_id == ZERO_UUID and bool(asked.topic_name)
+def _is_by_name(requested: TopicData) -> bool:
+    return requested.topic_id == ZERO_UUID and bool(requested.topic_name)
 
 
-def _unknown(asked: TopicData) -> ErrorCode:
-    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if _is_by_name(asked) else ErrorCode.UNKNOWN_TOPIC_ID
+def _unknown(requested: TopicData) -> ErrorCode:
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if _is_by_name(requested) else ErrorCode.UNKNOWN_TOPIC_ID
 
 
 def _members(proposal: PartitionData) -> list[tuple[int, int]]:

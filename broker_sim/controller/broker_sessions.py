@@ -55,7 +55,7 @@ class BrokerSessions:
         session = self._sessions.get(broker_id)
         return session is not None and self._reactor.seconds() < session.last_contact_s + self._timeout_s
 
-    def is_heard(self, broker_id: int) -> bool:
+    def has_session(self, broker_id: int) -> bool:
         """Whether the broker has beaten since it has registered, within the time-out."""
         return self.is_valid(broker_id) and self._sessions[broker_id].metadata_version >= 0
 

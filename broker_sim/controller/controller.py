@@ -20,7 +20,7 @@ from broker_sim.config.config_resource import CLUSTER_DEFAULT, ResourceType
 from broker_sim.config.dynamic_broker_config import DynamicBrokerConfig
 from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.events import BrokerFenced, BrokerRegistered, BrokerUnfenced
-from broker_sim.controller.alter_partition import answer_alter_partition
+from broker_sim.controller.alter_partition import serve_alter_partition
 from broker_sim.controller.broker_registration import refuse_registration, registration_of
 from broker_sim.controller.broker_sessions import BrokerControlState, BrokerSessions
 from broker_sim.controller.directory_control import DirectoryControl
@@ -139,7 +139,7 @@ class Controller:
         """
         own = self.image.config_of(ResourceType.BROKER, str(self.node_id))
         defaults = self.image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
-        return self.config.telling(defaults, own) if own or defaults else self.config
+        return self.config.with_texts(defaults, own) if own or defaults else self.config
 
     def _reconfigure(self, old: BrokerConfig, new: BrokerConfig) -> None:  # noqa: ARG002 - as every subscriber
         self._topic_configs.clear()
@@ -270,7 +270,7 @@ class Controller:
     def fetch_metadata(self, request: MetadataFetch) -> FetchResponse | Deferred[FetchResponse]:
         """Read the metadata log for a broker."""
         # What this loop iteration commits is published with the next: brokers see it together.
-        return self._fetches.fetch(request, may_answer=self._publish_call is None)
+        return self._fetches.fetch(request, may_respond=self._publish_call is None)
 
     def fetch_snapshot(self, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
         """Read a part of the newest snapshot of the metadata log."""
@@ -314,31 +314,31 @@ class Controller:
         self, request: AlterPartitionRequest
     ) -> AlterPartitionResponse | Deferred[AlterPartitionResponse]:
         """Change ISRs as leaders propose it (KIP-497)."""
-        asked = [(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions]
-        if not any(self._is_reassigning(topic_id, index) for topic_id, index in asked):
-            return self._answer_alter_partition(request)
+        requested = [(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions]
+        if not any(self._is_reassigning(topic_id, index) for topic_id, index in requested):
+            return self._serve_alter_partition(request)
         # Kafka's controller gathers what it writes for a while. Here it does so alone for what ends a reassignment:
         # who asks right after having begun one finds it going on.
         linger_ms = self.config["controller.quorum.append.linger.ms"]
         assert isinstance(linger_ms, int)
-        answer: Deferred[AlterPartitionResponse] = Deferred()
+        response: Deferred[AlterPartitionResponse] = Deferred()
 
         def due() -> None:
             del self._lingering[call]
-            answer.callback(self._answer_alter_partition(request))
+            response.callback(self._serve_alter_partition(request))
 
         call = self._reactor.callLater(linger_ms / 1000, due)
         self._lingering[call] = None
-        return answer
+        return response
 
     def _is_reassigning(self, topic_id: bytes, index: int) -> bool:
         topic = self.image.topics_by_id.get(topic_id)
         return topic is not None and 0 <= index < len(topic.partitions) and topic.partitions[index].is_reassigning
 
-    def _answer_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
+    def _serve_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         if self._is_stale(request.broker_id, request.broker_epoch):
             return AlterPartitionResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
-        changes, response = answer_alter_partition(self.image, request, self.election_rules)
+        changes, response = serve_alter_partition(self.image, request, self.election_rules)
         if changes:
             self._commit(self.image.with_partitions(changes))
         return response
@@ -376,7 +376,7 @@ class Controller:
         known = self.image.brokers.get(broker_id)
         if known is None or not known.fenced:
             return self._sessions.is_valid(broker_id)
-        return self.config.behaviour.fenced_brokers_have_sessions and self._sessions.is_heard(broker_id)
+        return self.config.behaviour.fenced_brokers_have_sessions and self._sessions.has_session(broker_id)
 
     def heartbeat(self, request: BrokerHeartbeatRequest) -> BrokerHeartbeatResponse:
         """Renew a broker's session, and fence, unfence or release it."""

@@ -58,8 +58,10 @@ class Quorum:
 
     def describe(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
         """The state of the one partition that there is, when it alone is asked for."""
-        asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
-        if asked != [(METADATA_TOPIC, [0])]:
+        requested = [
+            (topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics
+        ]
+        if requested != [(METADATA_TOPIC, [0])]:
             error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return _described(
                 [
@@ -74,7 +76,7 @@ class Quorum:
                             for index in partitions
                         ],
                     )
-                    for name, partitions in asked
+                    for name, partitions in requested
                 ]
             )
         self.remember_nodes()

@@ -42,7 +42,7 @@ class DirectoryControl:
         if broker is None or broker.epoch != request.broker_epoch:
             return AssignReplicasToDirsResponse(error_code=ErrorCode.STALE_BROKER_EPOCH)
         assigned = self._assigned.setdefault(request.broker_id, {})
-        answers = []
+        responses = []
         for directory in request.directories:
             topics = []
             for topic in directory.topics:
@@ -61,8 +61,8 @@ class DirectoryControl:
                         assigned[topic.topic_id, index] = directory.id
                     partitions.append(ResponsePartitionData(partition_index=index, error_code=error))
                 topics.append(ResponseTopicData(topic_id=topic.topic_id, partitions=partitions))
-            answers.append(ResponseDirectoryData(id=directory.id, topics=topics))
-        return AssignReplicasToDirsResponse(directories=answers)
+            responses.append(ResponseDirectoryData(id=directory.id, topics=topics))
+        return AssignReplicasToDirsResponse(directories=responses)
 
     def went_offline(self, broker_id: int, directory_ids: tuple[bytes, ...]) -> None:
         """A heartbeat names directories that have failed: what is in those that are new leaves ISR and leadership."""

@@ -57,10 +57,10 @@ def elect_leaders(request: ElectLeadersRequest, controller: Controller) -> Elect
         wanted = [(topic.topic, topic.partitions) for topic in request.topic_partitions]
     results = []
     for name, partitions in wanted:
-        answers = [_elect(controller, TopicPartition(name, index), election, edits) for index in partitions]
+        responses = [_elect(controller, TopicPartition(name, index), election, edits) for index in partitions]
         if request.topic_partitions is None:
-            answers = [each for each in answers if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
-        results.append(ReplicaElectionResult(topic=name, partition_result=answers))
+            responses = [each for each in responses if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+        results.append(ReplicaElectionResult(topic=name, partition_result=responses))
     return Elections(response=ElectLeadersResponse(replica_election_results=results), edits=edits)
 
 

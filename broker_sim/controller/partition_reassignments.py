@@ -53,9 +53,9 @@ def alter_partition_reassignments(request: AlterPartitionReassignmentsRequest, c
         return Reassignments(response=refused_reassignments(request, ErrorCode.REQUEST_TIMED_OUT), edits=edits)
     responses = []
     for topic in request.topics:
-        answers = []
+        partitions = []
         for wanted in topic.partitions:
-            answer = ReassignablePartitionResponse(
+            partition = ReassignablePartitionResponse(
                 partition_index=wanted.partition_index, error_code=ErrorCode.NONE, error_message=None
             )
             topic_partition = TopicPartition(topic.name, wanted.partition_index)
@@ -63,12 +63,12 @@ def alter_partition_reassignments(request: AlterPartitionReassignmentsRequest, c
                 may_change_factor = request.allow_replication_factor_change
                 change = _change(controller, topic_partition, wanted, may_change_factor=may_change_factor)
             except Refused as refused:
-                answer.error_code, answer.error_message = refused.error_code, refused.message
+                partition.error_code, partition.error_message = refused.error_code, refused.message
             else:
                 if change is not None:
                     edits.add(topic_partition, change)
-            answers.append(answer)
-        responses.append(ReassignableTopicResponse(name=topic.name, partitions=answers))
+            partitions.append(partition)
+        responses.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
     response = AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         error_code=ErrorCode.NONE,

@@ -66,7 +66,7 @@ class ProducerIdManager:
         self._block = ProducerIdsBlock(0, 0)
         self._used = 0
         self._next_block: ProducerIdsBlock | None = None
-        self._asked = False
+        self._requesting = False
         self._stopped = False
         self._retry: IDelayedCall | None = None
         self._waiting: dict[Deferred[int | ErrorCode], IDelayedCall] = {}
@@ -76,12 +76,12 @@ class ProducerIdManager:
         if self._used >= self._block.size and self._next_block is not None:
             self._block, self._next_block, self._used = self._next_block, None, 0
         if self._used >= self._block.size:
-            self._ask()
+            self._request()
             return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         producer_id = self._block.first + self._used
         self._used += 1
         if self._used >= self._block.size * PREFETCH_THRESHOLD and self._next_block is None:
-            self._ask()
+            self._request()
         return producer_id
 
     def generate_within(self, timeout_ms: float) -> Deferred[int | ErrorCode]:
@@ -105,19 +105,19 @@ class ProducerIdManager:
             self._retry.cancel()
             self._retry = None
 
-    def _ask(self) -> None:
-        if self._asked or self._stopped:
+    def _request(self) -> None:
+        if self._requesting or self._stopped:
             return
-        self._asked = True
+        self._requesting = True
         request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch())
-        answer: Deferred[AllocateProducerIdsResponse] = self._links.send(self._broker_id, self._target_id, request)
-        answer.addCallbacks(self._allocated, self._failed)
+        response: Deferred[AllocateProducerIdsResponse] = self._links.send(self._broker_id, self._target_id, request)
+        response.addCallbacks(self._allocated, self._failed)
 
     def _allocated(self, response: AllocateProducerIdsResponse) -> None:
         if response.error_code:
-            self._ask_again()
+            self._retry_request()
             return
-        self._asked = False
+        self._requesting = False
         self._next_block = ProducerIdsBlock(response.producer_id_start, response.producer_id_len)
         for waiting in list(self._waiting):
             found = self.generate()
@@ -131,13 +131,13 @@ class ProducerIdManager:
 
     def _failed(self, failure: Failure) -> None:
         failure.trap(LinkFailure)
-        self._ask_again()
+        self._retry_request()
 
-    def _ask_again(self) -> None:
+    def _retry_request(self) -> None:
         def again() -> None:
             self._retry = None
-            self._asked = False
-            self._ask()
+            self._requesting = False
+            self._request()
 
         if not self._stopped:
             self._retry = self._reactor.callLater(RETRY_BACKOFF_MS / 1000, again)

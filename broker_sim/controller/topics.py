@@ -320,12 +320,12 @@ def refused_deletion(
     request: DeleteTopicsRequest, error_code: ErrorCode, message: str | None = None
 ) -> DeleteTopicsResponse:
     """The answer when the whole request fails. Mirrors DeleteTopicsRequest.getErrorResponse."""
-    asked: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
-    asked += [(topic.name, topic.topic_id) for topic in request.topics]
+    requested: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
+    requested += [(topic.name, topic.topic_id) for topic in request.topics]
     return DeleteTopicsResponse(
         responses=[
             DeletableTopicResult(name=name, topic_id=topic_id, error_code=error_code, error_message=message)
-            for name, topic_id in asked
+            for name, topic_id in requested
         ]
     )
 

@@ -39,7 +39,7 @@ class ReplicaStorage:
         self.directories = LogDirectories(config)
         self.directory_failed: Callable[[str], None] = _nobody_knows
         """Called with the name of a directory when it goes offline."""
-        self.log_placed: Callable[[TopicPartition, bytes, bytes], None] = _nobody_asks
+        self.log_placed: Callable[[TopicPartition, bytes, bytes], None] = _ignore_placement
         """Called with partition, topic id and directory id when a log is taken into use."""
         self._logs: dict[TopicPartition, tuple[bytes, ReplicaLog]] = {}
         self._configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
@@ -210,5 +210,5 @@ def _nobody_knows(_: str) -> None:
     """Nobody is interested."""
 
 
-def _nobody_asks(_: TopicPartition, __: bytes, ___: bytes) -> None:
+def _ignore_placement(_: TopicPartition, __: bytes, ___: bytes) -> None:
     """Nobody is interested."""

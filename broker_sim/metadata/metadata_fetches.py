@@ -34,7 +34,7 @@ from protocol_specs.messages.fetch_snapshot import (
     TopicSnapshot,
 )
 from protocol_specs.messages.fetch_snapshot import LeaderIdAndEpoch as SnapshotLeader
-from protocol_specs.messages.fetch_snapshot import SnapshotId as AskedSnapshotId
+from protocol_specs.messages.fetch_snapshot import SnapshotId as RequestedSnapshotId
 from protocol_specs.uuids import METADATA_TOPIC_UUID
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 FETCH_BYTES_MAX: Final = 8 * 1024 * 1024
 """KafkaRaftClient.MAX_FETCH_SIZE_BYTES."""
 WAITS_WITHOUT_END_MS: Final = 2**31 - 1
-NOBODY: Final = -1
+NO_NODE: Final = -1
 FIRST_WITH_REPLICA_STATE: Final = 15
 """The version of Fetch that names a replica in a struct (KIP-903)."""
 
@@ -88,8 +88,8 @@ def fetch_request(
     )
     return MetadataFetch(
         cluster_id=cluster_id,
-        replica_id=NOBODY if with_state else broker_id,
-        replica_state=ReplicaState(replica_id=broker_id if with_state else NOBODY),
+        replica_id=NO_NODE if with_state else broker_id,
+        replica_state=ReplicaState(replica_id=broker_id if with_state else NO_NODE),
         max_wait_ms=WAITS_WITHOUT_END_MS,
         min_bytes=0,
         max_bytes=FETCH_BYTES_MAX,
@@ -104,7 +104,7 @@ def fetch_snapshot_request(
     partition = PartitionSnapshot(
         partition=0,
         current_leader_epoch=leader_epoch,
-        snapshot_id=AskedSnapshotId(end_offset=snapshot_id.end_offset, epoch=snapshot_id.epoch),
+        snapshot_id=RequestedSnapshotId(end_offset=snapshot_id.end_offset, epoch=snapshot_id.epoch),
         position=position,
     )
     return FetchSnapshotRequest(
@@ -128,36 +128,36 @@ class MetadataFetches:
         self._waiting: dict[int, tuple[int, Deferred[FetchResponse]]] = {}
         self._seen: dict[int, tuple[int, int]] = {}
 
-    def fetch(self, request: FetchRequest, *, may_answer: bool = True) -> FetchResponse | Deferred[FetchResponse]:
+    def fetch(self, request: FetchRequest, *, may_respond: bool = True) -> FetchResponse | Deferred[FetchResponse]:
         """The answer, when there is one; records wait for the next `publish` unless `may_answer`."""
         if request.cluster_id not in (None, self._cluster_id):
             return FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
-        asked = _the_partition(request)
-        if asked is None:
+        requested = _the_partition(request)
+        if requested is None:
             return FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
-        error = self._epoch_error(asked.current_leader_epoch)
+        error = self._epoch_error(requested.current_leader_epoch)
         if error:
-            return self._answer(error)
+            return self._respond(error)
         broker_id = max(request.replica_state.replica_id, request.replica_id)
-        self._seen[broker_id] = (asked.fetch_offset, self._now_ms())
-        if asked.fetch_offset < self._log.start_offset:
+        self._seen[broker_id] = (requested.fetch_offset, self._now_ms())
+        if requested.fetch_offset < self._log.start_offset:
             return self._with_snapshot()
-        if asked.fetch_offset < self._log.high_watermark and may_answer:
-            return self._with_records(asked.fetch_offset)
-        answer: Deferred[FetchResponse] = Deferred()
-        self._waiting[broker_id] = (asked.fetch_offset, answer)
-        return answer
+        if requested.fetch_offset < self._log.high_watermark and may_respond:
+            return self._with_records(requested.fetch_offset)
+        response: Deferred[FetchResponse] = Deferred()
+        self._waiting[broker_id] = (requested.fetch_offset, response)
+        return response
 
     def publish(self) -> None:
         """Answer those who wait for what is committed by now."""
         waiting, self._waiting = self._waiting, {}
-        for broker_id, (offset, answer) in waiting.items():
+        for broker_id, (offset, response) in waiting.items():
             if offset >= self._log.high_watermark:
-                self._waiting[broker_id] = (offset, answer)
+                self._waiting[broker_id] = (offset, response)
             elif offset < self._log.start_offset:
-                answer.callback(self._with_snapshot())
+                response.callback(self._with_snapshot())
             else:
-                answer.callback(self._with_records(offset))
+                response.callback(self._with_records(offset))
 
     def fetch_snapshot(self, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
         """The next part of the snapshot that there is."""
@@ -170,27 +170,29 @@ class MetadataFetches:
             or [each.partition for each in topics[0].partitions] != [0]
         ):
             return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST)
-        asked = topics[0].partitions[0]
+        requested = topics[0].partitions[0]
         snapshot = self._log.snapshot
-        error = self._epoch_error(asked.current_leader_epoch)
-        answer = ResponsePartitionSnapshot(
+        error = self._epoch_error(requested.current_leader_epoch)
+        response = ResponsePartitionSnapshot(
             index=0,
             error_code=error,
-            snapshot_id=asked.snapshot_id,
+            snapshot_id=requested.snapshot_id,
             current_leader=SnapshotLeader(leader_id=self._leader_id(), leader_epoch=self._log.leader_epoch),
             unaligned_records=b"",
         )
         if not error:
-            wanted = (asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
+            wanted = (requested.snapshot_id.end_offset, requested.snapshot_id.epoch)
             if snapshot is None or snapshot.id != wanted:
-                answer.error_code = ErrorCode.SNAPSHOT_NOT_FOUND
-            elif not 0 <= asked.position < len(snapshot.encode()):
-                answer.error_code = ErrorCode.POSITION_OUT_OF_RANGE
+                response.error_code = ErrorCode.SNAPSHOT_NOT_FOUND
+            elif not 0 <= requested.position < len(snapshot.encode()):
+                response.error_code = ErrorCode.POSITION_OUT_OF_RANGE
             else:
                 data = snapshot.encode()
-                answer.size, answer.position = len(data), asked.position
-                answer.unaligned_records = memoryview(data)[asked.position : asked.position + request.max_bytes]
-        topic = ResponseTopicSnapshot(name=METADATA_TOPIC, partitions=[answer])
+                response.size, response.position = len(data), requested.position
+                response.unaligned_records = memoryview(data)[
+                    requested.position : requested.position + request.max_bytes
+                ]
+        topic = ResponseTopicSnapshot(name=METADATA_TOPIC, partitions=[response])
         return FetchSnapshotResponse(error_code=ErrorCode.NONE, topics=[topic])
 
     def progress(self, broker_id: int, now_ms: int) -> tuple[int, int]:
@@ -206,7 +208,7 @@ class MetadataFetches:
     def take_waiting(self) -> list[Deferred[FetchResponse]]:
         """Let go of all that wait: somebody else will answer them."""
         waiting, self._waiting = self._waiting, {}
-        return [answer for _, answer in waiting.values()]
+        return [response for _, response in waiting.values()]
 
     def _epoch_error(self, epoch: int) -> ErrorCode:
         if epoch < self._log.leader_epoch:
@@ -216,14 +218,14 @@ class MetadataFetches:
     def _with_snapshot(self) -> FetchResponse:
         snapshot = self._log.snapshot
         assert snapshot is not None, "what is before the log's start is in a snapshot"
-        return self._answer(
+        return self._respond(
             ErrorCode.NONE, snapshot_id=SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
         )
 
     def _with_records(self, offset: int) -> FetchResponse:
-        return self._answer(ErrorCode.NONE, batches=self._log.read_committed(offset))
+        return self._respond(ErrorCode.NONE, batches=self._log.read_committed(offset))
 
-    def _answer(
+    def _respond(
         self,
         error_code: ErrorCode,
         *,

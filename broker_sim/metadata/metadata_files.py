@@ -66,7 +66,7 @@ class MetadataFiles:
         batches = [batch for batch in log.batches if batch.last_offset < log.high_watermark]
         self._disk.replace(self._path, b"".join(batch.encode() for batch in batches))
         file = self._file = self._disk.open(self._path)
-        tell = log.committed
+        publish = log.committed
 
         def committed(batch: MetadataBatch) -> None:
             try:
@@ -74,7 +74,7 @@ class MetadataFiles:
                 file.sync()
             except OSError as error:
                 _log.error("metadata cannot be written to {path}: {error}", path=self._path, error=error)
-            tell(batch)
+            publish(batch)
 
         log.committed = committed
 

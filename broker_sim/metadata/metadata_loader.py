@@ -120,10 +120,10 @@ class MetadataLoader:
             last_epoch=self._last_epoch,
             leader_epoch=self._leader_epoch,
         )
-        answer: Deferred[FetchResponse] = self._links.send(
+        response: Deferred[FetchResponse] = self._links.send(
             self._broker_id, CONTROLLER_ID, request, version=version, timeout_ms=REQUEST_TIMEOUT_MS
         )
-        answer.addCallbacks(self._fetched, self._failed)
+        response.addCallbacks(self._fetched, self._failed)
 
     def _failed(self, failure: Failure) -> None:
         failure.trap(LinkFailure)
@@ -192,14 +192,14 @@ class MetadataLoader:
             position=position,
             leader_epoch=self._leader_epoch,
         )
-        answer: Deferred[FetchSnapshotResponse] = self._links.send(
+        response: Deferred[FetchSnapshotResponse] = self._links.send(
             self._broker_id,
             CONTROLLER_ID,
             request,
             version=controller_version(self._release, ApiKey.FETCH_SNAPSHOT),
             timeout_ms=REQUEST_TIMEOUT_MS,
         )
-        answer.addCallbacks(self._snapshot_fetched, self._snapshot_failed, callbackArgs=(snapshot_id,))
+        response.addCallbacks(self._snapshot_fetched, self._snapshot_failed, callbackArgs=(snapshot_id,))
 
     def _snapshot_failed(self, failure: Failure) -> None:
         self._snapshot_parts.clear()

@@ -41,10 +41,10 @@ def replay(image: MetadataImage, messages: Iterable[Message], *, version: int) -
     """The image after the records, at `version`. BrokerSimError names a record that nobody replays."""
     delta = _Delta(image)
     for message in messages:
-        answer = _REPLAYS.get(type(message).__name__)
-        if answer is None:
+        response = _REPLAYS.get(type(message).__name__)
+        if response is None:
             raise BrokerSimError(f"the metadata log has a {type(message).__name__}, which is not replayed")
-        answer(delta, message)
+        response(delta, message)
     return delta.image(version)
 
 

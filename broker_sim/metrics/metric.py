@@ -97,12 +97,14 @@ class MetricsSnapshot:
         found = self.find(name, broker=broker, **tags)
         if len(found) == 1:
             return found[0]
-        asked = f"{name!r}" + (f" of broker {broker}" if broker is not None else "") + (f" with {tags}" if tags else "")
+        requested = (
+            f"{name!r}" + (f" of broker {broker}" if broker is not None else "") + (f" with {tags}" if tags else "")
+        )
         if not found:
-            msg = f"there is no metric {asked}{nearest(name, [metric.name for metric in self._metrics])}"
+            msg = f"there is no metric {requested}{nearest(name, [metric.name for metric in self._metrics])}"
             raise BrokerSimError(msg)
         shown = ", ".join(f"{metric.mbean} (broker {metric.broker})" for metric in found[:3])
-        msg = f"there are {len(found)} metrics {asked}: {shown} ...: name the broker or a tag"
+        msg = f"there are {len(found)} metrics {requested}: {shown} ...: name the broker or a tag"
         raise BrokerSimError(msg)
 
     def value(self, name: str, *, broker: int | None = None, **tags: str) -> float:

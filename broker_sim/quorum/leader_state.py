@@ -97,10 +97,10 @@ class LeaderState:
             progress.fetched(offset, self.end_offset, now_ms)
             return False
         progress.fetched(offset, self.end_offset, now_ms)
-        self.heard(replica_id, now_ms)
+        self.contacted(replica_id, now_ms)
         return self._update_high_watermark()
 
-    def heard(self, replica_id: int, now_ms: float) -> None:
+    def contacted(self, replica_id: int, now_ms: float) -> None:
         """A voter fetches, the log or a snapshot: with a majority of them the leadership goes on."""
         if replica_id not in self.voters:
             return

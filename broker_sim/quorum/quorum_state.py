@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QuorumState"]
 
-NOBODY: Final = -1
+NO_NODE: Final = -1
 NEVER: Final = float("inf")
 
 
@@ -37,8 +37,8 @@ class QuorumState:
         self._table = PRE_VOTE_TABLE if settings.pre_vote else TABLE
         self.state = EpochState.UNATTACHED
         self.epoch = 0
-        self.leader_id = NOBODY
-        self.voted_id = NOBODY
+        self.leader_id = NO_NODE
+        self.voted_id = NO_NODE
         self.due_ms = NEVER
         self.high_watermark = -1
         self.has_fetched_from_leader = False
@@ -106,7 +106,7 @@ class QuorumState:
         due_ms = self.due_ms if keeps and not self.is_backing_off else now_ms + self._random_election_timeout_ms()
         self._step(QuorumEvent.HIGHER_EPOCH)
         self._forget_leadership()
-        self.epoch, self.leader_id, self.voted_id = epoch, NOBODY, NOBODY
+        self.epoch, self.leader_id, self.voted_id = epoch, NO_NODE, NO_NODE
         self.due_ms = due_ms
         self._write()
 
@@ -116,7 +116,7 @@ class QuorumState:
         self._step(QuorumEvent.LEADER_OF_HIGHER_EPOCH if epoch > self.epoch else QuorumEvent.LEADER)
         self._forget_leadership()
         if epoch > self.epoch:
-            self.voted_id = NOBODY
+            self.voted_id = NO_NODE
         self.epoch, self.leader_id = epoch, leader_id
         self._follow(now_ms)
         self._write()
@@ -135,7 +135,7 @@ class QuorumState:
             # Out of RESIGNED the epoch must grow, or fetches could be answered with ourselves as leader of it.
             self._step(QuorumEvent.TIME_OUT)
             self._forget_leadership()
-            self.epoch, self.leader_id, self.voted_id = self.epoch + 1, NOBODY, NOBODY
+            self.epoch, self.leader_id, self.voted_id = self.epoch + 1, NO_NODE, NO_NODE
             self.due_ms = now_ms + self._random_election_timeout_ms()
             self._write()
             return
@@ -225,7 +225,7 @@ class QuorumState:
     def _stand(self, now_ms: float, *, retries: int) -> None:
         self._forget_leadership()
         self.epoch += 1
-        self.leader_id = NOBODY
+        self.leader_id = NO_NODE
         self.voted_id = self.local_id
         self.retries = retries
         self.election = EpochElection(self.voters, self.local_id)

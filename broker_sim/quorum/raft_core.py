@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from broker_sim.quorum.epoch_states import EpochState
-from broker_sim.quorum.quorum_state import NOBODY, QuorumState
+from broker_sim.quorum.quorum_state import NO_NODE, QuorumState
 from broker_sim.quorum.raft_log import OffsetAndEpoch, RaftBatch, RaftRecords
 from broker_sim.quorum.raft_outputs import (
     Committed,
@@ -86,7 +86,7 @@ class RaftCore:
         self.snapshot_fetch: SnapshotFetch | None = None
         # What is before a trimmed log, its owner takes from the snapshot.
         self._applied = 0 if self.log.snapshot is None else self.log.snapshot.id.offset
-        self._told: tuple[int, int] = (-1, NOBODY)
+        self._announced: tuple[int, int] = (-1, NO_NODE)
 
     @property
     def high_watermark(self) -> int:
@@ -100,7 +100,7 @@ class RaftCore:
         self._applied = self.log.end_offset
         if self.quorum.leader is not None:
             self.quorum.leader.appended(self.log.end_offset)
-        self._told = (self.quorum.epoch, self.quorum.leader_id)
+        self._announced = (self.quorum.epoch, self.quorum.leader_id)
 
     # Transitions ---------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class RaftCore:
         )
         # At once: without a record of this epoch nothing that is there already can be committed.
         self.write([self._batch(change, records=1, control_ms=round(now_ms))], now_ms)
-        self._tell_leader()
+        self._announce_leader()
 
     def _left_behind(self) -> None:
         """What belonged to the former state is over."""
@@ -172,20 +172,20 @@ class RaftCore:
         self.snapshot_fetch = None
         self.accumulated.clear()
         for source in list(self.parked):
-            self.answer_parked(source, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        self._tell_leader()
+            self.complete_parked(source, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        self._announce_leader()
 
-    def _tell_leader(self) -> None:
+    def _announce_leader(self) -> None:
         quorum = self.quorum
-        told = (quorum.epoch, quorum.leader_id)
+        announced = (quorum.epoch, quorum.leader_id)
         if quorum.leader_id == self.node_id:
             if quorum.leader is None:
-                told = (quorum.epoch, NOBODY)  # resigned
+                announced = (quorum.epoch, NO_NODE)  # resigned
             elif self._applied < quorum.leader.epoch_start_offset:
                 return  # it does not know yet what it is to lead
-        if told != self._told:
-            self._told = told
-            self.outbox.append(LeaderChanged(epoch=told[0], leader_id=told[1]))
+        if announced != self._announced:
+            self._announced = announced
+            self.outbox.append(LeaderChanged(epoch=announced[0], leader_id=announced[1]))
 
     # The log -------------------------------------------------------------------------------------------------
 
@@ -211,7 +211,7 @@ class RaftCore:
         grown = leader.appended(self.log.end_offset)
         for source, parked in list(self.parked.items()):
             if parked.request.topics[0].partitions[0].fetch_offset < self.log.end_offset:
-                self.answer_parked(source, ErrorCode.NONE, now_ms)
+                self.complete_parked(source, ErrorCode.NONE, now_ms)
         if grown:
             self.commit(now_ms)
 
@@ -232,13 +232,13 @@ class RaftCore:
             self._applied = batches[-1].last_offset + 1
             self.outbox.append(Committed(batches=batches))
         if self.quorum.leader is not None:
-            self._tell_leader()
+            self._announce_leader()
             for source in list(self.parked):
-                self.answer_parked(source, ErrorCode.NONE, now_ms)
+                self.complete_parked(source, ErrorCode.NONE, now_ms)
 
     # Fetches -------------------------------------------------------------------------------------------------
 
-    def answer_parked(self, source: int, error: ErrorCode, now_ms: float = 0.0) -> None:
+    def complete_parked(self, source: int, error: ErrorCode, now_ms: float = 0.0) -> None:
         """Answer a fetch that waits, with what there is now."""
         parked = self.parked.pop(source)
         response = self.fetch_response(error) if error else self.fetched(source, parked.request, now_ms)

@@ -35,7 +35,7 @@ class RaftMessages:
     def __init__(self, *, release: str, cluster_id: str, node_id: int, directory_id: bytes) -> None:
         listed = releases.get(release).listeners["controller"].api_versions
         self.versions = {key: versions.highest for key, versions in listed.items()}
-        self.fetches_tell_high_watermark = self.versions[ApiKey.FETCH] >= HIGH_WATERMARK_SINCE
+        self.fetches_carry_high_watermark = self.versions[ApiKey.FETCH] >= HIGH_WATERMARK_SINCE
         self._cluster_id = cluster_id
         self._node_id = node_id
         self._directory_id = directory_id

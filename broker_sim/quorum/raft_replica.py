@@ -163,7 +163,7 @@ class RaftReplica:
         """Do what is due, and set `due_ms`."""
         for source, parked in list(self._core.parked.items()):
             if parked.due_ms <= now_ms + TOLERANCE_MS:
-                self._core.answer_parked(source, ErrorCode.NONE, now_ms)
+                self._core.complete_parked(source, ErrorCode.NONE, now_ms)
         for _ in range(POLLS_MAX):
             before = (self.state, self.epoch, self.leader_id)
             due_ms = self._poll_state(now_ms)
@@ -185,9 +185,9 @@ class RaftReplica:
         if state is EpochState.FOLLOWER:
             self._fetch(now_ms)
         elif state in (EpochState.CANDIDATE, EpochState.PROSPECTIVE):
-            self._ask_for_votes(now_ms)
+            self._request_votes(now_ms)
         elif state is EpochState.RESIGNED:
-            self._tell_resignation(now_ms)
+            self._announce_resignation(now_ms)
         elif self._core.settings.pre_vote:
             self._look_for_leader(now_ms)
         return self._core.quorum.due_ms
@@ -227,7 +227,7 @@ class RaftReplica:
             if self._core.requests.is_ready(voter, now_ms):
                 self._core.send(voter, self._core.messages.begin_request(voter, epoch=self.epoch), now_ms)
 
-    def _ask_for_votes(self, now_ms: float) -> None:
+    def _request_votes(self, now_ms: float) -> None:
         core, quorum = self._core, self._core.quorum
         if quorum.election.is_rejected or quorum.is_backing_off:
             return
@@ -241,7 +241,7 @@ class RaftReplica:
                 )
                 core.send(voter, request, now_ms)
 
-    def _tell_resignation(self, now_ms: float) -> None:
+    def _announce_resignation(self, now_ms: float) -> None:
         core, quorum = self._core, self._core.quorum
         for voter in quorum.unacknowledged:
             if core.requests.is_ready(voter, now_ms):

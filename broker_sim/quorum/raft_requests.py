@@ -72,22 +72,22 @@ class RaftRequests:
 
     def _vote(self, request: VoteRequest, now_ms: float) -> VoteResponse:
         core, quorum = self._core, self._core.quorum
-        asked = request.topics[0].partitions[0]
-        if _is_illegal(asked):
+        requested = request.topics[0].partitions[0]
+        if _is_illegal(requested):
             return self._voted(ErrorCode.INVALID_REQUEST)
-        error = self._refuse_voter(asked.replica_id, asked.replica_epoch)
+        error = self._refuse_voter(requested.replica_id, requested.replica_epoch)
         if error:
             return self._voted(error)
-        if asked.replica_epoch > quorum.epoch:
-            core.become_unattached(asked.replica_epoch, now_ms)
+        if requested.replica_epoch > quorum.epoch:
+            core.become_unattached(requested.replica_epoch, now_ms)
         if request.voter_id not in (-1, core.node_id):
             return self._voted(ErrorCode.INVALID_VOTER_KEY)
-        log_end = OffsetAndEpoch(asked.last_offset, asked.last_offset_epoch)
+        log_end = OffsetAndEpoch(requested.last_offset, requested.last_offset_epoch)
         granted = quorum.grants_vote(
-            asked.replica_id, is_log_up_to_date=_reaches(log_end, core.log.end), pre_vote=asked.pre_vote
+            requested.replica_id, is_log_up_to_date=_reaches(log_end, core.log.end), pre_vote=requested.pre_vote
         )
-        if granted and not asked.pre_vote and quorum.voted_id < 0:
-            quorum.grant_vote(asked.replica_id, now_ms)
+        if granted and not requested.pre_vote and quorum.voted_id < 0:
+            quorum.grant_vote(requested.replica_id, now_ms)
         return self._voted(ErrorCode.NONE, granted=granted)
 
     def _voted(self, error: ErrorCode, *, granted: bool = False) -> VoteResponse:
@@ -98,22 +98,24 @@ class RaftRequests:
 
     def _begin(self, request: BeginQuorumEpochRequest, now_ms: float) -> BeginQuorumEpochResponse:
         core = self._core
-        asked = request.topics[0].partitions[0]
-        error = self._refuse_voter(asked.leader_id, asked.leader_epoch)
+        requested = request.topics[0].partitions[0]
+        error = self._refuse_voter(requested.leader_id, requested.leader_epoch)
         if not error:
-            core.maybe_transition(asked.leader_id, asked.leader_epoch, now_ms)
+            core.maybe_transition(requested.leader_id, requested.leader_epoch, now_ms)
             if request.voter_id not in (-1, core.node_id):
                 error = ErrorCode.INVALID_VOTER_KEY
         return core.messages.begin_response(error, epoch=core.quorum.epoch, leader_id=core.quorum.leader_id)
 
     def _end(self, request: EndQuorumEpochRequest, now_ms: float) -> EndQuorumEpochResponse:
         core, quorum = self._core, self._core.quorum
-        asked = request.topics[0].partitions[0]
-        error = self._refuse_voter(asked.leader_id, asked.leader_epoch)
+        requested = request.topics[0].partitions[0]
+        error = self._refuse_voter(requested.leader_id, requested.leader_epoch)
         if not error:
-            core.maybe_transition(asked.leader_id, asked.leader_epoch, now_ms)
-            if quorum.state is EpochState.FOLLOWER and quorum.leader_id == asked.leader_id:
-                candidates = [each.candidate_id for each in asked.preferred_candidates] or asked.preferred_successors
+            core.maybe_transition(requested.leader_id, requested.leader_epoch, now_ms)
+            if quorum.state is EpochState.FOLLOWER and quorum.leader_id == requested.leader_id:
+                candidates = [
+                    each.candidate_id for each in requested.preferred_candidates
+                ] or requested.preferred_successors
                 quorum.due_ms = now_ms + self._succession_backoff_ms(candidates)
         return core.messages.end_response(error, epoch=quorum.epoch, leader_id=quorum.leader_id)
 
@@ -137,15 +139,15 @@ class RaftRequests:
 
     def _fetch(self, source: int, correlation_id: int, request: FetchRequest, now_ms: float) -> FetchResponse | None:
         core = self._core
-        asked = request.topics[0].partitions[0]
+        requested = request.topics[0].partitions[0]
         if (
             request.max_wait_ms < 0
-            or asked.fetch_offset < 0
-            or not 0 <= asked.last_fetched_epoch <= asked.current_leader_epoch
+            or requested.fetch_offset < 0
+            or not 0 <= requested.last_fetched_epoch <= requested.current_leader_epoch
         ):
             return core.fetch_response(ErrorCode.INVALID_REQUEST)
         if source in core.parked:
-            core.answer_parked(source, ErrorCode.NONE, now_ms)
+            core.complete_parked(source, ErrorCode.NONE, now_ms)
         response = core.fetched(source, request, now_ms)
         partition = response.responses[0].partitions[0]
         assert isinstance(partition.records, RaftRecords), "records between controllers travel by reference"
@@ -154,7 +156,7 @@ class RaftRequests:
             or partition.records.batches
             or partition.diverging_epoch.epoch >= 0
             or partition.snapshot_id.end_offset >= 0
-            or (core.messages.fetches_tell_high_watermark and asked.high_watermark < partition.high_watermark)
+            or (core.messages.fetches_carry_high_watermark and requested.high_watermark < partition.high_watermark)
         )
         if news or request.max_wait_ms == 0:
             return response
@@ -165,29 +167,29 @@ class RaftRequests:
 
     def _fetch_snapshot(self, source: int, request: FetchSnapshotRequest, now_ms: float) -> FetchSnapshotResponse:
         core = self._core
-        asked = request.topics[0].partitions[0]
-        error = core.refuse_unless_leader(asked.current_leader_epoch)
+        requested = request.topics[0].partitions[0]
+        error = core.refuse_unless_leader(requested.current_leader_epoch)
         snapshot, data, size = core.log.snapshot, b"", 0
         if not error:
-            wanted = OffsetAndEpoch(asked.snapshot_id.end_offset, asked.snapshot_id.epoch)
+            wanted = OffsetAndEpoch(requested.snapshot_id.end_offset, requested.snapshot_id.epoch)
             if snapshot is None or snapshot.id != wanted:
                 error = ErrorCode.SNAPSHOT_NOT_FOUND
             else:
                 whole = snapshot.encode()
                 size = len(whole)
-                if 0 <= asked.position < size:
-                    data = whole[asked.position : asked.position + request.max_bytes]
+                if 0 <= requested.position < size:
+                    data = whole[requested.position : requested.position + request.max_bytes]
                 else:
                     error = ErrorCode.POSITION_OUT_OF_RANGE
         if not error and core.quorum.leader is not None:
-            core.quorum.leader.heard(source, now_ms)
+            core.quorum.leader.contacted(source, now_ms)
         return core.messages.snapshot_response(
             error,
             epoch=core.quorum.epoch,
             leader_id=core.quorum.leader_id,
-            snapshot_id=asked.snapshot_id,
+            snapshot_id=requested.snapshot_id,
             size=size,
-            position=asked.position,
+            position=requested.position,
             data=data,
         )
 
@@ -196,10 +198,10 @@ def _reaches(candidate: OffsetAndEpoch, own: OffsetAndEpoch) -> bool:
     return (candidate.epoch, candidate.offset) >= (own.epoch, own.offset)
 
 
-def _is_illegal(asked: PartitionData) -> bool:
+def _is_illegal(requested: PartitionData) -> bool:
     # Who only asks in advance may have records of its present epoch; a candidate has just raised it.
-    last = asked.replica_epoch if asked.pre_vote else asked.replica_epoch - 1
-    return asked.last_offset < 0 or not 0 <= asked.last_offset_epoch <= last
+    last = requested.replica_epoch if requested.pre_vote else requested.replica_epoch - 1
+    return requested.last_offset < 0 or not 0 <= requested.last_offset_epoch <= last
 
 
 def _top_level_error(request: Any, error: ErrorCode) -> Message:

@@ -62,14 +62,14 @@ class RaftResponses:
 
     def _voted(self, source: int, response: VoteResponse, now_ms: float) -> None:
         core, quorum = self._core, self._core.quorum
-        answer = response.topics[0].partitions[0]
-        if self._is_settled(answer.error_code, answer.leader_id, answer.leader_epoch, now_ms):
+        partition = response.topics[0].partitions[0]
+        if self._is_settled(partition.error_code, partition.leader_id, partition.leader_epoch, now_ms):
             return
-        if answer.error_code:
+        if partition.error_code:
             core.requests.back_off(source, now_ms)
         elif quorum.is_nominee:
-            quorum.election.record(source, granted=answer.vote_granted)
-            if answer.vote_granted:
+            quorum.election.record(source, granted=partition.vote_granted)
+            if partition.vote_granted:
                 core.count_votes(now_ms)
             elif quorum.election.is_rejected:
                 self._lost(now_ms)
@@ -83,64 +83,72 @@ class RaftResponses:
             quorum.back_off(election_backoff_ms(core), now_ms)
 
     def _begun(self, source: int, response: BeginQuorumEpochResponse, now_ms: float) -> None:
-        answer = response.topics[0].partitions[0]
-        if self._is_settled(answer.error_code, answer.leader_id, answer.leader_epoch, now_ms):
+        partition = response.topics[0].partitions[0]
+        if self._is_settled(partition.error_code, partition.leader_id, partition.leader_epoch, now_ms):
             return
-        if answer.error_code:
+        if partition.error_code:
             self._core.requests.back_off(source, now_ms)
         elif self._core.quorum.leader is not None:
             self._core.quorum.leader.voters[source].has_acknowledged = True
 
     def _ended(self, source: int, response: EndQuorumEpochResponse, now_ms: float) -> None:
-        answer = response.topics[0].partitions[0]
-        if self._is_settled(answer.error_code, answer.leader_id, answer.leader_epoch, now_ms):
+        partition = response.topics[0].partitions[0]
+        if self._is_settled(partition.error_code, partition.leader_id, partition.leader_epoch, now_ms):
             return
-        if answer.error_code:
+        if partition.error_code:
             self._core.requests.back_off(source, now_ms)
         else:
             self._core.quorum.unacknowledged.pop(source, None)
 
-    def _fetched(self, source: int, answer: PartitionData, now_ms: float) -> None:
+    def _fetched(self, source: int, partition: PartitionData, now_ms: float) -> None:
         core, quorum = self._core, self._core.quorum
-        leader = answer.current_leader
-        if self._is_settled(answer.error_code, leader.leader_id, leader.leader_epoch, now_ms) or answer.error_code:
+        leader = partition.current_leader
+        if (
+            self._is_settled(partition.error_code, leader.leader_id, leader.leader_epoch, now_ms)
+            or partition.error_code
+        ):
             if core.requests.is_ready(source, now_ms):
                 # Kafka asks again as fast as the network allows; here a network may take no time at all.
                 core.requests.back_off(source, now_ms)
             return
         if quorum.state is not EpochState.FOLLOWER:
             return
-        if answer.snapshot_id.end_offset >= 0:
+        if partition.snapshot_id.end_offset >= 0:
             core.snapshot_fetch = SnapshotFetch(
-                id=OffsetAndEpoch(answer.snapshot_id.end_offset, answer.snapshot_id.epoch)
+                id=OffsetAndEpoch(partition.snapshot_id.end_offset, partition.snapshot_id.epoch)
             )
-        elif answer.diverging_epoch.epoch >= 0:
-            end = core.log.truncate_to(OffsetAndEpoch(answer.diverging_epoch.end_offset, answer.diverging_epoch.epoch))
+        elif partition.diverging_epoch.epoch >= 0:
+            end = core.log.truncate_to(
+                OffsetAndEpoch(partition.diverging_epoch.end_offset, partition.diverging_epoch.epoch)
+            )
             assert end >= core.high_watermark, "what is committed is never truncated"
         else:
-            assert isinstance(answer.records, RaftRecords), "records between controllers travel by reference"
-            for batch in answer.records.batches:
+            assert isinstance(partition.records, RaftRecords), "records between controllers travel by reference"
+            for batch in partition.records.batches:
                 core.log.append(batch)
-            high_watermark = min(answer.high_watermark, core.log.end_offset)
+            high_watermark = min(partition.high_watermark, core.log.end_offset)
             if high_watermark > quorum.high_watermark:
                 quorum.high_watermark = high_watermark
                 core.commit(now_ms)
         quorum.fetched_from_leader(now_ms)
 
-    def _snapshot_fetched(self, source: int, answer: ResponsePartitionSnapshot, now_ms: float) -> None:
+    def _snapshot_fetched(self, source: int, partition: ResponsePartitionSnapshot, now_ms: float) -> None:
         core, fetching = self._core, self._core.snapshot_fetch
-        leader = answer.current_leader
-        if self._is_settled(answer.error_code, leader.leader_id, leader.leader_epoch, now_ms) or answer.error_code:
+        leader = partition.current_leader
+        if (
+            self._is_settled(partition.error_code, leader.leader_id, leader.leader_epoch, now_ms)
+            or partition.error_code
+        ):
             # There is a newer one by now, or a newer leader: the next fetch says which.
             core.snapshot_fetch = None
             if core.requests.is_ready(source, now_ms):
                 core.requests.back_off(source, now_ms)
             return
-        if fetching is None or core.quorum.state is not EpochState.FOLLOWER or answer.position != fetching.position:
+        if fetching is None or core.quorum.state is not EpochState.FOLLOWER or partition.position != fetching.position:
             return
-        assert isinstance(answer.unaligned_records, bytes | memoryview), "a snapshot is bytes"
-        fetching.parts.append(bytes(answer.unaligned_records))
-        if fetching.position >= answer.size:
+        assert isinstance(partition.unaligned_records, bytes | memoryview), "a snapshot is bytes"
+        fetching.parts.append(bytes(partition.unaligned_records))
+        if fetching.position >= partition.size:
             data = b"".join(fetching.parts)
             core.begin_with_snapshot(RaftSnapshot(id=fetching.id, encode=lambda: data))
         core.quorum.fetched_from_leader(now_ms)

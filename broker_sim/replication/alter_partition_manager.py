@@ -140,7 +140,7 @@ class AlterPartitionManager:
         again = []
         for partition, state in sent:
             answer = answers.get((partition.topic_id, partition.topic_partition.partition))
-            if answer is None or partition.proposal_answered(state, _altered(partition, answer)):
+            if answer is None or partition.proposal_finished(state, _altered(partition, answer)):
                 again.append((partition, state))
         if self._unsent:
             self._schedule(0)

@@ -431,7 +431,7 @@ class Partition:
             new_isr=tuple(members),
         )
 
-    def proposal_answered(self, state: IsrState, answer: AlteredPartition) -> bool:
+    def proposal_finished(self, state: IsrState, answer: AlteredPartition) -> bool:
         """Take the controller's answer, unless the state has moved on; true when it has to be asked again."""
         if self.isr_state is not state:
             return False

@@ -111,11 +111,11 @@ class ZkAdminManager:
         assert strict_since is not None
         self._has_mutation_quotas = created is not None and created.highest >= strict_since
 
-    def any_broker_answers(self, request: Any) -> bool:
+    def any_broker_serves(self, request: Any) -> bool:
         """Whether a request is answered by whoever gets it."""
         return isinstance(request, _ANY_BROKER)
 
-    def answer(self, request: Any, context: RequestContext | None = None) -> Deferred[Any]:
+    def response(self, request: Any, context: RequestContext | None = None) -> Deferred[Any]:
         """Answer what the controller answers; fails with LinkFailure when this broker's session has ended.
 
         Of a client, in `context`, with what it may make and delete (KIP-599); brokers may do that without a limit.
@@ -191,7 +191,7 @@ class ZkAdminManager:
         if by_controller and not broker.controller.is_active and controller_id not in (None, NOT_CONTROLLER_ID):
             assert controller_id is not None
             return broker.links.send(broker.id, controller_id, request, version=BY_CONTROLLER_SINCE)
-        return self.answer(request)
+        return self.response(request)
 
     def _run(self, work: Awaitable[Any]) -> Deferred[Any]:
         async def run() -> Any:
@@ -301,16 +301,16 @@ class ZkAdminManager:
             left = await self._until(lambda: self._without_leaders(sizes), request.timeout_ms)
             for name in list(created) if request.timeout_ms <= 0 else left:
                 results[name] = refused_topic(name, ErrorCode.REQUEST_TIMED_OUT, None)
-        asked = [topic.name for topic in request.topics]
-        answered = dict.fromkeys(asked) if self._broker.behaviour.serves_topics_once else asked
-        return CreateTopicsResponse(topics=[results[name] for name in answered])
+        requested = [topic.name for topic in request.topics]
+        responded = dict.fromkeys(requested) if self._broker.behaviour.serves_topics_once else requested
+        return CreateTopicsResponse(topics=[results[name] for name in responded])
 
     def _named_twice(self, counts: Mapping[str, int], client_id: str | None) -> str:
         if not self._broker.behaviour.serves_topics_once:
             return "Found multiple entries for this topic."
         names = ",".join(name for name, count in counts.items() if count > 1)
-        asked = f"Create topics request from client `{client_id or ''}`"
-        return f"{asked} contains multiple entries for the following topics: {names}"
+        requested = f"Create topics request from client `{client_id or ''}`"
+        return f"{requested} contains multiple entries for the following topics: {names}"
 
     async def _delete_topics(self, request: DeleteTopicsRequest, quota: MutationQuota | None) -> DeleteTopicsResponse:
         if any(topic.name is not None and topic.topic_id != ZERO_UUID for topic in request.topics):
@@ -338,7 +338,7 @@ class ZkAdminManager:
                     result.error_code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
         if doomed:
             names = list(doomed)
-            await self._client.request("ZooKeeperDeleteTopics", lambda zookeeper, _: zookeeper.wish_deletion(names))
+            await self._client.request("ZooKeeperDeleteTopics", lambda zookeeper, _: zookeeper.request_deletion(names))
             left = await self._until(lambda: [each for each in names if each in self._image.topics], request.timeout_ms)
             for name in names if request.timeout_ms <= 0 else left:
                 for result in doomed[name]:
@@ -413,8 +413,10 @@ class ZkAdminManager:
                 for topic in self._image.topics.values()
                 for index in range(len(topic.partitions))
             ]
-        asked = (TopicPartition(each.topic, index) for each in request.topic_partitions for index in each.partitions)
-        return list(dict.fromkeys(asked))
+        requested = (
+            TopicPartition(each.topic, index) for each in request.topic_partitions for index in each.partitions
+        )
+        return list(dict.fromkeys(requested))
 
     async def _alter_reassignments(
         self, request: AlterPartitionReassignmentsRequest

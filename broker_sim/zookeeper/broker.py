@@ -99,7 +99,7 @@ class ZooKeeperBroker(Broker):
             controlled_shutdown_version=behaviour.controlled_shutdown_version,
             survives_failed_directories=behaviour.leader_and_isr_version >= FIRST_WITH_OFFLINE_REPLICAS,
         )
-        self.storage.log_placed = _nobody_asks  # that era's controller hears of a directory when it fails
+        self.storage.log_placed = _ignore_placement  # that era's controller hears of a directory when it fails
         self.replica_manager.alter_partition = self._isr_manager(behaviour, client)
         self.producer_ids = ProducerIdManager(
             reactor=self.reactor,
@@ -307,14 +307,14 @@ class ZooKeeperBroker(Broker):
         context: RequestContext | None = None,
     ) -> Deferred[Any]:
         """Answer a client here: nothing is forwarded. What only the controller may do is NOT_CONTROLLER elsewhere."""
-        if self.admin.any_broker_answers(request):
+        if self.admin.any_broker_serves(request):
             return self.admin.change_in_zookeeper(request)
         if context is None:
             return self.admin.create_by_itself(request)
         if not self.controller.is_active:
             refused = self.admin.not_controller(request)
             return succeed(refused or self.apis.error_response(context, ErrorCode.NOT_CONTROLLER))
-        return self.admin.answer(request, context)
+        return self.admin.response(request, context)
 
 
 class _LinksAndWatches(LinkTransport):
@@ -333,7 +333,7 @@ class _LinksAndWatches(LinkTransport):
             super().receive_call(call)
 
 
-def _nobody_asks(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:
+def _ignore_placement(topic_partition: TopicPartition, topic_id: bytes, directory_id: bytes) -> None:
     """Where a replica lies is the broker's own affair."""
 
 

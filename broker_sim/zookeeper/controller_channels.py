@@ -68,12 +68,12 @@ class ControllerChannelManager:
         return 0 if channel is None else len(channel.queue)
 
     def send(
-        self, broker_id: int, request: Any, *, version: int, answered: Callable[[Any], None] | None = None
+        self, broker_id: int, request: Any, *, version: int, responded: Callable[[Any], None] | None = None
     ) -> None:
         """Queue a request; a broker that is not there gets nothing."""
         channel = self._channels.get(broker_id)
         if channel is not None:
-            channel.queue.append((request, version, answered))
+            channel.queue.append((request, version, responded))
             self._send_next(broker_id, channel)
 
     def _send_next(self, broker_id: int, channel: _Channel) -> None:
@@ -81,18 +81,20 @@ class ControllerChannelManager:
             return
         request, version, _ = channel.queue[0]
         channel.in_flight = True
-        answer = self._links.send(self._controller_id, broker_id, request, version=version, timeout_ms=self._timeout_ms)
-        answer.addCallbacks(
-            self._answered, self._failed, callbackArgs=(broker_id, channel), errbackArgs=(broker_id, channel)
+        response = self._links.send(
+            self._controller_id, broker_id, request, version=version, timeout_ms=self._timeout_ms
+        )
+        response.addCallbacks(
+            self._responded, self._failed, callbackArgs=(broker_id, channel), errbackArgs=(broker_id, channel)
         )
 
-    def _answered(self, response: Any, broker_id: int, channel: _Channel) -> None:
+    def _responded(self, response: Any, broker_id: int, channel: _Channel) -> None:
         channel.in_flight = False
         if channel.closed:
             return
-        _, _, answered = channel.queue.popleft()
-        if answered is not None:
-            answered(response)
+        _, _, responded = channel.queue.popleft()
+        if responded is not None:
+            responded(response)
         self._send_next(broker_id, channel)
 
     def _failed(self, failure: Failure, broker_id: int, channel: _Channel) -> None:

@@ -50,8 +50,8 @@ class ControllerEventManager:
             self._schedule()
         return done
 
-    def tell(self, name: str, event: Event) -> None:
-        """Queue an event whose answer nobody wants."""
+    def enqueue(self, name: str, event: Event) -> None:
+        """Queue an event whose result the caller does not need."""
         self.put(name, event).addErrback(lambda failure: failure.trap(ZooKeeperError))
 
     def clear(self) -> None:
@@ -83,7 +83,7 @@ class ControllerEventManager:
         while self._queue:
             name, event, done = self._queue.popleft()
             try:
-                answer = await event()
+                response = await event()
             except ZooKeeperError as error:
                 if error.code is Code.CONTROLLER_MOVED:
                     await self._moved()
@@ -92,7 +92,7 @@ class ControllerEventManager:
                 _log.failure("The controller event {name} has failed", name=name)
                 done.errback(ZooKeeperError(Code.SESSION_EXPIRED))
             else:
-                done.callback(answer)
+                done.callback(response)
         self._running = False
         self._schedule_rest()
 

@@ -47,14 +47,14 @@ class ControllerRequests:
         self._behaviour = behaviour
 
     def _put(self, name: str, event: Callable[[], Awaitable[Any]], not_controller: Callable[[], Any]) -> Deferred[Any]:
-        async def answer() -> Any:
+        async def response() -> Any:
             return await event() if self._controller.is_active else not_controller()
 
         def moved(failure: Failure) -> Any:
             failure.trap(ZooKeeperError)
             return not_controller()
 
-        return self._controller.events.put(name, answer).addErrback(moved)
+        return self._controller.events.put(name, response).addErrback(moved)
 
     # Controlled shutdown -------------------------------------------------------------------------------------
 
@@ -116,10 +116,10 @@ class ControllerRequests:
         names = {topic_id: name for name, topic_id in context.topic_ids.items()}
         errors: dict[TopicPartition, ErrorCode] = {}
         wanted: dict[TopicPartition, LeaderAndIsr] = {}
-        asked: list[tuple[Any, str | None, list[PartitionData]]] = []
+        requested: list[tuple[Any, str | None, list[PartitionData]]] = []
         for topic in request.topics:
             name = names.get(topic.topic_id) if version >= TOPIC_IDS_SINCE else topic.topic_name
-            asked.append((topic, name, topic.partitions))
+            requested.append((topic, name, topic.partitions))
             for data in topic.partitions if name is not None else ():
                 each = TopicPartition(name, data.partition_index)  # type: ignore[arg-type]
                 state = self._proposed(each, data, request.broker_id, version)
@@ -133,9 +133,9 @@ class ControllerRequests:
             if each not in written:
                 errors[each] = ErrorCode.INVALID_UPDATE_VERSION
         everything = [*errors, *wanted]
-        controller.tell_of([each for each in everything if each in context.leadership])
+        controller.send_update_metadata([each for each in everything if each in context.leadership])
         if written:
-            controller.events.tell(
+            controller.events.enqueue(
                 "PartitionReassignmentIsrChange", lambda: controller.reassignments.complete(list(written))
             )
         return AlterPartitionResponse(
@@ -143,9 +143,9 @@ class ControllerRequests:
                 ResponseTopicData(
                     topic_id=topic.topic_id,
                     topic_name=topic.topic_name,
-                    partitions=[self._answer(name, data.partition_index, errors) for data in partitions],
+                    partitions=[self._respond(name, data.partition_index, errors) for data in partitions],
                 )
-                for topic, name, partitions in asked
+                for topic, name, partitions in requested
             ]
         )
 
@@ -181,7 +181,7 @@ class ControllerRequests:
             controller_epoch=context.epoch,
         )
 
-    def _answer(
+    def _respond(
         self, name: str | None, index: int, errors: Mapping[TopicPartition, ErrorCode]
     ) -> ResponsePartitionData:
         if name is None:

@@ -27,9 +27,9 @@ from broker_sim.zookeeper.messages import (
     ControllerInfo,
     Path,
     Snapshot,
-    ZooKeeperAnswer,
     ZooKeeperError,
     ZooKeeperRequest,
+    ZooKeeperResponse,
 )
 from broker_sim.zookeeper.sessions import Session, Sessions
 from broker_sim.zookeeper.zookeeper_behaviour import ZooKeeperBehaviour, id_of_name
@@ -101,7 +101,7 @@ class ZooKeeper(Controller):
         self._preferred_elections: dict[TopicPartition, None] = {}
         self._next_producer_id = 0
         self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
-        self.changed: Callable[[], None] = _nobody
+        self.changed: Callable[[], None] = _no_listener
         """Called when what `stored_state` answers has changed."""
 
     def stop(self) -> None:
@@ -187,13 +187,13 @@ class ZooKeeper(Controller):
         if not isinstance(request, ZooKeeperRequest):
             msg = f"ZooKeeper has no answer for {type(request).__name__} from broker {source}"
             raise BrokerSimError(msg)
-        session = self.sessions.heard(request.session_id) if request.session_id else self.sessions.open(source)
+        session = self.sessions.renew(request.session_id) if request.session_id else self.sessions.open(source)
         if session is None:
-            return ZooKeeperAnswer(code=Code.SESSION_EXPIRED)
+            return ZooKeeperResponse(code=Code.SESSION_EXPIRED)
         try:
-            return ZooKeeperAnswer(value=request.operation(self, session))
+            return ZooKeeperResponse(value=request.operation(self, session))
         except ZooKeeperError as error:
-            return ZooKeeperAnswer(code=error.code)
+            return ZooKeeperResponse(code=error.code)
 
     def register_broker(self, session: Session, broker: BrokerRegistration) -> int:
         """Make the ephemeral node of a broker id; its czxid is the broker's epoch."""
@@ -285,7 +285,7 @@ class ZooKeeper(Controller):
             if partition is None:
                 continue
             current = self.state_of(topic_partition)
-            if current is not None and current.says_the_same(state):
+            if current is not None and current.is_equivalent(state):
                 written[topic_partition] = current  # the answer to the same write was lost
             elif state.zk_version == partition.partition_epoch:
                 written[topic_partition] = replace(state, zk_version=state.zk_version + 1)
@@ -353,7 +353,7 @@ class ZooKeeper(Controller):
 
     # The admin nodes -----------------------------------------------------------------------------------------
 
-    def wish_deletion(self, names: Iterable[str]) -> None:
+    def request_deletion(self, names: Iterable[str]) -> None:
         """Make /admin/delete_topics/<name>: the controller sees to the rest."""
         self._deletions.update(dict.fromkeys(names))
         self.changed()
@@ -370,7 +370,7 @@ class ZooKeeper(Controller):
         """The topics that shall be deleted."""
         return tuple(self._deletions)
 
-    def wish_reassignment(self, reassignments: Mapping[TopicPartition, Sequence[int]]) -> None:
+    def request_reassignment(self, reassignments: Mapping[TopicPartition, Sequence[int]]) -> None:
         """Write /admin/reassign_partitions, as kafka-reassign-partitions did before 2.4 (KIP-455)."""
         self._reassignments.update({key: tuple(replicas) for key, replicas in reassignments.items()})
         self.changed()
@@ -387,7 +387,7 @@ class ZooKeeper(Controller):
             self._reassignments.pop(topic_partition, None)
         self.changed()
 
-    def wish_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
+    def request_preferred_election(self, partitions: Iterable[TopicPartition]) -> None:
         """Write /admin/preferred_replica_election, as kafka-preferred-replica-election did before 2.4."""
         self._preferred_elections.update(dict.fromkeys(partitions))
         self.changed()
@@ -433,7 +433,7 @@ class ZooKeeper(Controller):
         if grown:
             self.sessions.fire(Path.TOPIC_PARTITIONS)
         if gone:
-            self.wish_deletion(gone)
+            self.request_deletion(gone)
         awaited = [topic.name for topic in (*created, *grown)]
 
         def done() -> bool:
@@ -517,7 +517,7 @@ class ZooKeeper(Controller):
             self._lose_controller()
 
 
-def _nobody() -> None:
+def _no_listener() -> None:
     """The store is in memory, and ends with the cluster."""
 
 

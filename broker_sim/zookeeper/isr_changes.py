@@ -87,10 +87,10 @@ class ZkIsrManager:
             return
         if written is None:
             refused = AlteredPartition(topic_partition=each, error_code=ErrorCode.OPERATION_NOT_ATTEMPTED)
-            partition.proposal_answered(state, refused)
+            partition.proposal_finished(state, refused)
             return
         self._note_change(each)
-        partition.proposal_answered(state, _altered(each, written))
+        partition.proposal_finished(state, _altered(each, written))
 
     def _note_change(self, topic_partition: TopicPartition) -> None:
         self._changed[topic_partition] = None

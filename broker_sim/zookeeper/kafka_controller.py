@@ -73,7 +73,7 @@ class KafkaController:
             behaviour=behaviour,
             context=context,
             channels=self.channels,
-            answered=self._answered,
+            responded=self._responded,
         )
         self.replicas = ReplicaStateMachine(context=context, batch=batch, store=store)
         self.partitions = PartitionStateMachine(context=context, batch=batch, store=store, config=config)
@@ -83,7 +83,7 @@ class KafkaController:
             store=store,
             replicas=self.replicas,
             partitions=self.partitions,
-            tell=self.tell_of,
+            send_update_metadata=self.send_update_metadata,
         )
         self.reassignments = PartitionReassignments(
             context=context,
@@ -92,7 +92,7 @@ class KafkaController:
             replicas=self.replicas,
             partitions=self.partitions,
             deletions=self.deletions,
-            tell=self.tell_of,
+            send_update_metadata=self.send_update_metadata,
         )
         self.requests = ControllerRequests(self, behaviour)
         interval_s = config()["leader.imbalance.check.interval.seconds"]
@@ -108,7 +108,7 @@ class KafkaController:
 
     def start(self) -> None:
         """Take part in the election."""
-        self.events.tell("Startup", self._elect)
+        self.events.enqueue("Startup", self._elect)
 
     def adopt(self, info: ControllerInfo, snapshot: Snapshot | None) -> None:
         """Be what a cluster that started as a whole has made of this broker; a snapshot is for the controller alone."""
@@ -126,7 +126,7 @@ class KafkaController:
             }
             self._start_rebalance()
             if snapshot.deletions or snapshot.reassignments or snapshot.preferred_elections or context.reassigning:
-                self.events.tell("Startup", self._if_active(partial(self._take_up, snapshot)))
+                self.events.enqueue("Startup", self._if_active(partial(self._take_up, snapshot)))
 
     async def _take_up(self, snapshot: Snapshot) -> None:
         """Go on with what the controller of an earlier cluster has begun."""
@@ -151,13 +151,13 @@ class KafkaController:
         """Something has changed in ZooKeeper."""
         for path in paths:
             if path is Path.CONTROLLER:
-                self.events.tell("ControllerChange", self._controller_changed)
+                self.events.enqueue("ControllerChange", self._controller_changed)
             elif self.is_active and path in self._handlers:
-                self.events.tell(path.name, self._if_active(self._handlers[path]))
+                self.events.enqueue(path.name, self._if_active(self._handlers[path]))
 
     def configs_changed(self) -> None:
         """An unclean election may be allowed now. Mirrors TopicUncleanLeaderElectionEnable."""
-        self.events.tell("UncleanLeaderElectionEnable", self._if_active(self.partitions.trigger_online))
+        self.events.enqueue("UncleanLeaderElectionEnable", self._if_active(self.partitions.trigger_online))
 
     @property
     def _handlers(self) -> Mapping[Path, Callable[[], Any]]:
@@ -216,7 +216,7 @@ class KafkaController:
         snapshot = await self.store.watch_everything()
         self._read(snapshot)
         await self.deletions.start(snapshot.deletions)
-        self.tell_of(())
+        self.send_update_metadata(())
         await self.replicas.startup()
         await self.partitions.startup()
         await self.reassignments.take_from_zookeeper()
@@ -315,9 +315,9 @@ class KafkaController:
         await self.replicas.handle(others, ReplicaState.OFFLINE)
         await self.deletions.replicas_failed(doomed)
         if not others and not elected:
-            self.tell_of(())
+            self.send_update_metadata(())
 
-    def tell_of(self, partitions: Iterable[TopicPartition]) -> None:
+    def send_update_metadata(self, partitions: Iterable[TopicPartition]) -> None:
         """Tell every live broker of the live brokers, and of these partitions."""
         self.batch.add_update_metadata(self.context.brokers, partitions)
         self.batch.send()
@@ -345,7 +345,7 @@ class KafkaController:
         changed = await self.store.isr_changes()
         self.take_states(changed)
         if changed:
-            self.tell_of(changed)
+            self.send_update_metadata(changed)
 
     async def _log_dirs_failed(self) -> None:
         """Ask the brokers, by telling them of all their replicas: they refuse those that are gone."""
@@ -381,7 +381,7 @@ class KafkaController:
             self._rebalance.start(initial_delay_ms=FIRST_REBALANCE_MS)
 
     def _rebalance_due(self) -> None:
-        self.events.tell("AutoPreferredReplicaLeaderElection", self._if_active(self._rebalance_leaders))
+        self.events.enqueue("AutoPreferredReplicaLeaderElection", self._if_active(self._rebalance_leaders))
 
     async def _rebalance_leaders(self) -> None:
         """Give partitions back to preferred leaders that miss more than leader.imbalance.per.broker.percentage."""
@@ -408,11 +408,11 @@ class KafkaController:
 
     # What brokers answer -------------------------------------------------------------------------------------
 
-    def _answered(self, broker_id: int, request: Any, response: Any) -> None:
+    def _responded(self, broker_id: int, request: Any, response: Any) -> None:
         if isinstance(request, LeaderAndIsrRequest):
             failed = _storage_errors(request, response)
             if failed:
-                self.events.tell("LeaderAndIsrResponseReceived", lambda: self._directories_failed(broker_id, failed))
+                self.events.enqueue("LeaderAndIsrResponseReceived", lambda: self._directories_failed(broker_id, failed))
             return
         deleted = _deleted_by(request)
         stopped = {
@@ -422,7 +422,7 @@ class KafkaController:
             and each.topic in self.context.to_be_deleted
         }
         if stopped:
-            self.events.tell(
+            self.events.enqueue(
                 "TopicDeletionStopReplicaResponseReceived",
                 lambda: self._replicas_stopped(broker_id, stopped, ErrorCode(response.error_code)),
             )

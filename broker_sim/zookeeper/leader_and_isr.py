@@ -32,7 +32,7 @@ class LeaderAndIsr:
         """A new leader epoch with another leader or ISR."""
         return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
 
-    def says_the_same(self, other: LeaderAndIsr) -> bool:
+    def is_equivalent(self, other: LeaderAndIsr) -> bool:
         """Whether another state is equal but for its version: a write that was repeated finds itself."""
         return replace(self, zk_version=other.zk_version) == other
 

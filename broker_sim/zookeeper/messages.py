@@ -85,7 +85,7 @@ class ZooKeeperRequest:
 
 
 @dataclass(slots=True, kw_only=True)
-class ZooKeeperAnswer:
+class ZooKeeperResponse:
     """What came of it; `value` counts with code OK alone."""
 
     code: Code = Code.OK

@@ -63,7 +63,7 @@ class PartitionReassignments:
         replicas: ReplicaStateMachine,
         partitions: PartitionStateMachine,
         deletions: TopicDeletionManager,
-        tell: Callable[[Iterable[TopicPartition]], None],
+        send_update_metadata: Callable[[Iterable[TopicPartition]], None],
     ) -> None:
         self._context = context
         self._store = store
@@ -71,7 +71,7 @@ class PartitionReassignments:
         self._replicas = replicas
         self._partitions = partitions
         self._deletions = deletions
-        self._tell = tell
+        self._send_update_metadata = send_update_metadata
 
     async def alter(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ApiError]:
         """Begin reassignments, or take back those with None; answers an error for each."""
@@ -180,7 +180,7 @@ class PartitionReassignments:
         await self._store.write_assignments({topic_partition: completed})
         context.reassigning.pop(topic_partition, None)
         await self._store.forget_reassignments([topic_partition])
-        self._tell([topic_partition])
+        self._send_update_metadata([topic_partition])
         await self._deletions.resume_for([topic_partition.topic])
 
     async def _move_leader(self, topic_partition: TopicPartition, assignment: Assignment) -> None:

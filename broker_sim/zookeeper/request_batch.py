@@ -72,13 +72,13 @@ class ControllerBrokerRequestBatch:
         behaviour: ZooKeeperBehaviour,
         context: ControllerContext,
         channels: ControllerChannelManager,
-        answered: Callable[[int, Any, Any], None],
+        responded: Callable[[int, Any, Any], None],
     ) -> None:
         self._controller_id = controller_id
         self._behaviour = behaviour
         self._context = context
         self._channels = channels
-        self._answered = answered
+        self._responded = responded
         self._leader_and_isr: dict[int, dict[TopicPartition, tuple[LeaderAndIsr, bool]]] = {}
         self._update_brokers: dict[int, None] = {}
         self._update_partitions: dict[TopicPartition, None] = {}
@@ -117,28 +117,30 @@ class ControllerBrokerRequestBatch:
         """Put everything into the queues of the brokers that are alive; the batch is empty then."""
         for broker_id, states in self._leader_and_isr.items():
             if broker_id in self._context.brokers:
-                self._send(broker_id, self._leader_and_isr_request(broker_id, states), heard=True)
+                self._send(broker_id, self._leader_and_isr_request(broker_id, states), awaited=True)
         topics = self._update_topics() if self._update_brokers else []
         for broker_id in self._update_brokers:
             if broker_id in self._context.brokers:
-                self._send(broker_id, self._update_metadata_request(broker_id, topics), heard=False)
+                self._send(broker_id, self._update_metadata_request(broker_id, topics), awaited=False)
         for broker_id, stopped in self._stop_replica.items():
             if broker_id in self._context.brokers:
                 for request in self._stop_replica_requests(broker_id, stopped):
-                    self._send(broker_id, request, heard=True)
+                    self._send(broker_id, request, awaited=True)
         self.clear()
 
-    def _send(self, broker_id: int, request: Any, *, heard: bool) -> None:
+    def _send(self, broker_id: int, request: Any, *, awaited: bool) -> None:
         versions = {
             LeaderAndIsrRequest.API_KEY: self._behaviour.leader_and_isr_version,
             UpdateMetadataRequest.API_KEY: self._behaviour.update_metadata_version,
             StopReplicaRequest.API_KEY: self._behaviour.stop_replica_version,
         }
 
-        def answered(response: Any) -> None:
-            self._answered(broker_id, request, response)
+        def responded(response: Any) -> None:
+            self._responded(broker_id, request, response)
 
-        self._channels.send(broker_id, request, version=versions[request.API_KEY], answered=answered if heard else None)
+        self._channels.send(
+            broker_id, request, version=versions[request.API_KEY], responded=responded if awaited else None
+        )
 
     def _broker_epoch(self, api_key: int, version: int, broker_id: int) -> int:
         if version < BROKER_EPOCHS_SINCE[api_key]:

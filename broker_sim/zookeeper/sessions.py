@@ -26,17 +26,17 @@ FIRST_ID: Final = 1 << 32
 class Session:
     """One process's session; `broker_epoch` is -1 until it has registered a broker."""
 
-    __slots__ = ("broker_epoch", "broker_id", "fired", "heard_s", "id", "telling", "timer", "watches")
+    __slots__ = ("broker_epoch", "broker_id", "fired", "id", "last_seen_s", "notifying", "timer", "watches")
 
     def __init__(self, session_id: int, broker_id: int, now_s: float) -> None:
         self.id = session_id
         self.broker_id = broker_id
         self.broker_epoch = -1
-        self.heard_s = now_s
+        self.last_seen_s = now_s
         self.timer: IDelayedCall | None = None
         self.watches: dict[Path, None] = dict.fromkeys(EVERYBODY_WATCHES)
         self.fired: dict[Path, None] = {}
-        self.telling = False
+        self.notifying = False
 
     def watch(self, paths: Iterable[Path]) -> None:
         """Be told of these paths too."""
@@ -65,12 +65,12 @@ class Sessions:
         self._arm(session, self._timeout_s)
         return session
 
-    def heard(self, session_id: int) -> Session | None:
+    def renew(self, session_id: int) -> Session | None:
         """A session was heard of: it lives on, and is told what it missed. None when it has expired."""
         session = self._sessions.get(session_id)
         if session is not None:
-            session.heard_s = self._reactor.seconds()
-            self._tell(session)
+            session.last_seen_s = self._reactor.seconds()
+            self._notify(session)
         return session
 
     def close(self, session: Session) -> None:
@@ -85,7 +85,7 @@ class Sessions:
         for session in list(self._sessions.values()):
             if path in session.watches:
                 session.fired[path] = None
-                self._tell(session)
+                self._notify(session)
 
     def stop(self) -> None:
         """Forget all sessions without a word."""
@@ -99,28 +99,28 @@ class Sessions:
 
     def _look(self, session: Session) -> None:
         session.timer = None
-        left_s = session.heard_s + self._timeout_s - self._reactor.seconds()
+        left_s = session.last_seen_s + self._timeout_s - self._reactor.seconds()
         if left_s > 1e-6:
             self._arm(session, left_s)
         else:
             self.close(session)
 
-    def _tell(self, session: Session) -> None:
-        if session.telling or not session.fired:
+    def _notify(self, session: Session) -> None:
+        if session.notifying or not session.fired:
             return
-        session.telling = True
+        session.notifying = True
         fired, session.fired = session.fired, {}
         event = WatchFired(session_id=session.id, paths=list(fired))
-        told = self._links.send(ZOOKEEPER_ID, session.broker_id, event, timeout_ms=round(self._timeout_s * 1000 / 3))
-        told.addCallbacks(self._told, self._not_told, callbackArgs=(session,), errbackArgs=(session, fired))
+        sent = self._links.send(ZOOKEEPER_ID, session.broker_id, event, timeout_ms=round(self._timeout_s * 1000 / 3))
+        sent.addCallbacks(self._notified, self._notify_failed, callbackArgs=(session,), errbackArgs=(session, fired))
 
-    def _told(self, _: object, session: Session) -> None:
-        session.telling = False
+    def _notified(self, _: object, session: Session) -> None:
+        session.notifying = False
         if session.id in self._sessions:
-            self._tell(session)
+            self._notify(session)
 
-    def _not_told(self, failure: Failure, session: Session, fired: dict[Path, None]) -> None:
+    def _notify_failed(self, failure: Failure, session: Session, fired: dict[Path, None]) -> None:
         failure.trap(LinkFailure)
         # With the next sign of life it is told again.
-        session.telling = False
+        session.notifying = False
         session.fired = {**fired, **session.fired}

@@ -31,14 +31,14 @@ class TopicDeletionManager:
         store: ControllerStore,
         replicas: ReplicaStateMachine,
         partitions: PartitionStateMachine,
-        tell: Callable[[Iterable[TopicPartition]], None],
+        send_update_metadata: Callable[[Iterable[TopicPartition]], None],
     ) -> None:
         self._enabled = enabled
         self._context = context
         self._store = store
         self._replicas = replicas
         self._partitions = partitions
-        self._tell = tell
+        self._send_update_metadata = send_update_metadata
 
     async def start(self, wanted: Iterable[str]) -> None:
         """Take over what an earlier controller has left."""
@@ -123,7 +123,7 @@ class TopicDeletionManager:
         await self._partitions.handle(unseen, PartitionState.OFFLINE)
         await self._partitions.handle(unseen, PartitionState.NON_EXISTENT)
         context.deletion_started.update(dict.fromkeys(names))
-        self._tell(partitions)
+        self._send_update_metadata(partitions)
         dead: list[PartitionAndReplica] = []
         alive: list[PartitionAndReplica] = []
         for name in names:

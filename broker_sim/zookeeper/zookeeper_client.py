@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from twisted.internet.defer import Deferred
 
 from broker_sim.links.node_links import LinkFailure
-from broker_sim.zookeeper.messages import ZOOKEEPER_ID, Code, ZooKeeperAnswer, ZooKeeperError, ZooKeeperRequest
+from broker_sim.zookeeper.messages import ZOOKEEPER_ID, Code, ZooKeeperError, ZooKeeperRequest, ZooKeeperResponse
 from sim_runtime.deadlines import sleep
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ class ZooKeeperClient:
     async def connect(self) -> None:
         """Begin a session; answers when ZooKeeper has given it."""
         while self.session_id == NO_SESSION:
-            answer = await self._send("ZooKeeperConnect", NO_SESSION, lambda _, session: session.id)
-            if answer is not None:
-                self.session_id = answer.value
+            response = await self._send("ZooKeeperConnect", NO_SESSION, lambda _, session: session.id)
+            if response is not None:
+                self.session_id = response.value
                 self._schedule_ping()
                 return
             await sleep(self._reactor, RETRY_BACKOFF_MS)
@@ -70,15 +70,15 @@ class ZooKeeperClient:
         """Let ZooKeeper do something and answer what it says; ZooKeeperError when it says no, or the session ended."""
         session_id = self.session_id
         while session_id == self.session_id and session_id != NO_SESSION:
-            answer = await self._send(name, session_id, operation)
-            if answer is None:
+            response = await self._send(name, session_id, operation)
+            if response is None:
                 await sleep(self._reactor, RETRY_BACKOFF_MS)
-            elif answer.code is Code.OK:
-                return answer.value
+            elif response.code is Code.OK:
+                return response.value
             else:
-                if answer.code is Code.SESSION_EXPIRED:
+                if response.code is Code.SESSION_EXPIRED:
                     self._session_is_gone(session_id)
-                raise ZooKeeperError(answer.code)
+                raise ZooKeeperError(response.code)
         raise ZooKeeperError(Code.SESSION_EXPIRED)
 
     def close(self) -> None:
@@ -103,17 +103,17 @@ class ZooKeeperClient:
         if event.session_id == self.session_id and not self._stopped:
             self._fired(event.paths)
 
-    async def _send(self, name: str, session_id: int, operation: Operation) -> ZooKeeperAnswer | None:
+    async def _send(self, name: str, session_id: int, operation: Operation) -> ZooKeeperResponse | None:
         """The answer, None when the connection was lost; a process that is gone meanwhile never hears of it."""
         request = ZooKeeperRequest(NAME=name, session_id=session_id, operation=operation)
-        answer: ZooKeeperAnswer | None
+        response: ZooKeeperResponse | None
         try:
-            answer = await self._links.send(self._broker_id, ZOOKEEPER_ID, request, timeout_ms=self._ping_ms)
+            response = await self._links.send(self._broker_id, ZOOKEEPER_ID, request, timeout_ms=self._ping_ms)
         except LinkFailure:
-            answer = None
+            response = None
         if self._stopped:
             await Deferred()
-        return answer
+        return response
 
     # The session ---------------------------------------------------------------------------------------------
 
@@ -126,12 +126,12 @@ class ZooKeeperClient:
         Deferred.fromCoroutine(self._ping_once(self.session_id))
 
     async def _ping_once(self, session_id: int) -> None:
-        answer = await self._send("ZooKeeperPing", session_id, lambda _zookeeper, _session: None)
+        response = await self._send("ZooKeeperPing", session_id, lambda _zookeeper, _session: None)
         if session_id != self.session_id:
             return
-        if answer is not None and answer.code is Code.SESSION_EXPIRED:
+        if response is not None and response.code is Code.SESSION_EXPIRED:
             self._session_is_gone(session_id)
-        elif answer is None:
+        elif response is None:
             await sleep(self._reactor, RETRY_BACKOFF_MS)
             if session_id == self.session_id and not self._stopped and self._timer is None:
                 self._ping()
@@ -145,9 +145,9 @@ class ZooKeeperClient:
                 self._timer.cancel()
                 self._timer = None
             # Not from within: whoever asked is told first that the session is gone.
-            self._reactor.callLater(0, self._tell_expired)
+            self._reactor.callLater(0, self._notify_expired)
 
-    def _tell_expired(self) -> None:
+    def _notify_expired(self) -> None:
         if not self._stopped:
             self._expired()
 

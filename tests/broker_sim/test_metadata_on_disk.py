@@ -243,7 +243,7 @@ def test_a_reassignment_that_was_not_over_goes_on(disk: VirtualDisk) -> None:
     made = Replicas(disk=disk, release="2.3", replication_factor=1)
     made.produce(1)
     made.hold_fetches(3)
-    ensemble(made).wish_reassignment({made.topic: (3,)})
+    ensemble(made).request_reassignment({made.topic: (3,)})
     made.run(ms=1_000)
     assert ensemble(made).reassignments() == {made.topic: (3,)}
     close(made)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from broker_sim.controller.controls import ControllerControls
 
 TWICE: Final = 2
-_Answer = tuple[int, str, ApiError]
+_Response = tuple[int, str, ApiError]
 """Type and name of a resource, and what comes of it."""
 
 
@@ -46,9 +46,9 @@ def alter(request: Any, context: RequestContext) -> HandlerResult:
     """Respond resource by resource; a resource that is named twice has one response."""
     server = controller_view(context)
     is_incremental = isinstance(request, IncrementalAlterConfigsRequest)
-    first: list[_Answer] = []
-    refused: list[_Answer] = []
-    loggers: list[_Answer] = []
+    first: list[_Response] = []
+    refused: list[_Response] = []
+    loggers: list[_Response] = []
     left: list[Any] = []
     if not is_incremental and _are_unknown_and_alike(request.resources, server):
         return NoResponse.STAY_MUTED
@@ -73,7 +73,7 @@ def alter(request: Any, context: RequestContext) -> HandlerResult:
         else:
             left.append(resource)
 
-    def put_together(decided: list[_Answer]) -> Any:
+    def put_together(decided: list[_Response]) -> Any:
         return _response([*first, *refused, *decided, *loggers], is_incremental=is_incremental)
 
     if not left:
@@ -128,7 +128,7 @@ def _no_such_node(kind: ResourceType, name: str, server: ControllerView) -> ApiE
     return ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No node with id {name} found.")
 
 
-def _response(known: list[_Answer], *, is_incremental: bool) -> Any:
+def _response(known: list[_Response], *, is_incremental: bool) -> Any:
     if is_incremental:
         return IncrementalAlterConfigsResponse(
             responses=[

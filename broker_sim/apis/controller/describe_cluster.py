@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BROKER_ENDPOINT: Final = 1
 CONTROLLER_ENDPOINT: Final = 2
-NOBODY: Final = -1
+NO_NODE: Final = -1
 
 
 def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
@@ -52,9 +52,9 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         error_message=None,
         endpoint_type=CONTROLLER_ENDPOINT,
         cluster_id=image.cluster_id,
-        controller_id=leader_id if any(node.broker_id == leader_id for node in nodes) else NOBODY,
+        controller_id=leader_id if any(node.broker_id == leader_id for node in nodes) else NO_NODE,
         brokers=nodes,
-        cluster_authorized_operations=cluster_operations(asked=request.include_cluster_authorized_operations),
+        cluster_authorized_operations=cluster_operations(requested=request.include_cluster_authorized_operations),
     )
 
 

@@ -58,23 +58,23 @@ def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     topics = request.topics
     if len(topics) != 1 or topics[0].topic_id != METADATA_TOPIC_UUID or len(topics[0].partitions) != 1:
         return FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
-    asked = topics[0].partitions[0]
-    if asked.partition != 0:
+    requested = topics[0].partitions[0]
+    if requested.partition != 0:
         return FetchResponse(error_code=ErrorCode.INVALID_REQUEST)
     if (
         request.max_wait_ms < 0
-        or asked.fetch_offset < 0
-        or not 0 <= asked.last_fetched_epoch <= asked.current_leader_epoch
+        or requested.fetch_offset < 0
+        or not 0 <= requested.last_fetched_epoch <= requested.current_leader_epoch
     ):
         return _response(context, PartitionData(error_code=ErrorCode.INVALID_REQUEST, high_watermark=-1))
-    partition = _fetched(server, asked)
+    partition = _fetched(server, requested)
     if request.max_wait_ms == 0 or not _is_empty(partition):
         return _response(context, partition)
-    waiting: Deferred[Message | NoResponse] = Deferred.fromCoroutine(_wait(request, asked, context))
+    waiting: Deferred[Message | NoResponse] = Deferred.fromCoroutine(_wait(request, requested, context))
     return waiting
 
 
-async def _wait(request: FetchRequest, asked: FetchPartition, context: RequestContext) -> Message | NoResponse:
+async def _wait(request: FetchRequest, requested: FetchPartition, context: RequestContext) -> Message | NoResponse:
     server = controller_view(context)
     due_s = server.reactor.seconds() + request.max_wait_ms / 1000
     while True:
@@ -82,7 +82,7 @@ async def _wait(request: FetchRequest, asked: FetchPartition, context: RequestCo
         await server.growth(min(left_s, LOOK_AGAIN_MS / 1000))
         if context.connection.closed:
             return NoResponse.NO_OP
-        partition = _fetched(server, asked)
+        partition = _fetched(server, requested)
         if not _is_empty(partition) or server.reactor.seconds() >= due_s - 1e-6:
             return _response(context, partition)
 
@@ -96,25 +96,25 @@ def _is_empty(partition: PartitionData) -> bool:
     )
 
 
-def _fetched(server: ControllerView, asked: FetchPartition) -> PartitionData:
+def _fetched(server: ControllerView, requested: FetchPartition) -> PartitionData:
     """What the leader has for a replica whose log ends as it says."""
-    error_code = refusal_of_leader(server.node, asked.current_leader_epoch)
+    error_code = refusal_of_leader(server.node, requested.current_leader_epoch)
     if error_code:
         return PartitionData(error_code=error_code, high_watermark=-1)
     log = server.node.controller.metadata_log
     log.write_no_ops()
-    answer = PartitionData(high_watermark=log.high_watermark)
-    snapshot, offset, epoch = log.snapshot, asked.fetch_offset, asked.last_fetched_epoch
+    response = PartitionData(high_watermark=log.high_watermark)
+    snapshot, offset, epoch = log.snapshot, requested.fetch_offset, requested.last_fetched_epoch
     if snapshot is not None and (offset < log.start_offset or offset == 0):
-        answer.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
-        return answer
+        response.snapshot_id = SnapshotId(end_offset=snapshot.id.end_offset, epoch=snapshot.id.epoch)
+        return response
     if (offset, epoch) != (0, 0):
         end_offset, end_epoch = end_of_epoch(log, epoch)
         if end_epoch != epoch or end_offset < offset:
-            answer.diverging_epoch = EpochEndOffset(epoch=end_epoch, end_offset=end_offset)
-            return answer
-    answer.records = _records(log, offset)
-    return answer
+            response.diverging_epoch = EpochEndOffset(epoch=end_epoch, end_offset=end_offset)
+            return response
+    response.records = _records(log, offset)
+    return response
 
 
 def end_of_epoch(log: MetadataLog, epoch: int) -> tuple[int, int]:

@@ -40,17 +40,17 @@ def handle(request: FetchSnapshotRequest, context: RequestContext) -> HandlerRes
     topics = request.topics
     if len(topics) > 1 and len(topics[0].partitions) != 1:
         return FetchSnapshotResponse(error_code=ErrorCode.INVALID_REQUEST)
-    asked = next(
+    requested = next(
         (each for topic in topics if topic.name == METADATA_TOPIC for each in topic.partitions if each.partition == 0),
         None,
     )
-    if asked is None or refusal_of_leader(server.node, asked.current_leader_epoch):
+    if requested is None or refusal_of_leader(server.node, requested.current_leader_epoch):
         return FetchSnapshotResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
     alone = FetchSnapshotRequest(
         cluster_id=request.cluster_id,
         replica_id=request.replica_id,
         max_bytes=request.max_bytes,
-        topics=[TopicSnapshot(name=METADATA_TOPIC, partitions=[asked])],
+        topics=[TopicSnapshot(name=METADATA_TOPIC, partitions=[requested])],
     )
     response = server.node.controller.fetch_snapshot(alone)
     if response.topics and response.topics[0].partitions[0].error_code:

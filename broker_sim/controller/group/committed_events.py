@@ -35,10 +35,10 @@ def note_brokers(journal: Journal, old: MetadataImage, new: MetadataImage) -> No
         known = old.brokers.get(broker_id)
         if known is broker:
             continue
-        told = {"time_us": journal.now_us(), "broker_id": broker_id, "broker_epoch": broker.epoch}
+        fields = {"time_us": journal.now_us(), "broker_id": broker_id, "broker_epoch": broker.epoch}
         if known is None or known.epoch != broker.epoch:
-            journal.append(BrokerRegistered(**told))
+            journal.append(BrokerRegistered(**fields))
         elif broker.fenced and not known.fenced:
-            journal.append(BrokerFenced(**told))
+            journal.append(BrokerFenced(**fields))
         elif known.fenced and not broker.fenced:
-            journal.append(BrokerUnfenced(**told))
+            journal.append(BrokerUnfenced(**fields))

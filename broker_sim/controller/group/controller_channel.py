@@ -28,7 +28,7 @@ __all__ = ["ControllerChannel"]
 RETRY_BACKOFF_MS: Final = 50
 """How long a broker waits after it has not found the controller before it asks the next voter."""
 UUID_BYTES: Final = 16
-NOBODY: Final = -1
+NO_NODE: Final = -1
 
 
 class _Send(Protocol):
@@ -85,15 +85,17 @@ class ControllerChannel:
             self._timer = None
 
     def _try(self, call: _Call) -> None:
-        if self._leader_id == NOBODY:
+        if self._leader_id == NO_NODE:
             self._wait(call)
             return
         remaining_ms = max(1, round((call.deadline_s - self._reactor.seconds()) * 1000))
         leader_id = self._leader_id
-        answer = self._send(self._broker_id, leader_id, call.request, version=call.version, timeout_ms=remaining_ms)
-        answer.addCallbacks(self._answered, self._failed, callbackArgs=(call, leader_id), errbackArgs=(call, leader_id))
+        response = self._send(self._broker_id, leader_id, call.request, version=call.version, timeout_ms=remaining_ms)
+        response.addCallbacks(
+            self._responded, self._failed, callbackArgs=(call, leader_id), errbackArgs=(call, leader_id)
+        )
 
-    def _answered(self, response: Any, call: _Call, leader_id: int) -> None:
+    def _responded(self, response: Any, call: _Call, leader_id: int) -> None:
         if is_not_controller(response):
             self._again(call, leader_id)
         elif not self._stopped:
@@ -107,7 +109,7 @@ class ControllerChannel:
         if self._stopped:
             return
         if leader_id == self._leader_id:
-            self._leader_id = NOBODY
+            self._leader_id = NO_NODE
             self._look_later()
         self._wait(call)
 
@@ -120,7 +122,7 @@ class ControllerChannel:
             return
         self._waiting.append(call)
         call.timer = self._reactor.callLater(delay_s, self._due, call)
-        if self._leader_id != NOBODY:
+        if self._leader_id != NO_NODE:
             self._look_later()  # another is known already, but the network may take no time at all
 
     def _due(self, call: _Call) -> None:
@@ -138,7 +140,7 @@ class ControllerChannel:
 
     def _look(self) -> None:
         self._timer = None
-        if self._leader_id != NOBODY:
+        if self._leader_id != NO_NODE:
             self._found()
             return
         self._looking = True
@@ -148,29 +150,29 @@ class ControllerChannel:
         request = self._messages.fetch_request(
             epoch=self._epoch, log_end=OffsetAndEpoch(0, 0), high_watermark=-1, max_wait_ms=0
         )
-        asked = self._send(
+        requested = self._send(
             self._broker_id,
             voter,
             request,
             version=self._messages.versions[request.API_KEY],
             timeout_ms=self._quorum.settings.request_timeout_ms,
         )
-        asked.addCallbacks(self._told, self._not_told)
+        requested.addCallbacks(self._leader_fetched, self._leader_fetch_failed)
 
-    def _told(self, response: FetchResponse) -> None:
+    def _leader_fetched(self, response: FetchResponse) -> None:
         self._looking = False
         if self._stopped:
             return
         if response.responses:
             leader = response.responses[0].partitions[0].current_leader
-            if leader.leader_epoch >= self._epoch and leader.leader_id != NOBODY:
+            if leader.leader_epoch >= self._epoch and leader.leader_id != NO_NODE:
                 self._epoch, self._leader_id = leader.leader_epoch, leader.leader_id
-        if self._leader_id == NOBODY:
+        if self._leader_id == NO_NODE:
             self._look_later()
         else:
             self._found()
 
-    def _not_told(self, failure: Failure) -> None:
+    def _leader_fetch_failed(self, failure: Failure) -> None:
         failure.trap(LinkFailure)
         self._looking = False
         if not self._stopped:

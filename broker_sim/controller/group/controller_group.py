@@ -60,9 +60,9 @@ class ControllerGroup:
         self.journal = journal
         self.streams = streams
         self.settings = RaftSettings.from_config(config)
-        self.told_offset = 0
+        self.published_offset = 0
         """How far the journal has been told what was committed."""
-        self.told_image = MetadataImage.empty(cluster_id)
+        self.published_image = MetadataImage.empty(cluster_id)
         self._config = config
         self._cluster_id = cluster_id
         self._wire = wire
@@ -142,8 +142,8 @@ class ControllerGroup:
         for node in self.nodes.values():
             node.storage.log.become(agreed)
             node.storage.write(epoch=agreed[-1].epoch, leader_id=CONTROLLER_ID, voted_id=-1)
-        self.told_offset = batches[-1].last_offset + 1
-        self.told_image = self.nodes[CONTROLLER_ID].controller.committed_image
+        self.published_offset = batches[-1].last_offset + 1
+        self.published_image = self.nodes[CONTROLLER_ID].controller.committed_image
         for node in self.nodes.values():
             node.adopt(batches)
 

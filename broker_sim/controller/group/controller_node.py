@@ -139,14 +139,14 @@ class ControllerNode:
 
     def _obey(self, output: Output) -> None:
         if isinstance(output, SendRequest):
-            answer = self.quorum.links.send(
+            response = self.quorum.links.send(
                 self.id,
                 output.destination,
                 output.request,
                 version=output.version,
                 timeout_ms=self.quorum.settings.request_timeout_ms,
             )
-            answer.addCallbacks(self._answered, self._failed, callbackArgs=(output,), errbackArgs=(output,))
+            response.addCallbacks(self._responded, self._failed, callbackArgs=(output,), errbackArgs=(output,))
         elif isinstance(output, SendResponse):
             self._responses.pop(output.correlation_id).callback(output.response)
         elif isinstance(output, SnapshotLoaded):
@@ -156,7 +156,7 @@ class ControllerNode:
         else:
             self._leader_changed(output)
 
-    def _answered(self, response: Any, sent: SendRequest) -> None:
+    def _responded(self, response: Any, sent: SendRequest) -> None:
         if self.alive:
             self.replica.receive_response(sent.destination, sent.correlation_id, response, self._now_ms())
             self._hand_out()

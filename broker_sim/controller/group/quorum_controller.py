@@ -40,7 +40,7 @@ __all__ = ["QuorumController"]
 T = TypeVar("T")
 
 
-def _told_before(batch: MetadataBatch) -> None:
+def _published_before(batch: MetadataBatch) -> None:
     """What an earlier cluster has committed is no news."""
 
 
@@ -144,13 +144,13 @@ class QuorumController(Controller):
     ) -> Iterator[MetadataBatch]:
         """The log that was left, and what a new leader writes after it when all brokers register at once."""
         quorum = self._node.quorum
-        tell, self.log.committed = self.log.committed, _told_before
+        publish, self.log.committed = self.log.committed, _published_before
         for batch in left:
             resumed = self._metadata_batch(batch)
             self.log.append_replicated(resumed)
             self.log.advance_high_watermark(resumed.last_offset + 1)
             yield resumed
-        self.log.committed = tell
+        self.log.committed = publish
         end = self.log.end_offset
         self.log.append_leader_change(quorum.next_epoch(), quorum.first_leader_change())
         self._admit(brokers, topics)
@@ -221,14 +221,14 @@ class QuorumController(Controller):
     def _committed(self, batch: MetadataBatch) -> None:
         quorum = self._node.quorum
         if self.log.replicate is None:
-            quorum.told_offset = batch.last_offset + 1
+            quorum.published_offset = batch.last_offset + 1
             super()._committed(batch)
-        elif batch.base_offset >= quorum.told_offset:
+        elif batch.base_offset >= quorum.published_offset:
             # Who sees it first tells it: that is the leader, as long as it lives.
-            quorum.told_offset = batch.last_offset + 1
-            old, quorum.told_image = quorum.told_image, self.log.committed_image
-            note_changes(self._journal, old, quorum.told_image, self._unclean.pop(batch.base_offset, frozenset()))
-            note_brokers(quorum.journal, old, quorum.told_image)
+            quorum.published_offset = batch.last_offset + 1
+            old, quorum.published_image = quorum.published_image, self.log.committed_image
+            note_changes(self._journal, old, quorum.published_image, self._unclean.pop(batch.base_offset, frozenset()))
+            note_brokers(quorum.journal, old, quorum.published_image)
             super()._committed(batch)
         elif self.is_active:
             self._publish_soon()
@@ -271,7 +271,7 @@ class QuorumController(Controller):
 
     def alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """Change ISRs: the quorum's linger is enough."""
-        return self._answer_alter_partition(request)
+        return self._serve_alter_partition(request)
 
     def change(self, reason: str, change: Any) -> Deferred[MetadataImage]:
         """Change the image; fires when that is committed, and fails when the controller is active no longer."""

@@ -45,9 +45,11 @@ class ControllersDescription(Quorum):
 
     def describe(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
         """The state of the one partition that there is, when it alone is asked for."""
-        asked = [(topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
+        requested = [
+            (topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics
+        ]
         leader = self._node.replica.leader_state
-        if asked != [(METADATA_TOPIC, [0])] or leader is None:
+        if requested != [(METADATA_TOPIC, [0])] or leader is None:
             return super().describe(request)
         self.remember_nodes()
         now_ms = self._node.controller.now_ms()

@@ -125,7 +125,7 @@ class FileReplicaLog(ReplicaLog):
         self.last_flush_ms = now_ms
         if not restoring:
             self._disk.make_directory(path)
-            if directory.behaviour.logs_say_which_topic:
+            if directory.behaviour.logs_name_their_topic:
                 self._disk.replace(f"{path}/{PARTITION_METADATA_FILE}", partition_metadata_to_bytes(topic_id))
         super().__init__(
             topic=topic,

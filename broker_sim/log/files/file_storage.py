@@ -195,7 +195,7 @@ class FileStorage(ReplicaStorage):
             topic_id = self._topic_id_of(topic_partition.topic)
             if topic_id is None:
                 raise CorruptFile(file, 0, "there is no such file")
-            if self._broker_config.behaviour.logs_say_which_topic:
+            if self._broker_config.behaviour.logs_name_their_topic:
                 self.disk.replace(file, partition_metadata_to_bytes(topic_id))
         return topic_id
 

@@ -67,7 +67,7 @@ class LogDirectory:
                 f"{self.path}/{LOCK_FILE} is locked: another broker, of this process or another, uses the directory"
             ) from None
         try:
-            if self.behaviour.directories_say_whose_they_are:
+            if self.behaviour.directories_name_their_node:
                 self._identify(cluster_id, broker_id, random)
             clean_file = f"{self.path}/{CLEAN_SHUTDOWN_FILE}"
             self.was_clean = self.disk.is_file(clean_file)
@@ -82,7 +82,7 @@ class LogDirectory:
         path = f"{self.path}/{META_PROPERTIES_FILE}"
         known = read_meta_properties(self.disk, path)
         version = ZOOKEEPER_VERSION if behaviour.zookeeper else KRAFT_VERSION
-        named = cluster_id if behaviour.directories_say_of_which_cluster else None
+        named = cluster_id if behaviour.directories_name_their_cluster else None
         if known is not None:
             if known.version != version:
                 mode = "with ZooKeeper" if behaviour.zookeeper else "of KRaft"

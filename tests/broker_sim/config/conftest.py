@@ -50,12 +50,12 @@ class RawClient:
             data += piece
         return data
 
-    def ask(self, request: Message, version: int, response: type[M], *, answered_as: int | None = None) -> M:
+    def call(self, request: Message, version: int, response: type[M], *, served_as: int | None = None) -> M:
         """The answer to a request of a version, read as of the same or of another version."""
         self._socket.sendall(encode_request(request, version, correlation_id=7, client_id="raw"))
         frame = self.frame()
         assert frame is not None, f"{type(request).__name__} v{version} closed the connection"
-        return decode_response(response, version if answered_as is None else answered_as, frame)[1]
+        return decode_response(response, version if served_as is None else served_as, frame)[1]
 
     def close(self) -> None:
         self._socket.close()

@@ -71,8 +71,8 @@ def ours(settings: Settings, release: str) -> str:
 
 def read_recorded() -> dict[str, list[str]]:
     """What the real releases said of `TOGETHER`, in its order."""
-    told: dict[str, list[str]] = json.loads(RECORDED.read_text())
-    return told
+    notified: dict[str, list[str]] = json.loads(RECORDED.read_text())
+    return notified
 
 
 def _group(kind: str, **values: int) -> Settings:

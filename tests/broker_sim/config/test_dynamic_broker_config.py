@@ -44,12 +44,12 @@ def test_a_time_in_milliseconds_replaces_the_files_hours() -> None:
 
 
 def test_subscribers_hear_of_changes_alone_with_old_and_new() -> None:
-    heard: list[tuple[int, int]] = []
+    seen: list[tuple[int, int]] = []
     dynamic = DynamicBrokerConfig(BrokerConfig.parse({}), 1)
-    dynamic.subscribe(lambda old, new: heard.append((old.num_io_threads, new.num_io_threads)))
+    dynamic.subscribe(lambda old, new: seen.append((old.num_io_threads, new.num_io_threads)))
     for own in ({"num.io.threads": "9"}, {"num.io.threads": "9"}, {}):
         dynamic.apply(image(own))
-    assert heard == [(8, 9), (9, 8)]
+    assert seen == [(8, 9), (9, 8)]
 
 
 def test_other_brokers_configurations_are_not_ones_own() -> None:

@@ -14,7 +14,7 @@ from broker_sim.config.listeners import ListenerConfig, listener_config
 from broker_sim.errors import ConfigError
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("listener_configs.jsonl").read_text().splitlines()]
-ASKED = [(release, row) for row in ROWS for release in ("3.7.2", "4.3.1") if release in row]
+REQUESTED = [(release, row) for row in ROWS for release in ("3.7.2", "4.3.1") if release in row]
 
 
 def parsed(file: dict[str, str], release: str) -> ListenerConfig:
@@ -24,7 +24,7 @@ def parsed(file: dict[str, str], release: str) -> ListenerConfig:
     return listener_config(config)
 
 
-@pytest.mark.parametrize(("release", "row"), ASKED, ids=[f"{release}-{row['name']}" for release, row in ASKED])
+@pytest.mark.parametrize(("release", "row"), REQUESTED, ids=[f"{release}-{row['name']}" for release, row in REQUESTED])
 def test_a_file_is_taken_or_refused_as_by_the_real_release(release: str, row: dict[str, Any]) -> None:
     real = row[release]
     if "refused" in real:

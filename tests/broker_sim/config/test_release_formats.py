@@ -55,23 +55,23 @@ def produce(client: RawClient, version: int, records: bytes) -> tuple[ErrorCode,
         timeout_ms=1000,
         topic_data=[TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=0, records=records)])],
     )
-    answer = client.ask(request, version, ProduceResponse).responses[0].partition_responses[0]
-    return ErrorCode(answer.error_code), answer.base_offset
+    response = client.call(request, version, ProduceResponse).responses[0].partition_responses[0]
+    return ErrorCode(response.error_code), response.base_offset
 
 
 def fetch(client: RawClient, version: int, offset: int = 0) -> tuple[ErrorCode, bytes]:
     partition = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
     request = FetchRequest(replica_id=-1, max_wait_ms=0, topics=[FetchTopic(topic=TOPIC, partitions=[partition])])
-    answer = client.ask(request, version, FetchResponse).responses[0].partitions[0]
-    assert not isinstance(answer.records, list)
-    return ErrorCode(answer.error_code), bytes(answer.records or b"")
+    response = client.call(request, version, FetchResponse).responses[0].partitions[0]
+    assert not isinstance(response.records, list)
+    return ErrorCode(response.error_code), bytes(response.records or b"")
 
 
 def magics(data: bytes) -> set[int]:
     return {header.magic for header, _ in iterate_any(data)}
 
 
-def told(data: bytes) -> list[tuple[int, bytes | None, bytes | None]]:
+def notified(data: bytes) -> list[tuple[int, bytes | None, bytes | None]]:
     return [(record.offset, record.key, record.value) for record in read_any_record_set(data)]
 
 
@@ -116,7 +116,7 @@ def test_each_release_stores_its_own_format_and_gives_each_fetch_the_one_that_it
     for version, newest in ((0, 0), (1, 0), (2, 1), (3, 1), (4, 2)):
         if version <= highest:
             error, data = fetch(client, version)
-            assert (error, magics(data), told(data)) == (ErrorCode.NONE, {min(stored, newest)}, WRITTEN)
+            assert (error, magics(data), notified(data)) == (ErrorCode.NONE, {min(stored, newest)}, WRITTEN)
 
 
 def test_messages_are_stored_one_by_one_and_found_by_their_offsets(start: Start, connect: Connect) -> None:
@@ -127,7 +127,7 @@ def test_messages_are_stored_one_by_one_and_found_by_their_offsets(start: Start,
     assert [(batch.base_offset, batch.records_count) for batch in log_of(cluster).batches()] == [
         (offset, 1) for offset in range(2 * RECORDS)
     ]
-    assert [offset for offset, _, _ in told(fetch(client, 3, offset=4)[1])] == [4, 5]
+    assert [offset for offset, _, _ in notified(fetch(client, 3, offset=4)[1])] == [4, 5]
 
 
 def test_a_wrapper_is_one_batch_that_holds_its_offsets(start: Start, connect: Connect) -> None:
@@ -136,7 +136,7 @@ def test_a_wrapper_is_one_batch_that_holds_its_offsets(start: Start, connect: Co
     produce(client, 2, record_set(1, CompressionCodec.GZIP))
     [wrapper] = log_of(cluster).batches()
     assert (wrapper.base_offset, wrapper.last_offset, wrapper.records_count) == (0, 2, 3)
-    assert [offset for offset, _, _ in told(fetch(client, 3, offset=2)[1])] == [0, 1, 2]
+    assert [offset for offset, _, _ in notified(fetch(client, 3, offset=2)[1])] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("version", "magic"), [("0.9.0", 0), ("0.10.2", 1), ("0.11.0", 2), ("2.8", 2)])
@@ -148,7 +148,7 @@ def test_message_format_version_decides_between_0_10_and_3_0(
     assert produce(client, 3, record_set(2)) == (ErrorCode.NONE, 0)
     assert {batch.data[16] for batch in log_of(cluster).batches()} == {magic}
     error, data = fetch(client, 11)
-    assert (error, magics(data), told(data)) == (ErrorCode.NONE, {magic}, WRITTEN)
+    assert (error, magics(data), notified(data)) == (ErrorCode.NONE, {magic}, WRITTEN)
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ def test_null_records_were_unreadable_before_2_8(start: Start, connect: Connect,
     )
     if closes:
         with pytest.raises(AssertionError, match="closed the connection"):
-            client.ask(request, 0, ProduceResponse)
+            client.call(request, 0, ProduceResponse)
     else:
-        answer = client.ask(request, 0, ProduceResponse).responses[0].partition_responses[0]
-        assert answer.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        response = client.call(request, 0, ProduceResponse).responses[0].partition_responses[0]
+        assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 @pytest.mark.parametrize(
@@ -254,9 +254,9 @@ def test_only_newer_brokers_take_minus_4_for_the_start(
     cluster = start(release, f"{TOPIC}:1:1")
     client = connect(cluster)
     produce(client, 2, record_set(1))
-    asked = ListOffsetsPartition(partition_index=0, timestamp=-4, max_num_offsets=1)
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[asked])])
-    assert client.ask(request, 0, ListOffsetsResponse).topics[0].partitions[0].old_style_offsets == found
+    requested = ListOffsetsPartition(partition_index=0, timestamp=-4, max_num_offsets=1)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[requested])])
+    assert client.call(request, 0, ListOffsetsResponse).topics[0].partitions[0].old_style_offsets == found
 
 
 @pytest.mark.parametrize("release", ["4.0", "4.3"])
@@ -276,9 +276,9 @@ def test_messages_without_timestamps_are_not_found_by_time(
     cluster = start("1.1", f"{TOPIC}:1:1", log_message_format_version="0.9.0")
     client = connect(cluster)
     produce(client, 1, record_set(0))
-    asked = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[asked])])
-    assert client.ask(request, 2, ListOffsetsResponse).topics[0].partitions[0].error_code == error
+    requested = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[requested])])
+    assert client.call(request, 2, ListOffsetsResponse).topics[0].partitions[0].error_code == error
 
 
 def test_messages_of_magic_1_are_found_by_time(start: Start, connect: Connect) -> None:
@@ -286,7 +286,7 @@ def test_messages_of_magic_1_are_found_by_time(start: Start, connect: Connect) -
     client = connect(cluster)
     for codec in OLD_CODECS[:2]:
         produce(client, 2, record_set(1, codec))
-    asked = ListOffsetsPartition(partition_index=0, timestamp=NOW_MS + 1)
-    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[asked])])
-    found = client.ask(request, 1, ListOffsetsResponse).topics[0].partitions[0]
+    requested = ListOffsetsPartition(partition_index=0, timestamp=NOW_MS + 1)
+    request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=[requested])])
+    found = client.call(request, 1, ListOffsetsResponse).topics[0].partitions[0]
     assert (found.error_code, found.offset, found.timestamp) == (0, 1, NOW_MS + 1)

@@ -17,6 +17,6 @@ def test_serve_starts_a_cluster_of_an_old_release(arguments: list[str]) -> None:
     with served_cluster("--topic", "orders:6:3", *arguments) as cluster:
         host, _, port = cluster.bootstrap_servers.split(",")[0].partition(":")
         client = RawClient((host, int(port)))
-        [topic] = client.ask(MetadataRequest(topics=[]), 0, MetadataResponse).topics
+        [topic] = client.call(MetadataRequest(topics=[]), 0, MetadataResponse).topics
         client.close()
     assert (topic.name, len(topic.partitions)) == ("orders", 6)

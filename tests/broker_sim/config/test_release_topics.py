@@ -42,9 +42,9 @@ def test_a_deletion_that_is_switched_off_has_an_error_since_2_1(
     cluster = start(release, "orders:1:1", delete_topic_enable="false")
     client = connect(cluster)
     request = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=50)
-    assert client.ask(request, version, DeleteTopicsResponse).responses[0].error_code == error
-    asked = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
-    assert client.ask(asked, 0, MetadataResponse).topics[0].error_code == ErrorCode.NONE
+    assert client.call(request, version, DeleteTopicsResponse).responses[0].error_code == error
+    requested = MetadataRequest(topics=[MetadataRequestTopic(name="orders")])
+    assert client.call(requested, 0, MetadataResponse).topics[0].error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("release", ["0.10.1", "1.1", "2.8", "3.7"])
@@ -57,11 +57,11 @@ def test_a_new_topics_logs_have_its_configurations(start: Start, connect: Connec
         configs=[CreatableTopicConfig(name="cleanup.policy", value="compact")],
     )
     client = connect(cluster)
-    created = client.ask(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 0, CreateTopicsResponse)
+    created = client.call(CreateTopicsRequest(topics=[topic], timeout_ms=5000), 0, CreateTopicsResponse)
     assert created.topics[0].error_code == ErrorCode.NONE
-    asked = MetadataRequest(topics=[MetadataRequestTopic(name="compacted")])
+    requested = MetadataRequest(topics=[MetadataRequestTopic(name="compacted")])
     for _ in range(1000):
-        if client.ask(asked, 0, MetadataResponse).topics[0].partitions:
+        if client.call(requested, 0, MetadataResponse).topics[0].partitions:
             break
     log = cluster.cluster.log_of(1, "compacted", 0)
     assert log is not None
@@ -70,14 +70,14 @@ def test_a_new_topics_logs_have_its_configurations(start: Start, connect: Connec
 
 def test_a_topic_that_is_not_there_is_named_where_deletion_is_switched_off(start: Start, connect: Connect) -> None:
     request = DeleteTopicsRequest(topic_names=["nothing"], timeout_ms=50)
-    answer = connect(start("0.10.2", "orders:1:1")).ask(request, 0, DeleteTopicsResponse).responses[0]
-    assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    response = connect(start("0.10.2", "orders:1:1")).call(request, 0, DeleteTopicsResponse).responses[0]
+    assert response.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 @pytest.mark.parametrize("release", ["0.8.0", "0.9", "1.1", "3.7", "4.3"])
 def test_an_empty_list_asks_metadata_v0_for_all_topics(start: Start, connect: Connect, release: str) -> None:
-    answer = connect(start(release, "a:1:1", "b:1:1")).ask(MetadataRequest(topics=[]), 0, MetadataResponse)
-    assert sorted(topic.name or "" for topic in answer.topics) == ["a", "b"]
+    response = connect(start(release, "a:1:1", "b:1:1")).call(MetadataRequest(topics=[]), 0, MetadataResponse)
+    assert sorted(topic.name or "" for topic in response.topics) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_an_empty_list_asks_metadata_v0_for_all_topics(start: Start, connect: Co
 )
 def test_asking_for_an_unknown_topic_creates_it(start: Start, connect: Connect, release: str, error: ErrorCode) -> None:
     client = connect(start(release))
-    asked = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
-    assert client.ask(asked, 0, MetadataResponse).topics[0].error_code == error
+    requested = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
+    assert client.call(requested, 0, MetadataResponse).topics[0].error_code == error
     for _ in range(1000):
-        answer = client.ask(asked, 0, MetadataResponse).topics[0]
-        if answer.error_code == ErrorCode.NONE:
+        response = client.call(requested, 0, MetadataResponse).topics[0]
+        if response.error_code == ErrorCode.NONE:
             break
-    assert [partition.leader_id for partition in answer.partitions] == [1]
+    assert [partition.leader_id for partition in response.partitions] == [1]

@@ -42,7 +42,7 @@ def test_exactly_the_releases_table_is_listed_as_far_as_it_is_implemented(
     start: Start, connect: Connect, release: str
 ) -> None:
     cluster = start(release)
-    listed = connect(cluster).ask(ApiVersionsRequest(), 0, ApiVersionsResponse)
+    listed = connect(cluster).call(ApiVersionsRequest(), 0, ApiVersionsResponse)
     table = cluster.cluster.config.release_table
     assert [(item.api_key, item.min_version, item.max_version) for item in listed.api_keys] == [
         (key, versions.lowest, versions.highest)
@@ -67,9 +67,9 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_layout(
 def test_brokers_before_2_4_read_no_tags_in_the_header_of_a_newer_api_versions(start: Start, connect: Connect) -> None:
     client = connect(start("2.3"))
     newest = ApiVersionsRequest(client_software_name="new", client_software_version="1")
-    answer = client.ask(newest, 3, ApiVersionsResponse, answered_as=0)
-    assert (answer.error_code, answer.api_keys) == (ErrorCode.UNSUPPORTED_VERSION, [])
-    assert client.ask(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == ErrorCode.NONE
+    response = client.call(newest, 3, ApiVersionsResponse, served_as=0)
+    assert (response.error_code, response.api_keys) == (ErrorCode.UNSUPPORTED_VERSION, [])
+    assert client.call(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("release", ["0.10.0", "0.11", "2.8", "3.7", "4.3"])
@@ -92,8 +92,8 @@ def test_before_0_10_any_version_is_read_as_the_newest_known(
     frame = client.frame()
     assert frame is not None
     assert frame[:4] == struct.pack(">i", 7)
-    answer = MetadataResponse.decode(0, frame[4:])
-    assert [(topic.name, len(topic.partitions)) for topic in answer.topics] == [("orders", 2)]
+    response = MetadataResponse.decode(0, frame[4:])
+    assert [(topic.name, len(topic.partitions)) for topic in response.topics] == [("orders", 2)]
 
 
 @pytest.mark.parametrize("api_key", [ApiKey.API_VERSIONS, 999])
@@ -115,7 +115,7 @@ def test_0_9_ignores_a_request_that_ends_too_early_or_is_unknown(start: Start, c
     client.send(header_of_me(api_key))
     with pytest.raises(TimeoutError):
         client.frame(wait_s=0.2)
-    assert client.ask(MetadataRequest(topics=[]), 0, MetadataResponse).brokers
+    assert client.call(MetadataRequest(topics=[]), 0, MetadataResponse).brokers
 
 
 @pytest.mark.parametrize(("release", "served"), [("3.6", False), ("3.7", True), ("4.3", True)])

@@ -8,7 +8,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.connection_overrides import connection_overrides
 from tests.broker_sim.config.start_config_cases import RELEASES, TOGETHER, Settings, known, ours, read_recorded
 
-ASKED = [
+REQUESTED = [
     (release, settings, real)
     for release in RELEASES
     for settings, real in zip(TOGETHER, read_recorded()[release], strict=True)
@@ -16,12 +16,12 @@ ASKED = [
 ]
 
 
-def shown(asked: object) -> str:
-    return ",".join(f"{name}={value}" for name, value in asked.items()) if isinstance(asked, dict) else ""
+def shown(requested: object) -> str:
+    return ",".join(f"{name}={value}" for name, value in requested.items()) if isinstance(requested, dict) else ""
 
 
 @pytest.mark.parametrize(
-    ("release", "settings", "real"), ASKED, ids=lambda each: each if each in RELEASES else shown(each)
+    ("release", "settings", "real"), REQUESTED, ids=lambda each: each if each in RELEASES else shown(each)
 )
 def test_settings_are_taken_or_refused_as_by_the_real_release(release: str, settings: Settings, real: str) -> None:
     refusal = ours(settings, release)

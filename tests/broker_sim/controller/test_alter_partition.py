@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from broker_sim.controller.alter_partition import answer_alter_partition
+from broker_sim.controller.alter_partition import serve_alter_partition
 from broker_sim.controller.election import Election, ElectionRules
 from broker_sim.metadata.metadata_image import (
     RECOVERED,
@@ -47,7 +47,7 @@ def rules_of(metadata: MetadataImage, _: TopicPartition) -> ElectionRules:
     return ElectionRules(election=Election.ONLINE, is_acceptable=metadata.is_active, min_isr=1, elr_enabled=False)
 
 
-def ask(metadata: MetadataImage, **changes: Any) -> tuple[Any, Any]:
+def send(metadata: MetadataImage, **changes: Any) -> tuple[Any, Any]:
     """Ask as v3 does; `isr` is (broker, epoch) each."""
     topic_id, name = changes.pop("topic_id", TOPIC_ID), changes.pop("name", "")
     broker_id = changes.pop("broker_id", 1)
@@ -62,20 +62,20 @@ def ask(metadata: MetadataImage, **changes: Any) -> tuple[Any, Any]:
     proposal = PartitionData(**{**fields, **changes})
     topic = TopicData(topic_id=topic_id, topic_name=name, partitions=[proposal])
     request = AlterPartitionRequest(broker_id=broker_id, broker_epoch=10, topics=[topic])
-    committed, response = answer_alter_partition(metadata, request, rules_of)
+    committed, response = serve_alter_partition(metadata, request, rules_of)
     return committed, response.topics[0].partitions[0]
 
 
 def test_a_good_proposal_is_committed_with_the_next_partition_epoch() -> None:
-    committed, answer = ask(image())
+    committed, response = send(image())
     assert committed[NAME].isr == (1, 2, 3)
-    assert (answer.error_code, answer.isr, answer.leader_epoch, answer.partition_epoch) == (0, [1, 2, 3], 4, 7)
+    assert (response.error_code, response.isr, response.leader_epoch, response.partition_epoch) == (0, [1, 2, 3], 4, 7)
 
 
 def test_what_is_committed_already_is_answered_as_it_stands() -> None:
-    committed, answer = ask(image(), isr=((1, 10), (2, 10)))
+    committed, response = send(image(), isr=((1, 10), (2, 10)))
     assert committed == {}
-    assert (answer.error_code, answer.isr, answer.partition_epoch) == (0, [1, 2], 6)
+    assert (response.error_code, response.isr, response.partition_epoch) == (0, [1, 2], 6)
 
 
 @pytest.mark.parametrize(
@@ -98,29 +98,29 @@ def test_what_is_committed_already_is_answered_as_it_stands() -> None:
     ],
 )
 def test_a_proposal_is_refused_for_its_first_fault(changes: dict[str, Any], error: ErrorCode) -> None:
-    committed, answer = ask(image(), **changes)
-    assert (committed, answer.error_code) == ({}, error)
+    committed, response = send(image(), **changes)
+    assert (committed, response.error_code) == ({}, error)
 
 
 def test_a_fenced_broker_is_not_eligible_whatever_epoch_is_claimed() -> None:
     for epoch in (10, -1):
-        _, answer = ask(image(b3=True), isr=((1, 10), (3, epoch)))
-        assert answer.error_code is ErrorCode.INELIGIBLE_REPLICA
-    _, answer = ask(image(), isr=((1, 10), (3, -1)))
-    assert answer.error_code is ErrorCode.NONE
+        _, response = send(image(b3=True), isr=((1, 10), (3, epoch)))
+        assert response.error_code is ErrorCode.INELIGIBLE_REPLICA
+    _, response = send(image(), isr=((1, 10), (3, -1)))
+    assert response.error_code is ErrorCode.NONE
 
 
 def test_a_topic_may_be_named_as_before_v2_and_the_isr_be_without_epochs() -> None:
-    committed, answer = ask(image(), topic_id=bytes(16), name="t", isr=(), new_isr=[1, 2, 3])
+    committed, response = send(image(), topic_id=bytes(16), name="t", isr=(), new_isr=[1, 2, 3])
     assert committed[NAME].isr == (1, 2, 3)
-    assert answer.error_code is ErrorCode.NONE
+    assert response.error_code is ErrorCode.NONE
 
 
 def test_a_leader_that_was_elected_uncleanly_has_recovered_when_it_asks_for_another_isr() -> None:
     metadata = image()
     recovering = replace(metadata.topics["t"].partitions[0], isr=(1,), leader_recovery_state=RECOVERING)
     metadata = metadata.with_partitions({NAME: recovering})
-    committed, answer = ask(metadata, isr=((1, 10),), leader_recovery_state=RECOVERING)
-    assert (committed, answer.leader_recovery_state) == ({}, RECOVERING)
-    committed, answer = ask(metadata, isr=((1, 10), (2, 10)))
-    assert committed[NAME].leader_recovery_state == answer.leader_recovery_state == RECOVERED
+    committed, response = send(metadata, isr=((1, 10),), leader_recovery_state=RECOVERING)
+    assert (committed, response.leader_recovery_state) == ({}, RECOVERING)
+    committed, response = send(metadata, isr=((1, 10), (2, 10)))
+    assert committed[NAME].leader_recovery_state == response.leader_recovery_state == RECOVERED

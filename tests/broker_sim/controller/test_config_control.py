@@ -28,10 +28,10 @@ def alter(replicas: Any, kind: ResourceType, name: str, *, by: int = 1, **config
     ]
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=changes)
     request = IncrementalAlterConfigsRequest(resources=[resource])
-    answers: list[Any] = []
+    responses: list[Any] = []
     sent = replicas.cluster.broker(by).forward_to_controller(request, timeout_ms=1000)
-    sent.addCallback(lambda response: answers.extend(response.responses))
-    return answers
+    sent.addCallback(lambda response: responses.extend(response.responses))
+    return responses
 
 
 def retention_of(replicas: Any, broker: int) -> Any:
@@ -42,9 +42,9 @@ def retention_of(replicas: Any, broker: int) -> Any:
 def test_each_running_log_learns_of_a_change_when_its_broker_does(replicas: Make) -> None:
     cluster = replicas()
     cluster.cluster.broker(2).metadata_lag_ms = 500.0
-    answers = alter(cluster, ResourceType.TOPIC, "t", retention_ms="5000")
+    responses = alter(cluster, ResourceType.TOPIC, "t", retention_ms="5000")
     cluster.run(ms=100)
-    assert [each.error_code for each in answers] == [ErrorCode.NONE]
+    assert [each.error_code for each in responses] == [ErrorCode.NONE]
     assert [retention_of(cluster, broker) for broker in (1, 2, 3)] == [5000, 604_800_000, 5000]
     cluster.run(ms=500)
     assert retention_of(cluster, 2) == 5000
@@ -52,13 +52,13 @@ def test_each_running_log_learns_of_a_change_when_its_broker_does(replicas: Make
 
 def test_who_listens_to_a_log_hears_old_and_new(replicas: Make) -> None:
     cluster = replicas()
-    heard: list[Any] = []
+    seen: list[Any] = []
     cluster.cluster.broker(1).storage.on_config_change(
-        lambda topic_partition, old, new: heard.append((topic_partition, old["segment.ms"], new["segment.ms"]))
+        lambda topic_partition, old, new: seen.append((topic_partition, old["segment.ms"], new["segment.ms"]))
     )
     alter(cluster, ResourceType.TOPIC, "t", segment_ms="5000")
     cluster.run(ms=10)
-    assert heard == [(cluster.topic, 604_800_000, 5000)]
+    assert seen == [(cluster.topic, 604_800_000, 5000)]
 
 
 def test_defaults_of_all_brokers_reach_the_logs_that_do_not_have_their_own(replicas: Make) -> None:
@@ -99,9 +99,9 @@ def test_what_all_brokers_are_given_counts_for_the_controller_too(replicas: Make
 def test_a_resource_is_changed_as_a_whole_or_not_at_all(replicas: Make) -> None:
     cluster = replicas()
     before = cluster.cluster.controller.image.version
-    answers = alter(cluster, ResourceType.TOPIC, "t", retention_ms="5000", segment_bytes="many")
+    responses = alter(cluster, ResourceType.TOPIC, "t", retention_ms="5000", segment_bytes="many")
     cluster.run(ms=10)
-    assert [each.error_code for each in answers] == [ErrorCode.INVALID_CONFIG]
+    assert [each.error_code for each in responses] == [ErrorCode.INVALID_CONFIG]
     assert cluster.cluster.controller.image.version == before
 
 

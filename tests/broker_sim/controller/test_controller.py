@@ -85,10 +85,10 @@ def test_another_process_with_a_living_brokers_id_is_refused(replicas: Make) -> 
     assert register(cluster, 2, incarnation=bytes([5]) * 16).error_code is ErrorCode.DUPLICATE_BROKER_REGISTRATION
     cluster.cluster.kill(2)
     cluster.run(ms=9_000)
-    answer = register(cluster, 2, incarnation=bytes([5]) * 16)
-    assert answer.error_code is ErrorCode.NONE
+    response = register(cluster, 2, incarnation=bytes([5]) * 16)
+    assert response.error_code is ErrorCode.NONE
     (registered,) = cluster.journal.events_of(BrokerRegistered)
-    assert registered.broker_epoch == answer.broker_epoch == cluster.cluster.controller.image.brokers[2].epoch
+    assert registered.broker_epoch == response.broker_epoch == cluster.cluster.controller.image.brokers[2].epoch
 
 
 def test_a_broker_is_fenced_until_it_has_seen_its_own_registration(replicas: Make) -> None:
@@ -241,9 +241,9 @@ def test_brokers_speak_to_the_controller_in_the_versions_of_their_release(
     cluster.cluster.restart(2)
     cluster.cluster.broker(1).producer_ids.generate()
     cluster.settle()
-    asked = {each.api: each.api_version for each in cluster.journal.events_of(RequestReceived)}
+    requested = {each.api: each.api_version for each in cluster.journal.events_of(RequestReceived)}
     names = ("BrokerRegistration", "BrokerHeartbeat", "AlterPartition", "AllocateProducerIds")
-    assert tuple(asked[name] for name in names) == versions
+    assert tuple(requested[name] for name in names) == versions
 
 
 def test_a_cluster_begins_its_log_as_real_controllers_do(replicas: Make) -> None:

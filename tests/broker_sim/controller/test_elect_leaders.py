@@ -24,8 +24,8 @@ def elect(cluster: Any, election_type: int, *partitions: int, everything: bool =
         topic_partitions=None if everything else [TopicPartitions(topic="t", partitions=list(partitions or (0,)))],
         timeout_ms=1_000,
     )
-    answer = cluster.cluster.controller.controls.partitions.elect(request)
-    (topic,) = answer.replica_election_results
+    response = cluster.cluster.controller.controls.partitions.elect(request)
+    (topic,) = response.replica_election_results
     return [(each.partition_id, each.error_code, each.error_message) for each in topic.partition_result]
 
 

@@ -44,19 +44,19 @@ def test_an_envelope_holds_header_and_body_principal_and_address() -> None:
 def test_the_answer_comes_back_in_an_envelope() -> None:
     context: Any = Context()
     forwarded = ForwardedRequest(DELETE, api_version=6, context=context)
-    answer = ForwardedResponse(forwarded, DeleteTopicsResponse(responses=[]))
-    read = EnvelopeResponse.decode(0, answer.envelope().encode(0))
+    response = ForwardedResponse(forwarded, DeleteTopicsResponse(responses=[]))
+    read = EnvelopeResponse.decode(0, response.envelope().encode(0))
     assert read.response_data is not None
     header, position = ResponseHeader.decode_from(1, read.response_data, 0)
     assert header.correlation_id == 17
-    assert DeleteTopicsResponse.decode(6, bytes(read.response_data)[position:]) == answer.opened()
+    assert DeleteTopicsResponse.decode(6, bytes(read.response_data)[position:]) == response.opened()
 
 
 def test_the_journal_shows_what_is_passed_on_as_envelopes(replicas: Make) -> None:
     cluster = replicas()
-    answers: list[Any] = []
-    cluster.cluster.broker(2).forward_to_controller(DELETE, timeout_ms=1_000).addCallback(answers.append)
+    responses: list[Any] = []
+    cluster.cluster.broker(2).forward_to_controller(DELETE, timeout_ms=1_000).addCallback(responses.append)
     cluster.run(ms=10)
-    assert [each.error_code for each in answers[0].responses] == [0]
-    asked = [each for each in cluster.journal.events_of(RequestReceived) if each.broker_id == CONTROLLER_ID]
-    assert ("Envelope", 0, "broker-2") in [(each.api, each.api_version, each.client_id) for each in asked]
+    assert [each.error_code for each in responses[0].responses] == [0]
+    requested = [each for each in cluster.journal.events_of(RequestReceived) if each.broker_id == CONTROLLER_ID]
+    assert ("Envelope", 0, "broker-2") in [(each.api, each.api_version, each.client_id) for each in requested]

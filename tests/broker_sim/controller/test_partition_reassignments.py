@@ -38,10 +38,10 @@ def reassign(cluster: Any, *replicas: int, cancel: bool = False, may_change_fact
 def ongoing(cluster: Any) -> list[tuple[list[int], list[int], list[int]]]:
     """What ListPartitionReassignments says: replicas, adding, removing."""
     controller = cluster.cluster.controller
-    answer = controller.controls.partitions.list_reassignments(ListPartitionReassignmentsRequest())
+    response = controller.controls.partitions.list_reassignments(ListPartitionReassignmentsRequest())
     return [
         (each.replicas, each.adding_replicas, each.removing_replicas)
-        for topic in answer.topics
+        for topic in response.topics
         for each in topic.partitions
     ]
 
@@ -222,8 +222,8 @@ def test_changes_of_mind_go_as_real_brokers_go_that_are_throttled(replicas: Make
         (None, 0, [], ((1, 3), 1)),
         (None, 85, [], ((1, 3), 1)),
     ):
-        answer = reassign(cluster, *(target or ()), cancel=target is None)
-        assert answer.error_code == error
+        response = reassign(cluster, *(target or ()), cancel=target is None)
+        assert response.error_code == error
         assert ongoing(cluster) == listed
         assert (registration(cluster).replicas, registration(cluster).leader_epoch) == expected
 
@@ -244,8 +244,8 @@ def test_a_partition_that_is_named_twice_is_changed_twice_from_one_beginning(rep
         request = AlterPartitionReassignmentsRequest(
             timeout_ms=1_000, topics=[ReassignableTopic(name="t", partitions=wanted)]
         )
-        answer = controller.controls.partitions.reassign(request)
-        assert [each.error_code for each in answer.responses[0].partitions] == errors
+        response = controller.controls.partitions.reassign(request)
+        assert [each.error_code for each in response.responses[0].partitions] == errors
         assert ongoing(cluster) == listed
         assert registration(cluster).leader_epoch == epoch
     # Nothing is added any more: 3.7 ends it with whatever happens next, 4.x waits for broker 3.
@@ -277,15 +277,15 @@ def test_taking_back_needs_an_unclean_election_when_nobody_of_before_is_in_sync(
         cluster.cluster.kill(1)
         cluster.run(ms=SESSION_MS + 500)
         assert (cluster.leader(), registration(cluster).isr) == (3, (3,))
-        answer = reassign(cluster, cancel=True)
-        assert answer.error_code is expected
+        response = reassign(cluster, cancel=True)
+        assert response.error_code is expected
         if unclean == "true":
             assert registration(cluster).replicas == (1,)
         else:
             message = (
                 "Unable to revert partition assignment for t:0 because it would require an unclean leader election."
             )
-            assert answer.error_message == message
+            assert response.error_message == message
 
 
 # Crashes ---------------------------------------------------------------------------------------------------------

@@ -48,8 +48,8 @@ def test_a_broker_cut_off_from_the_controller_asks_until_it_is_answered(replicas
         cluster.cluster.kill(1)
     link.restore()
     cluster.run(ms=100)
-    answer = ids.generate()
-    assert answer is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if kill else answer == 0
+    response = ids.generate()
+    assert response is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if kill else response == 0
 
 
 def test_who_waits_for_a_block_has_an_id_each_in_order(replicas: Make) -> None:

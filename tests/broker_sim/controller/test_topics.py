@@ -177,9 +177,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("asked", "error_code", "message"), REFUSED)
-def test_bad_topic_is_refused_in_kafkas_words(asked: CreatableTopic, error_code: int, message: str) -> None:
-    creation = create(asked, at=image("old", "o.l.d"))
+@pytest.mark.parametrize(("requested", "error_code", "message"), REFUSED)
+def test_bad_topic_is_refused_in_kafkas_words(requested: CreatableTopic, error_code: int, message: str) -> None:
+    creation = create(requested, at=image("old", "o.l.d"))
     result = only(creation)
     assert (result.error_code, result.error_message) == (error_code, message)
     assert (result.num_partitions, result.replication_factor, result.topic_id) == (-1, -1, ZERO_UUID)
@@ -216,15 +216,15 @@ def test_bad_assignment_is_refused_in_kafkas_words(assignments: list[tuple[int, 
 
 
 def test_assignments_may_come_in_any_order() -> None:
-    asked = topic(partitions=-1, factor=-1, assignments=[(1, [3, 1]), (0, [2, 3])])
-    (made,) = create(asked).topics
+    requested = topic(partitions=-1, factor=-1, assignments=[(1, [3, 1]), (0, [2, 3])])
+    (made,) = create(requested).topics
     assert [partition.replicas for partition in made.partitions] == [(2, 3), (3, 1)]
 
 
 def test_duplicates_are_refused_once_and_after_the_others() -> None:
     creation = create(topic("z"), topic("y"), topic("ok"), topic("z"), topic("y"))
-    answers = [(result.name, result.error_code, result.error_message) for result in creation.response.topics]
-    assert answers == [("ok", 0, None), ("y", 42, "Duplicate topic name."), ("z", 42, "Duplicate topic name.")]
+    responses = [(result.name, result.error_code, result.error_message) for result in creation.response.topics]
+    assert responses == [("ok", 0, None), ("y", 42, "Duplicate topic name."), ("z", 42, "Duplicate topic name.")]
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1])
@@ -264,13 +264,13 @@ def test_3_7_prohibits_the_metadata_topic_in_its_own_way() -> None:
 # Deletion
 
 
-def deletion(*asked: tuple[str | None, bytes], timeout_ms: int = 1000) -> list[tuple[str | None, bytes, int]]:
-    topics = [DeleteTopicState(name=name, topic_id=topic_id) for name, topic_id in asked]
+def deletion(*requested: tuple[str | None, bytes], timeout_ms: int = 1000) -> list[tuple[str | None, bytes, int]]:
+    topics = [DeleteTopicState(name=name, topic_id=topic_id) for name, topic_id in requested]
     request = DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms)
-    answered = delete_topics(request, image=image("one", "two"))
-    deleted = [result.name for result in answered.response.responses if result.error_code == 0]
-    assert deleted == answered.names
-    return [(result.name, result.topic_id, result.error_code) for result in answered.response.responses]
+    responded = delete_topics(request, image=image("one", "two"))
+    deleted = [result.name for result in responded.response.responses if result.error_code == 0]
+    assert deleted == responded.names
+    return [(result.name, result.topic_id, result.error_code) for result in responded.response.responses]
 
 
 def test_topics_are_deleted_by_name_and_by_id_and_answered_with_both() -> None:
@@ -278,7 +278,7 @@ def test_topics_are_deleted_by_name_and_by_id_and_answered_with_both() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("requested", "response"),
     [
         ([("nope", ZERO_UUID)], ("nope", ZERO_UUID, 3)),
         ([(None, b"\7" * 16)], (None, b"\7" * 16, 100)),
@@ -290,8 +290,10 @@ def test_topics_are_deleted_by_name_and_by_id_and_answered_with_both() -> None:
         ([("one", ZERO_UUID), (None, ID_1)], ("one", ID_1, 42)),
     ],
 )
-def test_bad_deletion_is_refused(asked: list[tuple[str | None, bytes]], answer: tuple[str | None, bytes, int]) -> None:
-    assert deletion(*asked) == [answer]
+def test_bad_deletion_is_refused(
+    requested: list[tuple[str | None, bytes]], response: tuple[str | None, bytes, int]
+) -> None:
+    assert deletion(*requested) == [response]
 
 
 def test_deletion_without_time_is_timed_out() -> None:
@@ -305,18 +307,18 @@ def test_deletion_that_needs_no_look_up_is_never_late() -> None:
 
 def test_old_versions_name_topics_in_their_own_field() -> None:
     request = DeleteTopicsRequest(topic_names=["one", "nope"], timeout_ms=1000)
-    answered = delete_topics(request, image=image("one"))
-    assert [(each.name, each.error_code) for each in answered.response.responses] == [("nope", 3), ("one", 0)]
+    responded = delete_topics(request, image=image("one"))
+    assert [(each.name, each.error_code) for each in responded.response.responses] == [("nope", 3), ("one", 0)]
 
 
 def test_3_7_counts_the_partitions_of_topics_that_can_be_made() -> None:
-    asked = (topic("known", 10_001), topic("a/b", 10_001), topic("new", 10_001, factor=9))
-    made = create(*asked, at=image("known"), release="3.7.2")
+    requested = (topic("known", 10_001), topic("a/b", 10_001), topic("new", 10_001, factor=9))
+    made = create(*requested, at=image("known"), release="3.7.2")
     assert {result.error_code for result in made.response.topics} == {
         ErrorCode.TOPIC_ALREADY_EXISTS,
         ErrorCode.INVALID_TOPIC_EXCEPTION,
         ErrorCode.INVALID_REPLICATION_FACTOR,
     }
     assert only(create(topic("new", 10_001), release="3.7.2")).error_code == ErrorCode.POLICY_VIOLATION
-    counted = create(*asked, at=image("known")).response.topics
+    counted = create(*requested, at=image("known")).response.topics
     assert {result.error_code for result in counted} == {ErrorCode.POLICY_VIOLATION}

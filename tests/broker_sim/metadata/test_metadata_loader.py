@@ -109,8 +109,8 @@ def test_a_broker_that_is_too_far_behind_loads_a_snapshot(replicas: Make) -> Non
     assert log.start_offset > 0
     cluster.cluster.restart(3)
     cluster.settle()
-    asked = [each for each in cluster.journal.events_of(RequestReceived) if each.api == "FetchSnapshot"]
-    assert [(each.client_id, each.api_version) for each in asked] == [("broker-3", 1)]
+    requested = [each for each in cluster.journal.events_of(RequestReceived) if each.api == "FetchSnapshot"]
+    assert [(each.client_id, each.api_version) for each in requested] == [("broker-3", 1)]
     images = [broker.metadata_cache.image for broker in cluster.cluster.brokers.values()]
     assert images[2] == images[0]
 
@@ -126,8 +126,8 @@ def test_a_snapshot_may_come_in_parts(replicas: Make) -> None:
             2, cluster_id=cluster.cluster.cluster_id, snapshot_id=wanted, position=len(parts), leader_epoch=1
         )
         request.max_bytes = 100
-        answer = controller.fetch_snapshot(request)
-        read = FetchSnapshotResponse.decode(1, answer.encode(1)).topics[0].partitions[0]
+        response = controller.fetch_snapshot(request)
+        read = FetchSnapshotResponse.decode(1, response.encode(1)).topics[0].partitions[0]
         assert (read.error_code, read.size, read.position) == (0, len(snapshot.encode()), len(parts))
         parts += bytes(read.unaligned_records)
     assert parts == snapshot.encode()
@@ -150,18 +150,18 @@ def test_a_snapshot_that_is_not_there_and_a_position_outside_are_refused(replica
             position=position,
             leader_epoch=epoch,
         )
-        answer = controller.fetch_snapshot(request)
-        assert answer.topics[0].partitions[0].error_code is error
+        response = controller.fetch_snapshot(request)
+        assert response.topics[0].partitions[0].error_code is error
 
 
 def test_a_fetch_of_bytes_holds_the_batches_of_the_log(replicas: Make) -> None:
     cluster = replicas()
-    answer = fetch(cluster)
-    (partition,) = answer.responses[0].partitions
+    response = fetch(cluster)
+    (partition,) = response.responses[0].partitions
     assert isinstance(partition.records, MetadataRecords)
     partition.records = partition.records.encoded()
     log = cluster.cluster.controller.metadata_log
-    read = FetchResponse.decode(17, answer.encode(17)).responses[0].partitions[0]
+    read = FetchResponse.decode(17, response.encode(17)).responses[0].partitions[0]
     assert (read.high_watermark, read.log_start_offset) == (log.end_offset, 0)
     assert (read.current_leader.leader_id, read.current_leader.leader_epoch) == (1, 1)
     assert [each.last_offset for each in decode_batches(bytes(read.records))] == [

@@ -97,7 +97,7 @@ class Recorded:
         assert_same_image(self.replayed, self.log.image)
         self._hand_on(batch)
 
-    def ask(self, request: Any) -> None:
+    def send(self, request: Any) -> None:
         """Let broker 1 forward a request, and run until it has had time to be answered."""
         broker = next((each for each in self.cluster.brokers.values() if each.alive), None)
         if broker is not None:
@@ -122,16 +122,16 @@ class MetadataMachine(RuleBasedStateMachine):
         topic = CreatableTopic(
             name=name, num_partitions=partitions, replication_factor=factor, assignments=[], configs=configs
         )
-        self.recorded.ask(CreateTopicsRequest(topics=[topic], timeout_ms=1_000))
+        self.recorded.send(CreateTopicsRequest(topics=[topic], timeout_ms=1_000))
 
     @rule(name=topics)
     def delete_topic(self, name: str) -> None:
-        self.recorded.ask(DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=1_000))
+        self.recorded.send(DeleteTopicsRequest(topics=[DeleteTopicState(name=name)], timeout_ms=1_000))
 
     @rule(name=topics, count=st.integers(1, 5))
     def create_partitions(self, name: str, count: int) -> None:
         topic = CreatePartitionsTopic(name=name, count=count, assignments=None)
-        self.recorded.ask(CreatePartitionsRequest(topics=[topic], timeout_ms=1_000, validate_only=False))
+        self.recorded.send(CreatePartitionsRequest(topics=[topic], timeout_ms=1_000, validate_only=False))
 
     @rule(
         resource=st.sampled_from(
@@ -148,25 +148,25 @@ class MetadataMachine(RuleBasedStateMachine):
     def alter_config(self, resource: tuple[ResourceType, str], name: str, value: str | None) -> None:
         operation = ConfigOperation.DELETE if value is None else ConfigOperation.SET
         change = AlterableConfig(name=name, config_operation=operation, value=value)
-        asked = AlterConfigsResource(resource_type=resource[0], resource_name=resource[1], configs=[change])
-        self.recorded.ask(IncrementalAlterConfigsRequest(resources=[asked]))
+        requested = AlterConfigsResource(resource_type=resource[0], resource_name=resource[1], configs=[change])
+        self.recorded.send(IncrementalAlterConfigsRequest(resources=[requested]))
 
     @rule(user=st.sampled_from(["ann", "bob", None]), rate=st.sampled_from([None, 5.0, 1e9]))
     def alter_quota(self, user: str | None, rate: float | None) -> None:
         keys = ("producer_byte_rate", "consumer_byte_rate")
         ops = [OpData(key=key, value=rate or 0.0, remove=rate is None) for key in keys]
         entity = [EntityData(entity_type="user", entity_name=user)]
-        self.recorded.ask(AlterClientQuotasRequest(entries=[EntryData(entity=entity, ops=ops)], validate_only=False))
+        self.recorded.send(AlterClientQuotasRequest(entries=[EntryData(entity=entity, ops=ops)], validate_only=False))
 
     @rule(name=topics, wanted=st.one_of(st.none(), replicas))
     def reassign(self, name: str, wanted: list[int] | None) -> None:
         partition = ReassignablePartition(partition_index=0, replicas=wanted)
         topic = ReassignableTopic(name=name, partitions=[partition])
-        self.recorded.ask(AlterPartitionReassignmentsRequest(timeout_ms=1_000, topics=[topic]))
+        self.recorded.send(AlterPartitionReassignmentsRequest(timeout_ms=1_000, topics=[topic]))
 
     @rule(election=st.sampled_from([0, 1]))
     def elect(self, election: int) -> None:
-        self.recorded.ask(ElectLeadersRequest(election_type=election, topic_partitions=None, timeout_ms=1_000))
+        self.recorded.send(ElectLeadersRequest(election_type=election, topic_partitions=None, timeout_ms=1_000))
 
     @rule(
         name=st.sampled_from(["share.version", "eligible.leader.replicas.version"]),
@@ -174,7 +174,7 @@ class MetadataMachine(RuleBasedStateMachine):
     )
     def update_feature(self, name: str, change: tuple[int, int]) -> None:
         update = FeatureUpdateKey(feature=name, max_version_level=change[0], upgrade_type=change[1])
-        self.recorded.ask(UpdateFeaturesRequest(feature_updates=[update]))
+        self.recorded.send(UpdateFeaturesRequest(feature_updates=[update]))
 
     @rule(broker=brokers)
     def allocate_producer_ids(self, broker: int) -> None:
@@ -196,7 +196,7 @@ class MetadataMachine(RuleBasedStateMachine):
 
     @rule(broker=brokers)
     def unregister(self, broker: int) -> None:
-        self.recorded.ask(UnregisterBrokerRequest(broker_id=broker))
+        self.recorded.send(UnregisterBrokerRequest(broker_id=broker))
 
     @rule(ms=st.sampled_from([10, 600, 3_000]))
     def time_passes(self, ms: int) -> None:

@@ -29,7 +29,7 @@ class Client:
         host, _, port = cluster.bootstrap_servers.partition(":")
         self.connection = Connection((host, int(port)))
 
-    def ask(self, request: Message, version: int) -> Any:
+    def send(self, request: Message, version: int) -> Any:
         self.connection.send(encode_request(request, version, correlation_id=1, client_id="c"))
         frame = self.connection.receive(10)
         assert isinstance(frame, bytes)
@@ -45,10 +45,10 @@ def client(cluster: ThreadedCluster) -> Iterator[Client]:
 
 def test_traffic_is_counted_by_topic_and_in_all(cluster: ThreadedCluster, client: Client) -> None:
     records = batch(b"a", b"b", b"c")
-    client.ask(produce("orders", records), 9)
-    client.ask(produce("orders", records, partition=1), 9)
-    client.ask(produce("orders", records[:-1] + b"\1"), 9)
-    client.ask(fetch("orders", wanted(0)), 11)
+    client.send(produce("orders", records), 9)
+    client.send(produce("orders", records, partition=1), 9)
+    client.send(produce("orders", records[:-1] + b"\1"), 9)
+    client.send(fetch("orders", wanted(0)), 11)
     read = cluster.metrics()
     for tags in ({}, {"topic": "orders"}):
         found = {
@@ -66,9 +66,9 @@ def test_traffic_is_counted_by_topic_and_in_all(cluster: ThreadedCluster, client
 
 def test_requests_are_counted_and_timed_by_api(cluster: ThreadedCluster, client: Client) -> None:
     for _ in range(3):
-        client.ask(metadata("orders"), 9)
-    client.ask(metadata("orders"), 8)
-    client.ask(fetch("orders", wanted(0)), 11)
+        client.send(metadata("orders"), 9)
+    client.send(metadata("orders"), 8)
+    client.send(fetch("orders", wanted(0)), 11)
     read = cluster.metrics()
     assert read.value("RequestsPerSec", request="Metadata", version="9") == 3
     assert read.value("RequestsPerSec", request="Metadata", version="8") == 1
@@ -82,14 +82,14 @@ def test_requests_are_counted_and_timed_by_api(cluster: ThreadedCluster, client:
 
 
 def test_a_fetch_that_waits_spends_its_time_remote(cluster: ThreadedCluster, client: Client) -> None:
-    client.ask(fetch("orders", wanted(0), max_wait_ms=60, min_bytes=1), 11)
+    client.send(fetch("orders", wanted(0), max_wait_ms=60, min_bytes=1), 11)
     read = cluster.metrics()
     assert read.histogram("RemoteTimeMs", request="Fetch").max >= 50
     assert read.histogram("LocalTimeMs", request="Fetch").max < 50
 
 
 def test_gauges_have_kafka_s_names(cluster: ThreadedCluster, client: Client) -> None:
-    client.ask(metadata("orders"), 9)
+    client.send(metadata("orders"), 9)
     read = cluster.metrics()
     values = {
         name: read.value(name)
@@ -152,9 +152,9 @@ def _leaderless(cluster: ThreadedCluster) -> Any:
     def look() -> None:
         image = cluster.cluster.controller.image
         alive = [broker for broker in cluster.cluster.brokers.values() if broker.alive]
-        heard = all(broker.metadata_version == image.version for broker in alive)
+        seen = all(broker.metadata_version == image.version for broker in alive)
         isrs = [partition.isr for partition in image.topics["orders"].partitions]
-        if heard and all(2 not in isr for isr in isrs):
+        if seen and all(2 not in isr for isr in isrs):
             done.callback(None)
         else:
             reactor.callLater(0.02, look)
@@ -174,7 +174,7 @@ def test_a_name_that_is_wrong_or_not_enough_is_explained(cluster: ThreadedCluste
 
 
 def test_prometheus_text_has_a_type_and_a_sample_for_each_metric(cluster: ThreadedCluster, client: Client) -> None:
-    client.ask(metadata("orders"), 9)
+    client.send(metadata("orders"), 9)
     text = cluster.metrics().to_prometheus()
     lines = text.splitlines()
     assert "# TYPE kafka_network_requestmetrics_totaltimems summary" in lines

@@ -36,13 +36,13 @@ def test_a_produce_that_waits_is_counted_until_it_is_answered(replicas: Callable
     made = replicas()
     made.hold_fetches(2, 3)
     made.run(ms=600)
-    answers = made.send(1, timeout_ms=1_000)
+    responses = made.send(1, timeout_ms=1_000)
     made.run(ms=10)
     assert gauges(made, "NumDelayedOperations")["Produce"] == 1
     assert gauges(made, "PurgatorySize")["Produce"] == 1
     made.release_fetches(2, 3)
     made.run(ms=100)
-    assert answers
+    assert responses
     assert gauges(made, "NumDelayedOperations")["Produce"] == 0
     read = made.cluster.metrics().find("PurgatorySize", broker=1, delayedOperation="Produce")
     assert [each.mbean for each in read] == [

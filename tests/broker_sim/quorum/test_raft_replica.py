@@ -213,7 +213,7 @@ def test_nothing_but_fetches_goes_on_while_nothing_happens(quorum, release) -> N
 # What single requests are answered ---------------------------------------------------------------------------
 
 
-def answer(quorum, voter: int, request) -> object:
+def response(quorum, voter: int, request) -> object:
     replica = quorum.replicas[voter]
     replica.receive_request(99, 1, request, quorum.now_ms)
     responses = [each for each in replica.take_outbox() if isinstance(each, SendResponse) and each.destination == 99]
@@ -226,7 +226,7 @@ def messages_of(node_id: int, *, release: str = "4.3.1", cluster_id: str = "quor
 
 def vote(quorum, voter: int, *, candidate: int = 3, epoch: int, end=(100, 1), pre_vote: bool = False, to: int = -1):
     request = messages_of(candidate).vote_request(to, epoch=epoch, log_end=OffsetAndEpoch(*end), pre_vote=pre_vote)
-    return answer(quorum, voter, request).topics[0].partitions[0]
+    return response(quorum, voter, request).topics[0].partitions[0]
 
 
 def test_one_vote_is_given_in_an_epoch(quorum, release) -> None:
@@ -251,8 +251,8 @@ def test_a_candidate_with_a_shorter_log_gets_no_vote_but_its_epoch_is_taken(quor
     quorum.append(leader, "a")
     quorum.run(600)
     voter = next(each for each in quorum.voters if each != leader)
-    asked = vote(quorum, voter, epoch=9, end=(1, 1))
-    assert (asked.vote_granted, asked.leader_epoch, asked.error_code) == (False, 9, 0)
+    requested = vote(quorum, voter, epoch=9, end=(1, 1))
+    assert (requested.vote_granted, requested.leader_epoch, requested.error_code) == (False, 9, 0)
 
 
 def test_an_old_epoch_is_fenced_and_learns_of_the_leader(quorum, release) -> None:
@@ -260,9 +260,9 @@ def test_an_old_epoch_is_fenced_and_learns_of_the_leader(quorum, release) -> Non
     leader = quorum.elect()
     quorum.kill(leader)
     leader = quorum.elect()
-    asked = vote(quorum, leader, epoch=1, end=(0, 0))
-    assert asked.error_code == ErrorCode.FENCED_LEADER_EPOCH
-    assert (asked.leader_id, asked.leader_epoch) == (leader, quorum.replicas[leader].epoch)
+    requested = vote(quorum, leader, epoch=1, end=(0, 0))
+    assert requested.error_code == ErrorCode.FENCED_LEADER_EPOCH
+    assert (requested.leader_id, requested.leader_epoch) == (leader, quorum.replicas[leader].epoch)
 
 
 def test_a_pre_vote_changes_nothing(quorum) -> None:
@@ -303,29 +303,32 @@ def requests_of(messages: RaftMessages) -> list[object]:
 
 def test_another_clusters_messages_are_refused_as_a_whole(quorum) -> None:
     for request in requests_of(messages_of(2, cluster_id="another")):
-        assert answer(quorum(), 1, request).error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
+        assert response(quorum(), 1, request).error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
 
 
 def test_other_partitions_are_invalid(quorum) -> None:
     for request in requests_of(messages_of(2)):
         request.topics.append(request.topics[0])
-        assert answer(quorum(), 1, request).error_code == ErrorCode.INVALID_REQUEST
+        assert response(quorum(), 1, request).error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_a_request_of_another_api_is_a_mistake(quorum) -> None:
     with pytest.raises(BrokerSimError, match="no answer for ApiVersionsRequest"):
-        answer(quorum(), 1, ApiVersionsRequest())
+        response(quorum(), 1, ApiVersionsRequest())
 
 
-@pytest.mark.parametrize("asked", [{"epoch": 9}, {"epoch": 0}])
-def test_a_fetch_of_another_epoch_is_refused(quorum, asked) -> None:
+@pytest.mark.parametrize("requested", [{"epoch": 9}, {"epoch": 0}])
+def test_a_fetch_of_another_epoch_is_refused(quorum, requested) -> None:
     quorum = quorum()
     leader = quorum.elect()
     request = messages_of(99).fetch_request(
-        log_end=quorum.storages[leader].log.end._replace(epoch=0, offset=0), high_watermark=-1, max_wait_ms=0, **asked
+        log_end=quorum.storages[leader].log.end._replace(epoch=0, offset=0),
+        high_watermark=-1,
+        max_wait_ms=0,
+        **requested,
     )
-    partition = answer(quorum, leader, request).responses[0].partitions[0]
-    expected = ErrorCode.UNKNOWN_LEADER_EPOCH if asked["epoch"] else ErrorCode.FENCED_LEADER_EPOCH
+    partition = response(quorum, leader, request).responses[0].partitions[0]
+    expected = ErrorCode.UNKNOWN_LEADER_EPOCH if requested["epoch"] else ErrorCode.FENCED_LEADER_EPOCH
     assert partition.error_code == expected
     assert partition.current_leader.leader_id == leader
 

@@ -100,7 +100,7 @@ def test_the_leader_counts_the_answer_as_it_would_be_on_the_wire(version: int, s
     data = PartitionData(
         partition_index=0, error_code=0, high_watermark=7, records=b"x" * size, aborted_transactions=None
     )
-    answer = FetchResponse(responses=[FetchableTopicResponse(topic="t", topic_id=b"\1" * 16, partitions=[data])])
+    response = FetchResponse(responses=[FetchableTopicResponse(topic="t", topic_id=b"\1" * 16, partitions=[data])])
     counted = throttled_size(
         version,
         [
@@ -110,5 +110,5 @@ def test_the_leader_counts_the_answer_as_it_would_be_on_the_wire(version: int, s
         quotas.leader,
     )
     # FetchResponse.sizeOf counts the size field, and no header.
-    frame = encode_response(answer, version, correlation_id=0)
+    frame = encode_response(response, version, correlation_id=0)
     assert counted == len(frame) - 4 - (1 if version >= 12 else 0)

@@ -128,7 +128,7 @@ def test_a_refused_proposal_is_dropped_awaited_or_made_again(
     partition = replicas().partition(1)
     partition.isr_state = state = expanding((1, 2), 3)
     answer = AlteredPartition(topic_partition=partition.topic_partition, error_code=error)
-    assert partition.proposal_answered(state, answer) is again
+    assert partition.proposal_finished(state, answer) is again
     assert (partition.isr_state is state) is state_kept
     if not state_kept:
         assert (partition.isr, partition.isr_state.maximal_isr) == ((1, 2), (1, 2))
@@ -139,7 +139,7 @@ def test_an_answer_to_a_proposal_that_has_been_overtaken_changes_nothing(replica
     late = expanding((1, 2), 3)
     partition.isr_state = now = committed((1, 2, 3))
     answer = AlteredPartition(topic_partition=partition.topic_partition, leader_epoch=0, isr=(1, 2), partition_epoch=9)
-    assert not partition.proposal_answered(late, answer)
+    assert not partition.proposal_finished(late, answer)
     assert partition.isr_state is now
 
 
@@ -154,7 +154,7 @@ def test_an_answer_of_another_leader_epoch_or_an_older_partition_epoch_is_ignore
             isr=(1, 2, 3),
             partition_epoch=partition_epoch,
         )
-        assert not partition.proposal_answered(state, answer)
+        assert not partition.proposal_finished(state, answer)
         assert partition.isr_state is state
 
 

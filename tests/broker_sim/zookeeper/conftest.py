@@ -45,15 +45,15 @@ class ZooKeeperCluster:
         """Produce one record in the release's format; the list is empty until the answer has come."""
         name = TopicPartition("t", partition)
         records = self._records(broker_id, value)
-        answer = self.broker(broker_id).replica_manager.append_records(
+        response = self.broker(broker_id).replica_manager.append_records(
             request_id=1, timeout_ms=timeout_ms, required_acks=acks, entries=[(name, records)]
         )
-        answers: list[PartitionAppend] = []
-        if isinstance(answer, Deferred):
-            answer.addCallback(answers.extend)
+        responses: list[PartitionAppend] = []
+        if isinstance(response, Deferred):
+            response.addCallback(responses.extend)
         else:
-            answers.extend(answer)
-        return answers
+            responses.extend(response)
+        return responses
 
     def _records(self, broker_id: int, value: int) -> bytes:
         fetch = self.broker(broker_id).release.api_versions[1].highest

@@ -23,7 +23,7 @@ RECORDED = Path(__file__).parent / "recorded"
 TIMEOUT_S = 20
 
 
-def ask(port: int, request: Message, version: int) -> Message | str:
+def send(port: int, request: Message, version: int) -> Message | str:
     """One request on a connection of its own."""
     flexible = type(request).is_flexible(version)
     header = struct.pack(">hhih", request.API_KEY, version, 1, 5) + b"probe" + (b"\0" if flexible else b"")
@@ -34,19 +34,19 @@ def ask(port: int, request: Message, version: int) -> Message | str:
             size = stream.read(4)
             if len(size) < 4:
                 return "closed"
-            answer = stream.read(struct.unpack(">i", size)[0])
-    return registry.response_type(request.API_KEY).decode(version, answer[5 if flexible else 4 :])
+            response = stream.read(struct.unpack(">i", size)[0])
+    return registry.response_type(request.API_KEY).decode(version, response[5 if flexible else 4 :])
 
 
 def main(release: str, *ports: str) -> None:
     """Record all cases."""
     by_id = {1: int(ports[0]), 2: int(ports[1])}
-    metadata = ask(by_id[1], MetadataRequest(topics=[]), 1)
+    metadata = send(by_id[1], MetadataRequest(topics=[]), 1)
     assert not isinstance(metadata, str)
     controller = getattr(metadata, "controller_id")  # noqa: B009 - a message of one of many types
     table = releases.get(release, releases.Mode.ZOOKEEPER)
     cluster = Cluster(
-        ask=lambda who, request, version: ask(
+        send=lambda who, request, version: send(
             by_id[controller if who == CONTROLLER else 3 - controller], request, version
         ),
         other=3 - controller,

@@ -83,10 +83,10 @@ class Trouble:
 
     def reassign(self) -> None:
         target = self.random.sample((1, 2, 3), self.random.choice((1, 2, 3)))
-        self.zookeeper_cluster.zookeeper.wish_reassignment({TopicPartition("t", self.random.randrange(4)): target})
+        self.zookeeper_cluster.zookeeper.request_reassignment({TopicPartition("t", self.random.randrange(4)): target})
 
     def prefer(self) -> None:
-        self.zookeeper_cluster.zookeeper.wish_preferred_election([TopicPartition("t", index) for index in range(4)])
+        self.zookeeper_cluster.zookeeper.request_preferred_election([TopicPartition("t", index) for index in range(4)])
 
     def next(self) -> None:
         self.random.choice(self.verbs)()

@@ -23,7 +23,7 @@ T0 = TopicPartition("t", 0)
 THROTTLED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
-def ask(made: Any, request: Any, version: int, *, client_id: str = "c", broker_id: int = 1) -> Any:
+def send(made: Any, request: Any, version: int, *, client_id: str = "c", broker_id: int = 1) -> Any:
     """A client's request at the controller, answered or not yet."""
     return PlainCalls(made.broker(broker_id)).call(request, version, client_id=client_id)
 
@@ -52,15 +52,15 @@ def test_an_election_waits_until_the_broker_itself_knows_the_leader(
     assert made.cluster.leader_of(*T0) != 1
     controller = made.cluster.active_controller
     made.hold(controller, controller)
-    answer = ask(made, election(500), made.broker(1).release.api_versions[43].highest, broker_id=controller)
+    responded = send(made, election(500), made.broker(1).release.api_versions[43].highest, broker_id=controller)
     made.run(ms=100)
-    assert not answer.called
+    assert not responded.called
     assert waiting(made, broker=controller)[name] == 1
     assert waiting(made, "PurgatorySize", broker=controller)[name] == 1
     assert waiting(made)[name] == 0
     if known_in_time:
         made.release(controller, controller)
-    response = made.replicas.world.run_until(answer, deadline_ms=2_000)
+    response = made.replicas.world.run_until(responded, deadline_ms=2_000)
     [topic] = response.replica_election_results
     expected = ErrorCode.NONE if known_in_time else ErrorCode.REQUEST_TIMED_OUT
     assert [(each.partition_id, each.error_code) for each in topic.partition_result] == [(0, expected)]
@@ -88,11 +88,11 @@ def test_a_topic_that_is_made_waits_among_topics(zookeeper_cluster: Callable[...
     made.hold(1, 2)
     topic = CreatableTopic(name="new", num_partitions=2, replication_factor=1)
     made.hold(1, 1)
-    answer = ask(made, CreateTopicsRequest(topics=[topic], timeout_ms=500), 7)
+    responded = send(made, CreateTopicsRequest(topics=[topic], timeout_ms=500), 7)
     made.run(ms=100)
-    assert (waiting(made)["topic"], answer.called) == (1, False)
+    assert (waiting(made)["topic"], responded.called) == (1, False)
     made.run(ms=1_000)
-    assert (waiting(made)["topic"], answer.called) == (0, True)
+    assert (waiting(made)["topic"], responded.called) == (0, True)
 
 
 # Quotas --------------------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def create(made: Any, *sizes: int, version: int = 7, client_id: str = "c", valid
         for index, size in enumerate(sizes)
     ]
     request = CreateTopicsRequest(topics=topics, timeout_ms=1_000, validate_only=validate_only)
-    response = made.replicas.world.run_until(ask(made, request, version, client_id=client_id))
+    response = made.replicas.world.run_until(send(made, request, version, client_id=client_id))
     return [topic.error_code for topic in response.topics], response.throttle_time_ms
 
 
@@ -147,15 +147,15 @@ def test_deleted_and_added_partitions_count_too(zookeeper_cluster: Callable[...,
     grown = CreatePartitionsRequest(
         topics=[CreatePartitionsTopic(name="t", count=35, assignments=None)], timeout_ms=1_000
     )
-    response = made.replicas.world.run_until(ask(made, grown, 3))
+    response = made.replicas.world.run_until(send(made, grown, 3))
     assert response.results[0].error_code == 0
     assert response.throttle_time_ms == 0  # who finds tokens may take more than there are
     grown.topics = [CreatePartitionsTopic(name="t", count=36, assignments=None)]
-    response = made.replicas.world.run_until(ask(made, grown, 3))
+    response = made.replicas.world.run_until(send(made, grown, 3))
     assert response.results[0].error_code == THROTTLED
     assert response.throttle_time_ms > 3_000
     delete = DeleteTopicsRequest(topic_names=["t"], timeout_ms=1_000)
-    response = made.replicas.world.run_until(ask(made, delete, 5))
+    response = made.replicas.world.run_until(send(made, delete, 5))
     assert [topic.error_code for topic in response.responses] == [THROTTLED]
     assert "t" in made.zookeeper.image.topics
 

@@ -52,22 +52,22 @@ def test_controllers_name_their_epoch_from_2_1_on(
 
 def test_an_event_that_was_lost_is_told_with_the_next_sign_of_life(zookeeper_cluster: Callable[..., Any]) -> None:
     cluster = zookeeper_cluster("2.3")
-    told: list[list[Path]] = []
+    notified: list[list[Path]] = []
     client = cluster.broker(2).client
     fired = client.watch_fired
 
-    def heard(event: WatchFired) -> None:
-        told.append(event.paths)
+    def seen(event: WatchFired) -> None:
+        notified.append(event.paths)
         fired(event)
 
-    client.watch_fired = heard  # type: ignore[method-assign]
+    client.watch_fired = seen  # type: ignore[method-assign]
     cluster.cut_from_zookeeper(2)
     cluster.zookeeper.sessions.fire(Path.CONFIG_CHANGES)
     cluster.run(ms=2_000)
-    assert told == []
+    assert notified == []
     cluster.back_to_zookeeper(2)
     cluster.run(ms=5_000)
-    assert told == [[Path.CONFIG_CHANGES]]
+    assert notified == [[Path.CONFIG_CHANGES]]
     assert set(cluster.replicas.isr()) == {1, 2, 3}, "its session has lived on"
 
 
@@ -76,10 +76,10 @@ def test_a_request_without_a_session_is_told_so(zookeeper_cluster: Callable[...,
     client = cluster.broker(2).client
     cluster.cut_from_zookeeper(2)
     cluster.run_out_session()
-    answers: list[Any] = []
+    responses: list[Any] = []
     cluster.back_to_zookeeper(2)
-    asked = Deferred.fromCoroutine(client.request("ZooKeeperGet", lambda zookeeper, _: zookeeper.image))
-    asked.addErrback(lambda failure: answers.append(failure.value.code))
+    requested = Deferred.fromCoroutine(client.request("ZooKeeperGet", lambda zookeeper, _: zookeeper.image))
+    requested.addErrback(lambda failure: responses.append(failure.value.code))
     cluster.run(ms=1_000)
-    assert answers == [Code.SESSION_EXPIRED]
+    assert responses == [Code.SESSION_EXPIRED]
     assert client.session_id != 2, "a new session has begun"

@@ -87,5 +87,5 @@ def test_a_broker_that_shuts_down_is_elected_by_nothing_else() -> None:
 
 def test_a_state_says_the_same_whatever_its_version() -> None:
     again = LeaderAndIsr(leader=1, leader_epoch=4, isr=(1, 2), zk_version=1, controller_epoch=3)
-    assert STATE.says_the_same(again)
-    assert not STATE.says_the_same(again.changed(leader=1, isr=(1, 2)))
+    assert STATE.is_equivalent(again)
+    assert not STATE.is_equivalent(again.changed(leader=1, isr=(1, 2)))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 RELEASES = ("0.8.2", "0.10.2", "1.1", "2.3", "2.8", "3.7.2")
 
 
-def errors(answers: list[Any]) -> list[ErrorCode]:
-    return [ErrorCode(answer.error_code) for answer in answers]
+def errors(responses: list[Any]) -> list[ErrorCode]:
+    return [ErrorCode(response.error_code) for response in responses]
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -72,7 +72,7 @@ def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
     cluster.replicas.settle()
     assert cluster.cluster.leader_of("t", 1) == 3
     cluster.hold(1, 3)
-    cluster.zookeeper.wish_preferred_election([TopicPartition("t", 1)])
+    cluster.zookeeper.request_preferred_election([TopicPartition("t", 1)])
     cluster.run(ms=100)
     registration = cluster.cluster.registration_of("t", 1)
     assert registration.leader == 2
@@ -98,13 +98,13 @@ def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_a_succeeded_controller_still_says_is_refused(zookeeper_cluster: Callable[..., Any], release: str) -> None:
     cluster = zookeeper_cluster(release)
-    answered: list[tuple[int, int]] = []
+    responded: list[tuple[int, int]] = []
     broker = cluster.broker(3)
     become = broker.control.leader_and_isr
 
     def looked_at(request: Any, version: int) -> Any:
         response = become(request, version)
-        answered.append((request.controller_epoch, response.error_code))
+        responded.append((request.controller_epoch, response.error_code))
         return response
 
     broker.control.leader_and_isr = looked_at  # type: ignore[method-assign]
@@ -117,11 +117,11 @@ def test_what_a_succeeded_controller_still_says_is_refused(zookeeper_cluster: Ca
     assert cluster.zookeeper.controller_id == 2
     assert cluster.broker(1).controller.is_active, "the zombie has not noticed"
     assert cluster.broker(3).control.controller_epoch == 2
-    assert answered[0] == (2, ErrorCode.NONE)
+    assert responded[0] == (2, ErrorCode.NONE)
     before = cluster.broker(3).partition(TopicPartition("u", 0)).leader_epoch
     cluster.release(1, 3)
     cluster.run(ms=100)
-    assert (1, ErrorCode.STALE_CONTROLLER_EPOCH) in answered
+    assert (1, ErrorCode.STALE_CONTROLLER_EPOCH) in responded
     assert cluster.broker(3).partition(TopicPartition("u", 0)).leader_epoch == before
     assert cluster.broker(3).active_controller_id == 2
     cluster.back_to_zookeeper(1)
@@ -282,8 +282,8 @@ def test_an_isr_that_the_controller_has_written_is_known_at_once(
     cluster.hold(3, 1)
     cluster.send(1, 1)
     cluster.run(ms=4_000)
-    (asked, *_) = cluster.requests("AlterPartition", broker=1)
-    assert asked.client_id == "broker-1"
+    (requested, *_) = cluster.requests("AlterPartition", broker=1)
+    assert requested.client_id == "broker-1"
     assert set(cluster.broker(2).metadata_cache.image.partition("t", 0).isr) == {1, 2}
     assert cluster.requests("ZooKeeperSetIsr") == []
 

@@ -26,12 +26,12 @@ ACCEPTED = {
     ("1.1.1", "CreateTopics a gap"): GAPS,
     ("1.1.1", "CreateTopics other sizes"): GAPS,
 }
-_ANSWERS: dict[str, dict[str, Any]] = {}
+_RESPONSES: dict[str, dict[str, Any]] = {}
 
 
-def answers_of(release: str) -> dict[str, Any]:
+def responses_of(release: str) -> dict[str, Any]:
     """Ours, asked in a row as the real brokers were."""
-    if release not in _ANSWERS:
+    if release not in _RESPONSES:
         reactor = VirtualReactor()
         config = {"zookeeper.connect": "zookeeper:2181"} if release.startswith("3") else {}
         cluster = Cluster(
@@ -40,30 +40,30 @@ def answers_of(release: str) -> dict[str, Any]:
         cluster.start()
         reactor.run_for(ms=10)
 
-        def ask(who: str, request: Message, version: int) -> Any:
+        def send(who: str, request: Message, version: int) -> Any:
             broker = cluster.brokers[1 if who == wire_cases.CONTROLLER else 2]
-            asked = type(request).decode(version, request.encode(version))
-            answer: Any = PlainCalls(broker).call(asked, version, client_id="probe")
-            if isinstance(answer, Deferred):
-                answer = reactor.run_until(answer, deadline_ms=60_000)
+            requested = type(request).decode(version, request.encode(version))
+            response: Any = PlainCalls(broker).call(requested, version, client_id="probe")
+            if isinstance(response, Deferred):
+                response = reactor.run_until(response, deadline_ms=60_000)
             reactor.run_for(ms=300)
-            return type(answer).decode(version, answer.encode(version))
+            return type(response).decode(version, response.encode(version))
 
         table = cluster.brokers[1].release.api_versions
         versions = {key: item.highest for key, item in table.items()}
-        asked = wire_cases.Cluster(ask=ask, other=2, versions=versions)
-        _ANSWERS[release] = dict(wire_cases.all_cases(asked))
+        requested = wire_cases.Cluster(send=send, other=2, versions=versions)
+        _RESPONSES[release] = dict(wire_cases.all_cases(requested))
         cluster.close()
-    return _ANSWERS[release]
+    return _RESPONSES[release]
 
 
 @pytest.mark.parametrize(("release", "name"), [(release, name) for release in RECORDED for name in RECORDED[release]])
 def test_the_answer_is_that_of_the_real_broker(release: str, name: str) -> None:
-    same = answers_of(release)[name] == RECORDED[release][name]
+    same = responses_of(release)[name] == RECORDED[release][name]
     if (release, name) in ACCEPTED:
         assert not same, "it need not be accepted any more"
     else:
-        assert answers_of(release)[name] == RECORDED[release][name]
+        assert responses_of(release)[name] == RECORDED[release][name]
 
 
 def test_every_age_is_recorded() -> None:

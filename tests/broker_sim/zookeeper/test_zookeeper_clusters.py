@@ -55,9 +55,9 @@ def test_a_cluster_starts_with_its_first_broker_as_controller(
     assert [cluster.broker(each).active_controller_id for each in (1, 2, 3)] == [1, 1, 1]
     assert [cluster.broker(each).controller.is_active for each in (1, 2, 3)] == [True, False, False]
     assert cluster.requests("LeaderAndIsr") == [], "it began at rest"
-    answers = cluster.send(1, 1, acks=-1)
+    responses = cluster.send(1, 1, acks=-1)
     cluster.run(ms=100)
-    assert [(answer.error_code, answer.base_offset) for answer in answers] == [(0, 0)]
+    assert [(response.error_code, response.base_offset) for response in responses] == [(0, 0)]
     assert [cluster.end(each) for each in (1, 2, 3)] == [1, 1, 1]
 
 
@@ -118,8 +118,8 @@ def test_a_controlled_shutdown_moves_the_leaderships_first(zookeeper_cluster: Ca
     cluster.run(ms=200)
     assert stopped.called
     assert cluster.cluster.leader_of("t", 1) == 3
-    (asked,) = cluster.requests("ControlledShutdown", broker=1)
-    assert asked.client_id == "broker-2"
+    (requested,) = cluster.requests("ControlledShutdown", broker=1)
+    assert requested.client_id == "broker-2"
     cluster.run(ms=200)
     assert 2 not in cluster.zookeeper.image.brokers, "the session ends with the process, not with a time-out"
     assert [cluster.broker(each).metadata_cache.image.brokers.keys() for each in (1, 3)] == [{1, 3}, {1, 3}]
@@ -194,9 +194,9 @@ def test_everybody_can_be_cut_off_from_zookeeper(zookeeper_cluster: Callable[...
     assert cluster.cluster.active_controller is None
     assert not cluster.zookeeper.image.brokers
     assert cluster.broker(1).partition(TopicPartition("t", 0)).is_leader, "data flows on"
-    answers = cluster.send(1, 1, acks=-1)
+    responses = cluster.send(1, 1, acks=-1)
     cluster.run(ms=100)
-    assert [answer.error_code for answer in answers] == [0]
+    assert [response.error_code for response in responses] == [0]
     cluster.cluster.rejoin(2181)
     cluster.replicas.settle(within_ms=60_000)
     assert cluster.cluster.active_controller is not None
@@ -211,7 +211,7 @@ def test_several_controllers_are_refused_where_a_broker_is_the_controller() -> N
 def test_a_tool_of_before_2_4_reassigns_by_zookeeper(zookeeper_cluster: Callable[..., Any]) -> None:
     cluster = zookeeper_cluster("1.1", brokers=4, replication_factor=2)
     cluster.send(1, 1)
-    cluster.zookeeper.wish_reassignment({TopicPartition("t", 0): [3, 4]})
+    cluster.zookeeper.request_reassignment({TopicPartition("t", 0): [3, 4]})
     cluster.replicas.settle()
     registration = cluster.cluster.registration_of("t", 0)
     assert (registration.replicas, set(registration.isr)) == ((3, 4), {3, 4})
@@ -226,7 +226,7 @@ def test_a_reassignment_goes_on_under_the_next_controller(zookeeper_cluster: Cal
     cluster.hold(4, 1)
     cluster.hold(4, 2)
     cluster.send(1, 1)
-    cluster.zookeeper.wish_reassignment({TopicPartition("t", 0): [2, 4]})
+    cluster.zookeeper.request_reassignment({TopicPartition("t", 0): [2, 4]})
     cluster.run(ms=200)
     assert cluster.cluster.registration_of("t", 0).is_reassigning
     cluster.cluster.kill(1)

@@ -55,7 +55,7 @@ FUTURE_EPOCH = 1 << 60
 VOLATILE = {"topicId", "port", "clusterId", "host", "throttleTimeMs", "clusterAuthorizedOperations"}
 """What differs from run to run, or has nothing to do with controllers."""
 
-Ask = Callable[[str, Message, int], "Message | str"]
+Send = Callable[[str, Message, int], "Message | str"]
 Cases = Iterator[tuple[str, Any]]
 
 
@@ -63,7 +63,7 @@ Cases = Iterator[tuple[str, Any]]
 class Cluster:
     """Whom to ask: `ask(who, request, version)`; `other` is the id of the broker that is no controller."""
 
-    ask: Ask
+    send: Send
     other: int
     versions: dict[int, int]
 
@@ -72,9 +72,9 @@ class Cluster:
         return min(version, self.versions[request.API_KEY])
 
 
-def comparable(answer: Any, version: int) -> Any:
+def comparable(response: Any, version: int) -> Any:
     """An answer as JSON without what is volatile, and with its lists in order: Kafka answers in that of hash tables."""
-    return answer if isinstance(answer, str) else _plain(to_json(answer, version))
+    return response if isinstance(response, str) else _plain(to_json(response, version))
 
 
 def _plain(value: Any) -> Any:
@@ -89,7 +89,7 @@ def all_cases(cluster: Cluster) -> Cases:
     """Name and comparable answer of each."""
     for name, who, request, version in _requests(cluster):
         if request.API_KEY in cluster.versions and version <= cluster.versions[request.API_KEY]:
-            yield name, comparable(cluster.ask(who, request, version), version)
+            yield name, comparable(cluster.send(who, request, version), version)
 
 
 def _requests(cluster: Cluster) -> Iterator[tuple[str, str, Message, int]]:
@@ -118,7 +118,7 @@ def _creations(cluster: Cluster) -> Iterator[tuple[str, str, Message, int]]:
     def create(*topics: CreatableTopic, timeout_ms: int = 5_000, validate_only: bool = False) -> CreateTopicsRequest:
         return CreateTopicsRequest(topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only)
 
-    asked: list[tuple[str, str, CreateTopicsRequest]] = [
+    requested: list[tuple[str, str, CreateTopicsRequest]] = [
         ("no controller", OTHER, create(topic("a"))),
         ("created", CONTROLLER, create(topic("a", 2, 2))),
         ("created twice", CONTROLLER, create(topic("a"))),
@@ -139,7 +139,7 @@ def _creations(cluster: Cluster) -> Iterator[tuple[str, str, Message, int]]:
         ("validated", CONTROLLER, create(topic("v", 1, 1), validate_only=True)),
         ("validated and refused", CONTROLLER, create(topic("v", 1, 9), validate_only=True)),
     ]
-    for name, who, request in asked:
+    for name, who, request in requested:
         yield f"CreateTopics {name}", who, request, cluster.newest(request, 7)
     yield "CreateTopics v0", CONTROLLER, create(topic("v0")), 0
     yield "CreateTopics v0 at another", OTHER, create(topic("v1")), 0

@@ -91,25 +91,27 @@ class Controlled:
         self.run(1_000)
         assert not any(broker.fenced for broker in self.cluster.controller.committed_image.brokers.values())
 
-    def ask(self, request: Any, *, broker: int = 1, timeout_ms: int = 30_000) -> list[Any]:
+    def send(self, request: Any, *, broker: int = 1, timeout_ms: int = 30_000) -> list[Any]:
         """Forward a client's request; the list has the answer, or the failure, when there is one."""
-        answers: list[Any] = []
-        answer = self.cluster.broker(broker).forward_to_controller(request, timeout_ms=timeout_ms)
-        answer.addBoth(answers.append)
-        return answers
+        responses: list[Any] = []
+        response = self.cluster.broker(broker).forward_to_controller(request, timeout_ms=timeout_ms)
+        response.addBoth(responses.append)
+        return responses
 
     def create(self, *names: str, broker: int = 1, timeout_ms: int = 30_000) -> list[Any]:
         topics = [
             CreatableTopic(name=name, num_partitions=1, replication_factor=3, assignments=[], configs=[])
             for name in names
         ]
-        return self.ask(CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms), broker=broker, timeout_ms=timeout_ms)
+        return self.send(
+            CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms), broker=broker, timeout_ms=timeout_ms
+        )
 
     def describe_quorum(self) -> Any:
-        asked = TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])
-        answers = self.ask(DescribeQuorumRequest(topics=[asked]))
-        self.run_until(lambda: answers)
-        return answers[0].topics[0].partitions[0]
+        requested = TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])
+        responses = self.send(DescribeQuorumRequest(topics=[requested]))
+        self.run_until(lambda: responses)
+        return responses[0].topics[0].partitions[0]
 
     def part(self, first: Sequence[int], second: Sequence[int]) -> None:
         for one in first:
@@ -145,9 +147,9 @@ def release(request) -> str:
     return request.param
 
 
-def created(answer: Any) -> list[str]:
+def created(response: Any) -> list[str]:
     """The topics that an answer acknowledges."""
-    return [topic.name for topic in answer.topics if topic.error_code == ErrorCode.NONE]
+    return [topic.name for topic in response.topics if topic.error_code == ErrorCode.NONE]
 
 
 @pytest.mark.parametrize("controllers", [3, 5])
@@ -167,13 +169,13 @@ def test_two_controllers_stop_when_one_dies(controlled) -> None:
 
 def test_a_change_is_seen_when_a_majority_has_it(controlled, release) -> None:
     one = controlled(release=release)
-    answers = one.create("u")
+    responses = one.create("u")
     assert one.cluster.controller.image.topics.keys() == {"t", "u"}
     assert one.cluster.controller.committed_image.topics.keys() == {"t"}
     one.run(24)
-    assert (answers, one.topics()) == ([], [["t"]] * 3)
+    assert (responses, one.topics()) == ([], [["t"]] * 3)
     one.run(10)
-    assert created(answers[0]) == ["u"]
+    assert created(responses[0]) == ["u"]
     assert one.topics() == [["t", "u"]] * 3
 
 
@@ -221,13 +223,13 @@ def test_no_acknowledged_topic_is_lost_when_the_controller_dies_in_the_middle(
     controlled, release, dies_after_ms
 ) -> None:
     one = controlled(release=release)
-    asked = [one.create(f"u{number}", broker=1 + number % 3) for number in range(6)]
+    requested = [one.create(f"u{number}", broker=1 + number % 3) for number in range(6)]
     one.run(dies_after_ms)
     one.cluster.kill_controller()
     one.elect()
-    one.run_until(lambda: all(asked))
+    one.run_until(lambda: all(requested))
     # A request that was taken twice is told that the topic is there already: its first taker's change was committed.
-    codes = {answers[0].topics[0].error_code for answers in asked}
+    codes = {responses[0].topics[0].error_code for responses in requested}
     assert codes <= {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}
     one.run(1_000)
     assert one.topics() == [["t", *(f"u{number}" for number in range(6))]] * 3
@@ -269,9 +271,9 @@ def test_a_reassignment_goes_on_under_the_next_controller(controlled, release) -
         timeout_ms=30_000, topics=[reassign.ReassignableTopic(name="t", partitions=[partition])]
     )
     one.cluster.links.isolate(4)
-    answers = one.ask(request)
-    one.run_until(lambda: answers)
-    assert answers[0].error_code == ErrorCode.NONE
+    responses = one.send(request)
+    one.run_until(lambda: responses)
+    assert responses[0].error_code == ErrorCode.NONE
     assert one.cluster.registration_of("t", 0).is_reassigning
     one.cluster.kill_controller()
     one.elect()
@@ -286,19 +288,19 @@ def test_nothing_is_committed_while_two_of_three_controllers_are_isolated(contro
     for node_id in (3001, 3002):
         one.cluster.isolate(node_id)
     versions = dict(one.versions)
-    answers = one.create("u", timeout_ms=3_000)
+    responses = one.create("u", timeout_ms=3_000)
     one.run(59_900)
     assert one.cluster.active_controller is None
-    assert answers == []  # real brokers of both releases took 60.1 s, with two of three controllers dead
+    assert responses == []  # real brokers of both releases took 60.1 s, with two of three controllers dead
     one.run(200)
-    answers[0].trap(LinkFailure)
+    responses[0].trap(LinkFailure)
     assert one.versions == versions
     for node_id in (3001, 3002):
         one.cluster.rejoin(node_id)
     one.elect()
-    answers = one.create("v")
-    one.run_until(lambda: answers)
-    assert created(answers[0]) == ["v"]
+    responses = one.create("v")
+    one.run_until(lambda: responses)
+    assert created(responses[0]) == ["v"]
     one.settle()
     # What nobody was told of may be committed late: the request is in the log of one controller, and that may lead.
     assert one.topics() in ([["t", "v"]] * 3, [["t", "u", "v"]] * 3)
@@ -308,15 +310,15 @@ def test_a_controller_in_a_minority_that_still_believes_to_lead_cannot_commit(co
     one = controlled(release=release)
     one.part([3000], [3001, 3002])
     old = one.cluster._quorum.nodes[3000].controller
-    answers = one.create("u")
+    responses = one.create("u")
     assert old.image.topics.keys() == {"t", "u"}
     one.run(1_500)
     assert old.is_active
-    assert (answers, one.topics()) == ([], [["t"]] * 3)
+    assert (responses, one.topics()) == ([], [["t"]] * 3)
     successor = one.elect(other_than=3000)
-    one.run_until(lambda: answers)
+    one.run_until(lambda: responses)
     # The broker has asked again, for the new controller had never heard of it.
-    assert created(answers[0]) == ["u"]
+    assert created(responses[0]) == ["u"]
     assert not old.is_active
     assert old.image.topics.keys() == {"t"}
     one.join()
@@ -399,8 +401,8 @@ def test_producer_ids_are_never_handed_out_twice(controlled) -> None:
 
 def test_a_restarted_controller_has_the_whole_log_again(controlled) -> None:
     one = controlled()
-    answers = one.create("u")
-    one.run_until(lambda: answers)
+    responses = one.create("u")
+    one.run_until(lambda: responses)
     one.cluster.restart_controller(3002)
     one.run(3_000)
     node = one.cluster._quorum.nodes[3002]
@@ -445,13 +447,13 @@ def test_whatever_happens_acknowledged_topics_stay_and_the_cluster_heals(control
     one = controlled(
         seed=seed, release=random.choice(["3.7.2", "4.3.1"]), link_delay_ms=random.choice([0.0, 2.0, 30.0])
     )
-    asked: list[list[Any]] = []
+    requested: list[list[Any]] = []
     for number in range(25):
         act = random.choice(["create", "create", "kill", "restart", "isolate", "part", "join", "broker", "wait"])
         node_id = random.choice(one.controllers)
         if act == "create":
             alive = [broker.id for broker in one.cluster.brokers.values() if broker.alive]
-            asked.append(one.create(f"u{number}", broker=random.choice(alive)))
+            requested.append(one.create(f"u{number}", broker=random.choice(alive)))
         elif act == "kill":
             one.cluster.kill_controller(node_id)
         elif act == "restart":
@@ -470,8 +472,8 @@ def test_whatever_happens_acknowledged_topics_stay_and_the_cluster_heals(control
         if not one.cluster._quorum.nodes[node_id].alive:
             one.cluster.restart_controller(node_id)
     one.settle()
-    answers = [each[0] for each in asked if each]
-    acknowledged = [name for answer in answers if hasattr(answer, "topics") for name in created(answer)]
+    responses = [each[0] for each in requested if each]
+    acknowledged = [name for response in responses if hasattr(response, "topics") for name in created(response)]
     assert set(acknowledged) <= set(one.topics()[0])
     assert all(topics == one.topics()[0] for topics in one.topics())
     made = [event.topic for event in one.cluster.journal.events if isinstance(event, TopicCreated)]

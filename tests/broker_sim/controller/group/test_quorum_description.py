@@ -31,13 +31,15 @@ NODES = {"3.7.2": [], "4.3.1": [(3000, ["CONTROLLER"]), (3001, ["CONTROLLER"]), 
 
 
 def describe(cluster: ThreadedCluster, version: int) -> DescribeQuorumResponse:
-    asked = TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])
+    requested = TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])
     host, port = cluster.bootstrap_servers.split(":")
     with socket.create_connection((host, int(port)), 30) as client:
-        client.sendall(encode_request(DescribeQuorumRequest(topics=[asked]), version, correlation_id=1, client_id="c"))
+        client.sendall(
+            encode_request(DescribeQuorumRequest(topics=[requested]), version, correlation_id=1, client_id="c")
+        )
         size = struct.unpack(">i", client.recv(4, socket.MSG_WAITALL))[0]
-        answer = client.recv(size, socket.MSG_WAITALL)
-    return DescribeQuorumResponse.decode(version, answer[5:])
+        response = client.recv(size, socket.MSG_WAITALL)
+    return DescribeQuorumResponse.decode(version, response[5:])
 
 
 def shape(replica: Any, end: int) -> tuple[bool, bool | None, bool | None]:
