@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from twisted.internet.defer import Deferred, succeed
 
 from broker_sim.broker import Broker
+from broker_sim.cluster_input import check_shape, config_texts, topic_spec, topic_specs
 from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.per_broker import split_by_broker
 from broker_sim.config.release_behaviour import DEFAULT_RELEASE
@@ -20,7 +21,7 @@ from broker_sim.controller.controller import Controller
 from broker_sim.controller.controls import ControllerControls
 from broker_sim.controller.describe_quorum import Quorum
 from broker_sim.controller_listeners import ControllerListeners
-from broker_sim.errors import BrokerSimError
+from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.engine import FaultEngine
 from broker_sim.links.node_links import CONTROLLER_ID, NodeLinks
 from broker_sim.metadata.metadata_image import BrokerRegistration, PartitionRegistration, TopicImage
@@ -31,11 +32,13 @@ from broker_sim.topic_spec import TopicSpec
 from protocol_specs import uuids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from broker_sim.cluster_data import ClusterData
+    from broker_sim.cluster_input import ConfigInput, TopicsInput
     from broker_sim.controller.group.controller_group import ControllerGroup
     from broker_sim.controller_server import ControllerServer
+    from broker_sim.links.link import Link
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metadata.metadata_image import MetadataImage
     from broker_sim.metrics.metric import MetricsSnapshot
@@ -49,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "TopicSpec"]
 
 UUID_BYTES: Final = 16
-BROKERS_MAX: Final = 1000
 
 
 class Cluster:
@@ -70,8 +72,8 @@ class Cluster:
         streams: RandomStreams,
         brokers: int = 3,
         controllers: int = 1,
-        topics: Sequence[TopicSpec] = (),
-        config: Mapping[str, str] | None = None,
+        topics: TopicsInput = (),
+        config: ConfigInput | None = None,
         release: str = DEFAULT_RELEASE,
         host: str | Callable[[int], str] = "127.0.0.1",
         ports: Sequence[int] | None = None,
@@ -85,14 +87,13 @@ class Cluster:
         data_dir: str | None = None,
         disk: Disk | None = None,
     ) -> None:
-        if not 1 <= brokers <= BROKERS_MAX:
-            raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
-        if ports is not None and len(ports) != brokers:
-            raise BrokerSimError(f"ports: {len(ports)} were given for {brokers} brokers")
+        check_shape(brokers=brokers, ports=ports, release=release, host=host)
+        specs = topic_specs(topics)
+        given = config_texts({} if config is None else config)
         self.reactor = reactor
-        common, own = split_by_broker(config or {}, brokers)
+        common, own = split_by_broker(given, brokers)
         self.config = BrokerConfig.parse(common, release=release)
-        plan = ListenerPlan(config or {}, host=host, ports=ports, one_machine=broker_reactor is None)
+        plan = ListenerPlan(given, host=host, ports=ports, one_machine=broker_reactor is None)
         self.streams = streams
         limits = {} if journal_limit_events is None else {"limit_events": journal_limit_events}
         self.journal = Journal(self._now_us, detail=journal_detail, digest=digest, **limits)
@@ -126,7 +127,7 @@ class Cluster:
         if self._quorum is None and self._zookeeper is None:
             # The first broker is the active controller too, for good.
             self.links.attach(CONTROLLER_ID, self.controller_server(min(self.brokers)).link_transport)
-        self._topics = [self._topic_image(spec) for spec in topics]
+        self._topics = [self._topic_image(spec) for spec in specs]
         self._controller_listeners = self._listeners_of_controllers(
             controller_ports, host, broker_reactor, listen=listen
         )
@@ -317,11 +318,17 @@ class Cluster:
         """Replicas, ISR, leader and epochs as the controller has them."""
         registration = self.controller.committed_image.partition(topic, partition)
         if registration is None:
-            raise BrokerSimError(f"there is no partition {topic}-{partition}")
+            counts = self.partition_counts
+            known = f"; topic {topic!r} has {counts[topic]}" if topic in counts else nearest(topic, counts)
+            raise BrokerSimError(f"there is no partition {topic}-{partition}{known}")
         return registration
 
     def log_of(self, broker_id: int, topic: str, partition: int) -> ReplicaLog | None:
-        """A replica's log, also of a dead broker; None when the broker has none."""
+        """Return a replica's log, also of a dead broker; None when the broker has no replica of the partition.
+
+        Raises:
+            BrokerSimError: there is no such broker.
+        """
         return self.broker(broker_id).storage.get(TopicPartition(topic, partition))
 
     @property
@@ -462,6 +469,10 @@ class Cluster:
 
         self.links.attach_to_network(lambda source, target: network.link(host_of(source), host_of(target)))
 
+    def link(self, source: int, target: int) -> Link:
+        """Return the link from one node to another, to hold, cut or slow it. Raises BrokerSimError for no such node."""
+        return self.links.link(self._node(source), self._node(target))
+
     def isolate(self, node_id: int) -> None:
         """Cut all links of a broker or controller to all other nodes. Clients still reach it."""
         self.links.isolate(self._node(node_id))
@@ -506,24 +517,25 @@ class Cluster:
             return node_id
         return self.broker(node_id).id
 
-    def create_topic(self, spec: TopicSpec) -> Deferred[TopicImage]:
-        """Make a topic; fires when every broker that runs has applied it."""
+    def create_topic(self, topic: str | TopicSpec) -> Deferred[TopicImage]:
+        """Create a topic; fires when every broker that runs has applied it. Raises BrokerSimError and ConfigError."""
+        spec = topic_spec(topic)
         if spec.name in self.controller.committed_image.topics:
             raise BrokerSimError(f"topic {spec.name!r} exists already")
-        topic = self._topic_image(spec)
+        made = self._topic_image(spec)
         created: Deferred[TopicImage] = Deferred()
 
         def wait(image: MetadataImage) -> None:
-            self._when_applied(image.version).addCallback(lambda _: created.callback(topic))
+            self._when_applied(image.version).addCallback(lambda _: created.callback(made))
 
-        change = self.controller.change(f"create topic {spec.name}", lambda image: image.with_topic(topic))
+        change = self.controller.change(f"create topic {spec.name}", lambda image: image.with_topic(made))
         change.addCallbacks(wait, created.errback)
         return created
 
     def delete_topic(self, name: str) -> Deferred[None]:
         """Remove a topic; fires when every broker that runs has applied that."""
         if name not in self.controller.committed_image.topics:
-            raise BrokerSimError(f"there is no topic {name!r}")
+            raise BrokerSimError(f"there is no topic {name!r}{nearest(name, self.partition_counts)}")
         change = self.controller.change(f"delete topic {name}", lambda image: image.without_topics([name]))
         return change.addCallback(lambda image: self._when_applied(image.version))
 
@@ -532,7 +544,8 @@ class Cluster:
         if spec.replication_factor > len(ids):
             msg = f"topic {spec.name!r}: replication factor {spec.replication_factor} with {len(ids)} brokers"
             raise BrokerSimError(msg)
-        TopicConfig.resolve(spec.configs, self.config)
+        configs = config_texts(spec.configs, f"configs of topic {spec.name!r}")
+        TopicConfig.resolve(configs, self.config)
         partitions = []
         for index in range(spec.partitions):
             replicas = tuple(ids[(index + step) % len(ids)] for step in range(spec.replication_factor))
@@ -545,7 +558,7 @@ class Cluster:
             name=spec.name,
             topic_id=self.streams.stream("topic ids").randbytes(UUID_BYTES),
             partitions=tuple(partitions),
-            configs=dict(spec.configs),
+            configs=configs,
         )
 
     def _when_applied(self, version: int) -> Deferred[None]:

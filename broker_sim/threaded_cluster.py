@@ -1,47 +1,91 @@
 """A cluster on a reactor thread of its own, for callers that block: tests, and drivers of clients with threads.
 
-The verbs are those of `Cluster`; each runs in the cluster's thread and waits for what it answers. A verb that takes
-longer than `timeout_s` raises DeadlineExceeded and names itself.
+The verbs are those of `Cluster`; each runs in the cluster's thread and waits for its result. A verb that takes longer
+than `timeout_s` raises DeadlineExceeded, which names the verb. In a program on asyncio call each verb by
+`await asyncio.to_thread(cluster.kill, 1)`: the loop then runs on while the verb waits.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Self, TypedDict, TypeVar
 
-from broker_sim.cluster import Cluster, TopicSpec
+from broker_sim.cluster import Cluster
+from broker_sim.config.definitions import broker_definitions
+from broker_sim.config.release_behaviour import DEFAULT_RELEASE
+from broker_sim.control.events import RequestReceived
 from broker_sim.control.journal import Detail
+from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import parse_rule
+from broker_sim.faults.rule import Rule, RuleError
+from broker_sim.log_bridge import forward_logs, stop_forwarding_logs
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from twisted.internet.defer import Deferred
+
+    from broker_sim.cluster_input import ConfigInput, TopicsInput
     from broker_sim.control.events import Event
     from broker_sim.faults.engine import RuleReport
-    from broker_sim.faults.rule import Rule
     from broker_sim.log.replica_log import ReplicaLog
     from broker_sim.metrics.metric import MetricsSnapshot
+    from broker_sim.stored_records import StoredRecord
+    from broker_sim.topic_spec import TopicSpec
     from sim_runtime.disk import Disk
 
-__all__ = ["ThreadedCluster"]
+__all__ = ["QUICK_FAILOVER", "ClusterShape", "ThreadedCluster"]
 
 T = TypeVar("T")
 
 TIMEOUT_S: Final = 30.0
+WAIT_S: Final = 20.0
+
+QUICK_FAILOVER: Final[Mapping[str, str]] = {
+    "broker.session.timeout.ms": "1000",
+    "broker.heartbeat.interval.ms": "200",
+    "zookeeper.session.timeout.ms": "1000",
+}
+"""The configurations of `quick_failover`: the controller notices a killed broker after 1 s, not after Kafka's 9 s.
+
+A release gets those that it has."""
+
+
+class ClusterShape(TypedDict, total=False):
+    """The arguments of a ThreadedCluster, for callers that pass them on."""
+
+    brokers: int
+    controllers: int
+    topics: TopicsInput
+    config: ConfigInput | None
+    release: str
+    host: str
+    ports: Sequence[int] | None
+    seed: int
+    journal_detail: Detail
+    data_dir: str | None
+    disk: Disk | None
+    timeout_s: float
+    quick_failover: bool
 
 
 class ThreadedCluster:
-    """Started when it is made; `close` it, or use it in a `with`."""
+    """A running cluster from its construction on; `close` it, or use it in a `with`, whose end checks the rules.
+
+    Its defaults are Kafka's. With `quick_failover` a killed broker is noticed after a second, as in the pytest
+    fixtures; the configurations in `config` go before those of QUICK_FAILOVER.
+    """
 
     def __init__(
         self,
         *,
         brokers: int = 3,
         controllers: int = 1,
-        topics: Sequence[str | TopicSpec] = (),
-        config: Mapping[str, str] | None = None,
-        release: str = "4.3.1",
+        topics: TopicsInput = (),
+        config: ConfigInput | None = None,
+        release: str = DEFAULT_RELEASE,
         host: str = "127.0.0.1",
         ports: Sequence[int] | None = None,
         seed: int = 0,
@@ -49,18 +93,24 @@ class ThreadedCluster:
         data_dir: str | None = None,
         disk: Disk | None = None,
         timeout_s: float = TIMEOUT_S,
+        quick_failover: bool = False,
     ) -> None:
+        __tracebackhide__ = True
         self.timeout_s = timeout_s
+        if quick_failover and isinstance(release, str):
+            known = broker_definitions(release)
+            quick = {name: value for name, value in QUICK_FAILOVER.items() if name in known}
+            config = {**quick, **(config or {})}
         self._thread = ReactorThread("broker-sim-cluster")
-        specs = [TopicSpec.parse(topic) if isinstance(topic, str) else topic for topic in topics]
+        forward_logs()
 
         def start() -> Cluster:
             cluster = Cluster(
                 reactor=self._thread.reactor,
                 brokers=brokers,
                 controllers=controllers,
-                topics=specs,
-                config=config or {},
+                topics=topics,
+                config=config,
                 streams=RandomStreams(seed),
                 release=release,
                 host=host,
@@ -76,11 +126,34 @@ class ThreadedCluster:
             self.cluster: Cluster = self.call(start)
         except BaseException:
             self._thread.stop()
+            stop_forwarding_logs()
             raise
 
     def call(self, function: Callable[..., Any], *args: object) -> Any:
-        """Run a function in the cluster's thread and wait for its answer; a Deferred is waited for too."""
-        return self._thread.call(function, *args, timeout_s=self.timeout_s)
+        """Run a function in the cluster's thread and return its result; a Deferred is awaited too.
+
+        Raises:
+            DeadlineExceeded: the function takes longer than `timeout_s`.
+            ReactorThreadError: the cluster is closed, or the caller is its own thread.
+        """
+        __tracebackhide__ = True
+        return self._call(function, *args, timeout_s=self.timeout_s)
+
+    def _call(self, function: Callable[..., Any], *args: object, timeout_s: float) -> Any:
+        __tracebackhide__ = True
+        try:
+            return self._thread.call(function, *args, timeout_s=timeout_s)
+        except BrokerSimError as error:
+            # A mistake of the caller: the frames of the cluster's thread explain nothing.
+            raise error.with_traceback(None) from None
+
+    def _wait(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float, **options: object) -> T:
+        __tracebackhide__ = True
+        wait = partial(function, self.cluster, *args, timeout_ms=timeout_s * 1000, **options)
+        result: T = self._call(wait, timeout_s=timeout_s + self.timeout_s)
+        return result
+
+    # Addresses.
 
     @property
     def bootstrap_servers(self) -> str:
@@ -93,20 +166,47 @@ class ThreadedCluster:
         return self.cluster.controller_bootstrap_servers
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """`host:port,...` of the brokers that advertise a listener."""
+        """Return `host:port,...` of the brokers that advertise a listener. Raises ConfigError for an unknown one."""
         return self.cluster.bootstrap_servers_of(listener)
 
+    # Brokers and controllers. Each verb raises BrokerSimError for a node that the cluster does not have.
+
     def kill(self, broker_id: int) -> None:
-        """Kill a broker as SIGKILL does: connections are reset, its log stays."""
+        """Kill a broker as SIGKILL does: connections are reset, its log stays. A dead broker stays dead."""
         self.call(self.cluster.kill, broker_id)
 
     def stop(self, broker_id: int) -> None:
-        """Shut a broker down in order: it hands its leaderships over first."""
+        """Shut a broker down in order: its leaderships move first. A dead broker stays dead."""
         self.call(self.cluster.stop, broker_id)
 
     def restart(self, broker_id: int) -> None:
-        """Start a broker that was killed or stopped, on its old port and its old log."""
+        """Start a broker on its old port and its old log, after a kill if it runs; waits until it is unfenced."""
         self.call(self.cluster.restart, broker_id)
+
+    def lose_power(self, broker_id: int) -> None:
+        """Kill a broker with its machine: a part of what it has not flushed is lost. It needs a `data_dir`."""
+        self.call(self.cluster.lose_power, broker_id)
+
+    def rolling_restart(self) -> None:
+        """Stop and start every broker, one at a time, each when the one before is in sync again."""
+        self.call(self.cluster.rolling_restart)
+
+    @property
+    def active_controller(self) -> int | None:
+        """The node id of the active controller, None while there is none."""
+        active: int | None = self.call(lambda: self.cluster.active_controller)
+        return active
+
+    def kill_controller(self, node_id: int | None = None) -> int:
+        """Kill a controller, by default the active one; returns its id. It needs several controllers."""
+        killed: int = self.call(self.cluster.kill_controller, node_id)
+        return killed
+
+    def restart_controller(self, node_id: int) -> None:
+        """Start a controller again, with its log and its votes."""
+        self.call(self.cluster.restart_controller, node_id)
+
+    # Links between nodes. Clients are not affected.
 
     def isolate(self, node_id: int) -> None:
         """Cut a broker or controller off from all other nodes; clients still reach it."""
@@ -116,80 +216,185 @@ class ThreadedCluster:
         """Restore the links of an isolated node."""
         self.call(self.cluster.rejoin, node_id)
 
-    @property
-    def active_controller(self) -> int | None:
-        """The node id of the controller that decides, None while none does."""
-        active: int | None = self.call(lambda: self.cluster.active_controller)
-        return active
+    def hold_link(self, source: int, target: int) -> None:
+        """Keep every message from one node to another until `release_link`."""
+        self.call(lambda: self.cluster.link(source, target).hold())
 
-    def kill_controller(self, node_id: int | None = None) -> int:
-        """Kill a controller, by default the active one; answers which. It needs several of them."""
-        killed: int = self.call(self.cluster.kill_controller, node_id)
-        return killed
+    def release_link(self, source: int, target: int) -> None:
+        """Deliver the messages that a link holds, in order, and later ones at once."""
+        self.call(lambda: self.cluster.link(source, target).release())
 
-    def restart_controller(self, node_id: int) -> None:
-        """Start a controller again, with its log and what it has voted."""
-        self.call(self.cluster.restart_controller, node_id)
+    def cut_link(self, source: int, target: int) -> None:
+        """Lose every message from one node to another until `restore_link`."""
+        self.call(lambda: self.cluster.link(source, target).cut())
 
-    def rolling_restart(self) -> None:
-        """Stop every broker in order and start it again, one at a time, each when the one before is in sync again."""
-        self.call(self.cluster.rolling_restart)
+    def restore_link(self, source: int, target: int) -> None:
+        """Deliver messages again after `cut_link`."""
+        self.call(lambda: self.cluster.link(source, target).restore())
 
-    def leader_of(self, topic: str, partition: int) -> int | None:
-        """The leader's broker id, None when the partition has none."""
+    def slow_link(self, source: int, target: int, delay_ms: float) -> None:
+        """Delay each message from one node to another by `delay_ms` from now on; 0 ends it."""
+        self.call(lambda: self.cluster.link(source, target).set_delay(delay_ms))
+
+    # Topics and records.
+
+    def create_topic(self, topic: str | TopicSpec) -> None:
+        """Create a topic, `name:partitions:replication`, and wait until every broker has applied it.
+
+        Raises:
+            ConfigError: the name or a configuration is invalid.
+            BrokerSimError: the topic exists, or there are fewer brokers than replicas.
+        """
+        self.call(self.cluster.create_topic, topic)
+
+    def leader_of(self, topic: str, partition: int = 0) -> int | None:
+        """Return the leader's broker id, None while there is none. Raises BrokerSimError for an unknown partition."""
         leader: int | None = self.call(self.cluster.leader_of, topic, partition)
         return leader
 
-    def create_topic(self, topic: str | TopicSpec) -> None:
-        """Create a topic, `name:partitions:replication`, and wait until every broker knows it."""
-        self.call(self.cluster.create_topic, TopicSpec.parse(topic) if isinstance(topic, str) else topic)
+    def records(self, topic: str, partition: int | None = None) -> list[StoredRecord]:
+        """Return the records that the leaders of a topic have stored, by partition and offset.
+
+        Raises BrokerSimError for an unknown topic or partition, and for one without a leader.
+        """
+        from broker_sim.stored_records import stored_records
+
+        records: list[StoredRecord] = self.call(stored_records, self.cluster, topic, partition)
+        return records
 
     def log_of(self, broker_id: int, topic: str, partition: int) -> ReplicaLog:
-        """A replica's log, to be read while nothing writes to it."""
-        log: ReplicaLog = self.call(self.cluster.log_of, broker_id, topic, partition)
-        return log
+        """Return a replica's log, to be read while no producer writes to it.
+
+        Raises BrokerSimError for an unknown broker or partition, and for a broker without a replica of it.
+        """
+
+        def find() -> ReplicaLog:
+            log = self.cluster.log_of(broker_id, topic, partition)
+            if log is None:
+                replicas = list(self.cluster.registration_of(topic, partition).replicas)
+                msg = f"broker {broker_id} has no log of {topic}-{partition}: its replicas are {replicas}"
+                raise BrokerSimError(msg)
+            return log
+
+        found: ReplicaLog = self.call(find)
+        return found
+
+    # Waits. Each raises DeadlineExceeded after `timeout_s`, which names the state that it found.
+
+    def wait_for_leader(
+        self, topic: str, partition: int = 0, *, other_than: int | None = None, timeout_s: float = WAIT_S
+    ) -> int:
+        """Wait until a partition has a leader whose broker runs and is not `other_than`; returns its broker id."""
+        from broker_sim.cluster_waits import wait_for_leader
+
+        return self._wait(wait_for_leader, topic, partition, other_than=other_than, timeout_s=timeout_s)
+
+    def wait_for_isr(
+        self, topic: str, partition: int = 0, brokers: Collection[int] | None = None, *, timeout_s: float = WAIT_S
+    ) -> tuple[int, ...]:
+        """Wait until the ISR of a partition is `brokers`, by default all of its replicas; returns the ISR."""
+        from broker_sim.cluster_waits import wait_for_isr
+
+        return self._wait(wait_for_isr, topic, partition, brokers, timeout_s=timeout_s)
+
+    def wait_for_rule(self, name: str, fired: int = 1, *, timeout_s: float = WAIT_S) -> int:
+        """Wait until a rule has fired at least `fired` times; returns how often it has."""
+        from broker_sim.cluster_waits import wait_for_rule
+
+        return self._wait(wait_for_rule, name, fired, timeout_s=timeout_s)
+
+    # Observation.
 
     def metrics(self) -> MetricsSnapshot:
-        """What brokers and controller have counted and measured, under Kafka's names."""
+        """Return the metrics of brokers and controller, under Kafka's names."""
         snapshot: MetricsSnapshot = self.call(self.cluster.metrics)
         return snapshot
 
     def events(self) -> list[Event]:
-        """What the journal holds, in order."""
+        """Return the events that the journal holds, in order."""
         events: list[Event] = self.call(lambda: self.cluster.journal.events)
         return events
 
+    def requests(self, api: str | None = None, *, client: str | None = None) -> list[RequestReceived]:
+        """Return the requests of clients that the journal holds, in order, of one API and of one client id or of all.
+
+        Raises RuleError for an unknown API, with the nearest name.
+        """
+        from broker_sim.faults.rule_checks import check_api
+
+        if api is not None:
+            check_api(api)
+        return [
+            event
+            for event in self.events()
+            if isinstance(event, RequestReceived)
+            and event.replica_id < 0
+            and api in (None, event.api)
+            and client in (None, event.client_id)
+        ]
+
+    # Fault rules.
+
     def add_rule(self, rule: Rule | Mapping[str, Any]) -> str:
-        """Add a fault rule, as an object or in the grammar's form; answers its name."""
-        parsed = parse_rule(rule) if isinstance(rule, dict) else rule
-        self.call(self.cluster.faults.add, parsed)
-        return str(parsed.name)  # type: ignore[union-attr]
+        """Add a fault rule, as an object or in its written form; returns its name, `rule-1` and so on without one.
+
+        Raises:
+            RuleError: the rule is invalid or its name is taken; the message has the key, the value and what was
+                expected. The rule is not added.
+        """
+
+        def add() -> str:
+            faults = self.cluster.faults
+            parsed = rule if isinstance(rule, Rule) else parse_rule(rule, default_name=faults.free_name())
+            gates = {"when": parsed.when, "until": parsed.until}
+            for key, gate in gates.items():
+                if gate is not None and gate.acked_share is not None and faults.progress.expected_records is None:
+                    problem = "only a scenario has a load to take a share of; expected acked_records"
+                    raise RuleError((key, "acked_share"), problem)
+            faults.add(parsed)
+            return parsed.name
+
+        name: str = self.call(add)
+        return name
 
     def release_rule(self, name: str) -> int:
-        """Let go what a rule holds; answers how many requests that were."""
+        """Release the requests that a rule holds; returns their number. Raises RuleError for an unknown name."""
         released: int = self.call(self.cluster.faults.release, name)
         return released
 
     def remove_rule(self, name: str) -> RuleReport:
-        """Take a rule out; answers what became of it."""
+        """Remove a rule; returns its report. Raises RuleError for an unknown name."""
         report: RuleReport = self.call(self.cluster.faults.remove, name)
         return report
 
     def rule_reports(self) -> list[RuleReport]:
-        """What became of each rule that is there."""
+        """Return the report of each rule, in the order in which they were added."""
         reports: list[RuleReport] = self.call(self.cluster.faults.reports)
         return reports
 
+    def check_rules(self) -> None:
+        """Raise RuleError if a rule has a problem: it has never fired, or could not do its work."""
+        problems = [(report.name, report.problem) for report in self.rule_reports() if report.problem]
+        if problems:
+            raise RuleError(("rules",), "; ".join(f"rule {name!r}: {problem}" for name, problem in problems))
+
+    # The end.
+
     def close(self) -> None:
-        """Stop every broker and the thread. To close twice does nothing."""
+        """Stop every broker and the thread. A second call does nothing."""
         if self._thread.running:
             try:
                 self.call(self.cluster.close)
             finally:
                 self._thread.stop()
+                stop_forwarding_logs()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        try:
+            if error is None and self._thread.running:
+                self.check_rules()
+        finally:
+            self.close()

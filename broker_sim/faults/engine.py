@@ -7,6 +7,7 @@ clock and draws from a random stream per rule, so that a virtual run repeats its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from twisted.internet.defer import Deferred
@@ -140,6 +141,10 @@ class FaultEngine:
         else:
             self._waiting.append((rule.when.drawn(state.random), state, True))
             self._check_gates()
+
+    def free_name(self) -> str:
+        """Return the first of `rule-1`, `rule-2`, ... that no rule has."""
+        return next(name for number in count(1) if (name := f"rule-{number}") not in self._rules)
 
     def remove(self, name: str) -> RuleReport:
         """Close a rule, release what it holds, and forget it. Raises RuleError for an unknown name."""

@@ -154,3 +154,14 @@ def test_a_connection_that_goes_while_it_is_held_takes_its_request_along(bench: 
     gate.callback(None)
     bench.run()
     assert bench.apis.contexts == []
+
+
+def test_requests_behind_a_held_one_are_waiting_requests(bench: Any, client: Any) -> None:
+    gate: Deferred[None] = Deferred()
+    strike(bench, Phase.BEFORE_PARSE, Interception(wait=gate))
+    client.ask(1, 2, 3)
+    bench.run()
+    assert bench.server.waiting_requests == 2
+    gate.callback(None)
+    bench.run()
+    assert bench.server.waiting_requests == 0

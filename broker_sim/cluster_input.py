@@ -1,0 +1,122 @@
+"""The checks of a cluster's shape as callers give it: brokers, ports, release, topics, configurations.
+
+Every refusal names the argument, the value and what was expected, in one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from broker_sim.errors import BrokerSimError, ConfigError
+from broker_sim.metadata.topic_names import refused_name
+from broker_sim.topic_spec import TopicSpec
+
+__all__ = ["ConfigInput", "TopicsInput", "check_shape", "config_texts", "topic_spec", "topic_specs"]
+
+BROKERS_MAX: Final = 1000
+PORT_MAX: Final = 65_535
+META_ADDRESS: Final = "0.0.0.0"
+
+ConfigInput: TypeAlias = "Mapping[str, str | int | float | bool]"
+"""Configurations by name; numbers and booleans are written as Kafka writes them."""
+TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSpec]"
+"""Topics as texts (`orders:6:3`) or specs, or numbers of partitions by name."""
+
+
+def check_shape(*, brokers: object, ports: object, release: object, host: object) -> None:
+    """Check what is no configuration. Raises BrokerSimError or ConfigError."""
+    if isinstance(brokers, bool) or not isinstance(brokers, int):
+        raise BrokerSimError(f"brokers: {brokers!r} is no whole number; expected 1 to {BROKERS_MAX}, such as brokers=3")
+    if not 1 <= brokers <= BROKERS_MAX:
+        raise BrokerSimError(f"brokers: {brokers} is not between 1 and {BROKERS_MAX}")
+    if not isinstance(release, str):
+        raise ConfigError(f"release: {release!r} is no text; expected a release such as '{release}' or '4.3.1'")
+    if host == META_ADDRESS:
+        raise ConfigError(
+            f"host: clients cannot connect to {META_ADDRESS}, which would be advertised; expected an address of this "
+            f"machine, or the configurations listeners=PLAINTEXT://{META_ADDRESS}:9092 and "
+            "advertised.listeners=PLAINTEXT://NAME:9092"
+        )
+    if ports is not None:
+        _check_ports("ports", ports, brokers)
+
+
+def _check_ports(name: str, ports: object, brokers: int) -> None:
+    if not isinstance(ports, Sequence) or isinstance(ports, str):
+        raise BrokerSimError(f"{name}: {ports!r} is no list; expected one port per broker, such as [9092]")
+    if len(ports) != brokers:
+        raise BrokerSimError(f"{name}: {len(ports)} were given for {brokers} brokers")
+    for broker_id, port in enumerate(ports, 1):
+        if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= PORT_MAX:
+            raise BrokerSimError(f"{name}: {port!r} of broker {broker_id} is no port; expected 0 to {PORT_MAX}")
+
+
+def config_texts(config: object, argument: str = "config") -> dict[str, str]:
+    """Return configurations as the texts that Kafka's parsers take: 2 is `2`, True is `true`.
+
+    Raises:
+        ConfigError: the argument is no mapping, or a value is no text, number or boolean.
+    """
+    if not isinstance(config, Mapping):
+        raise ConfigError(f"{argument}: {config!r} is no mapping; expected names with values, such as {_EXAMPLE}")
+    return {str(name): _text(name, value) for name, value in config.items()}
+
+
+_EXAMPLE: Final = '{"min.insync.replicas": 2}'
+
+
+def _text(name: object, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float):
+        return str(value)
+    kind = type(value).__name__
+    raise ConfigError(f"configuration {name!r}: {value!r} is a {kind}; expected a text, a number or a boolean")
+
+
+def topic_specs(topics: object) -> list[TopicSpec]:
+    """Return the specs of topics.
+
+    Raises:
+        ConfigError: a topic is no text or TopicSpec, has a name that Kafka refuses, or comes twice.
+    """
+    if isinstance(topics, Mapping):
+        specs = [_spec_of(name, value) for name, value in topics.items()]
+    elif isinstance(topics, str) or not isinstance(topics, Iterable):
+        raise ConfigError(f"topics: {topics!r} is no list; expected texts, such as ['orders:6:3']")
+    else:
+        specs = [topic_spec(topic) for topic in topics]
+    names: dict[str, TopicSpec] = {}
+    for spec in specs:
+        if spec.name in names:
+            raise ConfigError(f"topics: {spec.name!r} is given twice; expected one entry per topic")
+        names[spec.name] = spec
+    return specs
+
+
+def _spec_of(name: Any, value: object) -> TopicSpec:
+    if isinstance(value, TopicSpec):
+        if value.name != name:
+            raise ConfigError(f"topics: the spec of {name!r} has the name {value.name!r}")
+        return _checked(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        expected = f"a number of partitions above 0, such as {{{name!r}: 3}}, or a TopicSpec"
+        raise ConfigError(f"topics: {value!r} of {name!r}: expected {expected}")
+    return _checked(TopicSpec(name=name, partitions=value))
+
+
+def topic_spec(topic: object) -> TopicSpec:
+    """Return the spec of one topic. Raises ConfigError."""
+    if isinstance(topic, TopicSpec):
+        return _checked(topic)
+    if not isinstance(topic, str):
+        raise ConfigError(f"topic {topic!r}: expected name:partitions:replication, such as orders:6:3, or a TopicSpec")
+    return _checked(TopicSpec.parse(topic))
+
+
+def _checked(spec: TopicSpec) -> TopicSpec:
+    refused = refused_name(spec.name)
+    if refused is not None:
+        raise ConfigError(f"topic {spec.name!r}: {refused}")
+    return spec
