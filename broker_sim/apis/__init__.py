@@ -1,1 +1,1 @@
-"""One thin file an API; `kafka_apis` is the registry that dispatches to them and answers ApiVersions."""
+"""The handlers of a broker's APIs: one file per API. `kafka_apis` is the table of them."""

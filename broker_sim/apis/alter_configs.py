@@ -1,7 +1,7 @@
-"""AlterConfigs (api key 33): replace all configurations of resources; what is not named is taken away (KIP-133).
+"""AlterConfigs (api key 33): replace all configurations of resources; those not named are removed (KIP-133).
 
-Versions: v2 is flexible. The broker looks at what concerns brokers, the controller decides the rest (KIP-590). The same
-resource twice is never answered: Kafka's handler dies of it. Loggers cannot be changed this way. Mirrors
+Versions: v2 is flexible. The broker checks changes of brokers, the controller decides the rest (KIP-590). The same
+resource twice gets no response: Kafka's handler fails. Loggers cannot be changed this way. Mirrors
 KafkaApis.handleAlterConfigsRequest.
 """
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 
 def handle(request: AlterConfigsRequest, context: RequestContext) -> HandlerResult:
-    """Answer resource by resource."""
+    """Return one result per resource."""
     groups = context.broker.config.behaviour.describes_groups
     keys = [resource_key(each.resource_type, each.resource_name, groups=groups) for each in request.resources]
     if len(dict.fromkeys(keys)) < len(keys):
         return NoResponse.STAY_MUTED
-    return settle_changes(request, context, answer=lambda errors: _response(request, errors))
+    return settle_changes(request, context, make_response=lambda errors: _response(request, errors))
 
 
 def error_response(

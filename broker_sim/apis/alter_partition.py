@@ -1,6 +1,6 @@
-"""AlterPartition (api key 56, once AlterIsr): leaders ask for other ISRs (KIP-497), in the ZooKeeper era.
+"""AlterPartition (api key 56, once AlterIsr): leaders request ISR changes (KIP-497), in ZooKeeper mode.
 
-Versions: v2 topic ids. v3 broker epochs (KIP-903). Another broker than the controller answers NOT_CONTROLLER. Mirrors
+Versions: v2 topic ids. v3 broker epochs (KIP-903). A broker other than the controller returns NOT_CONTROLLER. Mirrors
 KafkaApis.handleAlterPartitionRequest.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: AlterPartitionRequest, context: RequestContext) -> HandlerResult:
-    """Let the controller decide."""
+    """Pass the request to the controller."""
     return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 

@@ -30,7 +30,7 @@ FUTURE_SUFFIX_LENGTH: Final = len(".-future") + 32
 
 
 def handle(request: AlterReplicaLogDirsRequest, context: RequestContext) -> AlterReplicaLogDirsResponse:
-    """Move each replica at once, or note where it is to be when it comes."""
+    """Move each replica at once, or record the directory of a replica that is created later."""
     wanted = {
         TopicPartition(topic.name, index): directory.path
         for directory in request.dirs

@@ -36,7 +36,7 @@ def top_level_error(request: Any, context: RequestContext, error_code: ErrorCode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiHandler:
-    """What serves one API: `handle`, and `error_response` for a request that fails as a whole.
+    """The handler of one API: `handle`, and `error_response` for a request that fails as a whole.
 
     `error_response` mirrors AbstractRequest.getErrorResponse.
     """

@@ -1,7 +1,7 @@
 """ApiVersions (api key 18): what this broker serves. Mirrors handleApiVersionsRequest; KIP-35, KIP-511, KIP-584.
 
 Versions: 4.3 serves 0 to 4, 3.7 serves 0 to 3. The list is the registry of handlers, cut to the release's table.
-- A version that is not served is answered all the same, in the layout of v0: error 35 and, from 2.4 on, the entry of
+- A version that is not served gets a response in the layout of v0: error 35 and, from 2.4 on, the entry of
   ApiVersions (KIP-511). Before 0.10 there is no ApiVersions.
 - v3: client software name and version, INVALID_REQUEST when they are not legal; features as tags. The header of the
   response stays the old one. v4: features whose lowest version is 0 are listed too.
@@ -38,7 +38,7 @@ _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def handle(request: ApiVersionsRequest | None, context: RequestContext) -> HandlerResult:
-    """Answer the table; `request` is None for a version that is not served."""
+    """Return the table; `request` is None for a version that is not served."""
     advertised = context.broker.apis.advertised
     if request is None:
         if not context.broker.config.behaviour.api_versions_names_itself:

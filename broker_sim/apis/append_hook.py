@@ -1,4 +1,4 @@
-"""What a Produce passes between the local append of its records and its response, where a fault rule wants it to."""
+"""The hook of fault rules between the local append of a Produce and its response."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class AppendHook(Protocol):
     """Follows the partitions of one Produce."""
 
     def appended(self, results: list[PartitionAppend]) -> None:
-        """The leader has appended, or refused to; followers have not confirmed."""
+        """Called when the leader has appended or refused; followers have not confirmed yet."""
 
     def finished(
         self, results: list[PartitionAppend] | Deferred[list[PartitionAppend]]
     ) -> Deferred[list[PartitionAppend] | NoResponse]:
-        """Return what is to be responded, once the replication that acks requires is over."""
+        """Return the results to respond with, once the replication that acks requires is over."""

@@ -1,6 +1,6 @@
-"""Topics that a broker has created because somebody asked for them. Mirrors AutoTopicCreationManager.
+"""Automatic creation of topics that clients request. Mirrors AutoTopicCreationManager.
 
-Nobody waits for the creation: who asked is told that the topic is not there, and finds it when asking again.
+The request does not wait: its response has an error for the topic, and the client's retry finds it.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _SHARE_PREFIX: Final = "share.coordinator.state.topic"
 
 
 def is_internal(name: str, config: BrokerConfig) -> bool:
-    """Whether Kafka keeps its own state in the topic."""
+    """Return True if Kafka keeps its own state in the topic."""
     if name == SHARE_GROUP_STATE_TOPIC_NAME:
         return config.behaviour.share_coordinator
     return name in {GROUP_METADATA_TOPIC_NAME, TRANSACTION_STATE_TOPIC_NAME}
 
 
 def create_in_background(broker: BrokerView, names: Iterable[str]) -> None:
-    """Ask the controller for topics with legal names; what becomes of it is only logged."""
+    """Request topics with legal names from the controller; the outcome is only logged."""
     brokers = len(broker.metadata_cache.image.brokers)
     topics = [_creatable(name, broker.config, brokers) for name in names]
     if not topics:
         return
     timeout_ms = broker.config.request_timeout_ms
     request = CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms)
-    answer = broker.forward_to_controller(request, timeout_ms=timeout_ms)
-    answer.addCallbacks(_created, lambda failure: failure.trap(LinkFailure))
-    answer.addErrback(lambda failure: _log.failure("Automatic topic creation failed", failure=failure))
+    forwarded = broker.forward_to_controller(request, timeout_ms=timeout_ms)
+    forwarded.addCallbacks(_created, lambda failure: failure.trap(LinkFailure))
+    forwarded.addErrback(lambda failure: _log.failure("Automatic topic creation failed", failure=failure))
 
 
 def _created(response: Any) -> None:
@@ -95,7 +95,7 @@ def _creatable(name: str, config: BrokerConfig, brokers: int) -> CreatableTopic:
 
 
 def _replication_factor(name: str, config: BrokerConfig, brokers: int) -> int:
-    """As configured; the default of 3 is cut to the brokers there are, as whoever sets up a small Kafka has to do."""
+    """Return the configured value; the default of 3 is limited to the number of brokers, for small clusters."""
     value = config[name]
     assert isinstance(value, int)
     return value if name in config.overrides else min(value, brokers)

@@ -57,4 +57,4 @@ class BrokerView(Protocol):
         """Send a client's request to the controller (KIP-590); fails with LinkFailure when it cannot be reached."""
 
     def control_request(self, request: Any, version: int) -> Any:
-        """Serve a request of the ZooKeeper era: from the controller, or to it. Other brokers list none of them."""
+        """Serve a request of ZooKeeper mode: from the controller, or to it. Brokers in KRaft mode list none of them."""

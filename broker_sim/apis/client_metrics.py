@@ -1,6 +1,6 @@
 """Which clients push their metrics, and how often. Mirrors ClientMetricsManager and ClientMetricsInstance (KIP-714).
 
-What is subscribed stands in the configurations of client metrics, in the broker's own image.
+The subscriptions are the configurations of client metrics in the broker's own image.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ CACHE_MAX_SIZE: Final = 16_384
 RESERVED_IDS: Final = (ZERO_UUID, METADATA_TOPIC_UUID)
 CODECS: Final = range(5)
 EXCUSES: Final = (ErrorCode.UNKNOWN_SUBSCRIPTION_ID, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
-"""After these a client may ask again at once."""
+"""After these errors a client may request again at once."""
 UUID_BYTES: Final = 16
 LONG_AGO_MS: Final = -(1 << 62)
 DECOMPRESSED_BYTES_MAX: Final = 64 * 1024 * 1024
-"""What metrics may grow to where Kafka has no limit but its heap."""
+"""The limit of metrics where Kafka has no limit but its heap."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ClientInstance:
-    """One client that has asked or pushed; times are the broker's."""
+    """One client that has requested subscriptions or pushed metrics; times are the broker's."""
 
     attributes: Mapping[str, str | None]
     metrics: Sequence[str]
@@ -48,21 +48,21 @@ class ClientInstance:
     subscription_version: int
     expires_ms: int
     connection: ConnectionInfo | None = None
-    """The connection that it was made on, where the instance goes with it."""
+    """The connection that the instance was created on, if it ends with the connection."""
     last_get_ms: int = LONG_AGO_MS
     last_push_ms: int = LONG_AGO_MS
     terminating: bool = False
     last_error: ErrorCode = ErrorCode.NONE
 
     def may_get(self, now_ms: int) -> bool:
-        """Whether the interval has passed since the client was heard last; the time counts when it has."""
+        """Return True if the interval has passed since the last accepted request; if so, record the time."""
         if now_ms - max(self.last_get_ms, self.last_push_ms) < self.interval_ms:
             return False
         self.last_get_ms = now_ms
         return True
 
     def may_push(self, now_ms: int) -> bool:
-        """Whether it is the first push after a question, or the interval has passed; the time counts when it has."""
+        """Return True for the first push, or after the interval; if so, record the time."""
         if self.last_get_ms <= self.last_push_ms and now_ms - self.last_push_ms < self.interval_ms:
             return False
         self.last_push_ms = now_ms
@@ -70,7 +70,7 @@ class ClientInstance:
 
 
 class ClientMetricsManager:
-    """The client instances of one run of a broker, the least recently heard one first."""
+    """The client instances of one run of a broker, the least recently active one first."""
 
     __slots__ = (
         "_configs",
@@ -101,7 +101,7 @@ class ClientMetricsManager:
         self._version = 0
 
     def update(self, configs: Mapping[str, Mapping[str, str]]) -> None:
-        """Take the subscriptions, resource by name; every client's are found anew when they have changed."""
+        """Update the subscriptions, resource by name; a change computes those of each client again."""
         if configs != self._configs:
             self._configs = configs
             self._subscriptions = [Subscription.of(configs[name]) for name in hash_order(configs)]
@@ -114,7 +114,7 @@ class ClientMetricsManager:
         now_ms: int,
         connection: ConnectionInfo | None = None,
     ) -> tuple[bytes, ClientInstance] | ErrorCode:
-        """Answer the instance that asks for its subscriptions, a new one for the reserved id."""
+        """Return the instance that requests its subscriptions, a new one for the reserved id."""
         if instance_id == ZERO_UUID:
             instance_id = self._random.randbytes(UUID_BYTES)
         instance = self._instance(instance_id, attributes, now_ms, connection)
@@ -131,7 +131,7 @@ class ClientMetricsManager:
         now_ms: int,
         connection: ConnectionInfo | None = None,
     ) -> ErrorCode:
-        """Take a client's metrics; nobody receives them, but what is wrong with them is found."""
+        """Check a client's metrics and discard them."""
         if request.client_instance_id in RESERVED_IDS:
             return ErrorCode.INVALID_REQUEST
         instance = self._instance(request.client_instance_id, attributes, now_ms, connection)
@@ -214,7 +214,7 @@ def client_metrics_of(context: RequestContext) -> ClientMetricsManager:
 
 
 def attributes_of(context: RequestContext) -> dict[str, str | None]:
-    """What patterns may look at of a client, but for its instance's id. Mirrors ClientMetricsInstanceMetadata."""
+    """The attributes of a client that patterns match. Mirrors ClientMetricsInstanceMetadata."""
     connection = context.connection
     knows_port = context.broker.config.behaviour.telemetry_knows_ports
     return {

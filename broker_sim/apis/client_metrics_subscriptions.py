@@ -1,6 +1,6 @@
-"""What clients are asked to push, by the configurations of client metrics. Mirrors SubscriptionInfo (KIP-714).
+"""The metrics that clients push, by the configurations of client metrics. Mirrors SubscriptionInfo (KIP-714).
 
-A configuration that cannot be read was refused when it was set: what is here is sound.
+An invalid configuration was refused when it was set, so that each one here is valid.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ EVERYTHING: Final = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """One resource of client metrics. `match` is patterns by attribute of the client; without any it is everybody's."""
+    """One resource of client metrics. `match`: patterns by attribute of the client; without any it matches all."""
 
     metrics: tuple[str, ...]
     interval_ms: int
@@ -37,12 +37,12 @@ class Subscription:
         )
 
     def is_for(self, attributes: Mapping[str, str | None]) -> bool:
-        """Whether every pattern matches the client's attribute as a whole."""
+        """Return True if every pattern matches the whole attribute of the client."""
         return all(_matches(pattern, attributes.get(name)) for name, pattern in self.match.items())
 
 
 def wanted_of(subscriptions: Iterable[Subscription], attributes: Mapping[str, str | None]) -> tuple[Sequence[str], int]:
-    """Which metrics a client shall push, in the order of a Java hash set, and how often."""
+    """Return the metrics that a client shall push, in the order of a Java hash set, and the push interval."""
     metrics: dict[str, None] = {}
     interval_ms = PUSH_INTERVAL_MS
     for subscription in subscriptions:

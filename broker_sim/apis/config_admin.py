@@ -1,7 +1,7 @@
-"""What a broker does with a change of configurations before the controller gets it. Mirrors ConfigAdminManager.
+"""The broker's part of a configuration change, before the controller's. Mirrors ConfigAdminManager.
 
-It refuses what no controller needs to see, changes the levels of its own loggers, and tries out whether it could live
-with what it, or every broker, shall be given.
+The broker refuses requests that are invalid without the controller, changes the levels of its own loggers, and
+validates new configurations of itself or of all brokers.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ _INT32: Final = range(-(2**31), 2**31)
 
 
 def preprocess(resources: Sequence[Resource], broker: BrokerView, *, validate_only: bool) -> list[ApiError | None]:
-    """For each resource the answer that it has already; None where the controller has to answer."""
+    """Return one error per resource that is decided already, None where the controller decides."""
     seen: dict[tuple[int, str], int] = {}
-    answers: list[ApiError | None] = [None] * len(resources)
+    outcomes: list[ApiError | None] = [None] * len(resources)
     for index, resource in enumerate(resources):
         key = (resource.resource_type, resource.resource_name)
         if key in seen:
             twice = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-            answers[seen[key]] = answers[index] = twice
+            outcomes[seen[key]] = outcomes[index] = twice
         seen[key] = index
     for index, resource in enumerate(resources):
-        if answers[index] is None:
+        if outcomes[index] is None:
             try:
-                answers[index] = _preprocess(resource, broker, validate_only=validate_only)
+                outcomes[index] = _preprocess(resource, broker, validate_only=validate_only)
             except Refused as refused:
-                answers[index] = refused.error
-    return answers
+                outcomes[index] = refused.error
+    return outcomes
 
 
 def _preprocess(resource: Resource, broker: BrokerView, *, validate_only: bool) -> ApiError | None:
@@ -112,7 +112,7 @@ _OPERATIONS: Final = tuple(int(each) for each in ConfigOperation)
 
 
 def _changed(resource: incremental_alter_configs.AlterConfigsResource, broker: BrokerView) -> dict[str, str | None]:
-    """What the broker's resource would have after the changes. Mirrors ConfigAdminManager.prepareIncrementalConfigs."""
+    """Return the configurations of the broker's resource after the changes. Mirrors prepareIncrementalConfigs."""
     for change in resource.configs:
         if change.config_operation not in _OPERATIONS:
             raise Refused(ErrorCode.INVALID_REQUEST, f"Unknown operations type {change.config_operation}")

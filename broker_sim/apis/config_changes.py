@@ -1,4 +1,4 @@
-"""What both kinds of AlterConfigs share: the broker's part, then the controller's, put together in the order asked."""
+"""The common part of both kinds of AlterConfigs: the broker's results and the controller's, in request order."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ Request = TypeVar("Request", AlterConfigsRequest, IncrementalAlterConfigsRequest
 
 
 def settle_changes(
-    request: Request, context: RequestContext, *, answer: Callable[[Sequence[ApiError]], Message]
+    request: Request, context: RequestContext, *, make_response: Callable[[Sequence[ApiError]], Message]
 ) -> Message | Deferred[Message]:
-    """Preprocess, forward what is left; a controller that cannot be reached in time is REQUEST_TIMED_OUT for that."""
+    """Preprocess and forward the rest; REQUEST_TIMED_OUT for the rest if no controller is reached in time."""
     broker = context.broker
     known = preprocess(request.resources, broker, validate_only=request.validate_only)
     left = [resource for resource, error in zip(request.resources, known, strict=True) if error is None]
     if not left:
-        return answer([error for error in known if error is not None])
+        return make_response([error for error in known if error is not None])
 
     if not (broker.config.behaviour.zookeeper or _can_be_written(context.header_tags)):
-        return answer([ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(known))
+        return make_response([ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(known))
 
     def put_together(forwarded: Mapping[_Key, ApiError]) -> Message:
-        return answer(
+        return make_response(
             [
                 forwarded[each.resource_type, each.resource_name] if error is None else error
                 for each, error in zip(request.resources, known, strict=True)
@@ -65,9 +65,9 @@ def settle_changes(
 
 
 def _can_be_written(tags: Sequence[tuple[int, bytes]]) -> bool:
-    """Whether a header with these unknown tags can be sent on: only these APIs write theirs anew.
+    """Return True if a header with these unknown tags can be forwarded: only these APIs encode theirs again.
 
-    Mirrors RawTaggedFieldWriter, to which tags are signed numbers that ascend, and the last of them is taken.
+    Mirrors RawTaggedFieldWriter: tags are signed numbers and must ascend.
     """
     signed = [tag - (1 << 32) if tag > _INT32_MAX else tag for tag, _ in tags]
     return all(before < tag < _INT32_MAX for before, tag in zip([-1, *signed], signed, strict=False))
@@ -81,6 +81,6 @@ def _errors_of(response: Response) -> dict[_Key, ApiError]:
 
 
 def resource_key(resource_type: int, name: str, *, groups: bool) -> tuple[int, str]:
-    """A resource as Kafka's ConfigResource tells it from others: all types that nobody knows are one."""
+    """Return the identity of a resource as in ConfigResource: all unknown types are equal."""
     known = [each for each in ResourceType if groups or each is not ResourceType.GROUP]
     return (resource_type if resource_type in known else 0, name)

@@ -1,6 +1,6 @@
-"""ControlledShutdown (api key 7): a broker asks the controller to take its leaderships away, as in the ZooKeeper era.
+"""ControlledShutdown (api key 7): a broker hands its leaderships back to the controller, in ZooKeeper mode.
 
-Versions: v2 broker epochs (KIP-380). Another broker than the controller answers NOT_CONTROLLER, an unknown broker id is
+Versions: v2 broker epochs (KIP-380). A broker other than the controller returns NOT_CONTROLLER; an unknown broker id is
 BROKER_NOT_AVAILABLE. Mirrors KafkaApis.handleControlledShutdownRequest.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: ControlledShutdownRequest, context: RequestContext) -> HandlerResult:
-    """Let the controller move what it can."""
+    """Pass the request to the controller."""
     return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 

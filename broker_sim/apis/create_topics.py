@@ -1,7 +1,7 @@
-"""CreateTopics (api key 19): the controller answers, the broker passes the request on (KIP-590).
+"""CreateTopics (api key 19): a broker forwards it to the controller (KIP-590).
 
 Versions: 4.x takes v2 on. v1 validateOnly. v4 counts of -1 mean the broker's defaults (earlier versions are treated
-alike). v5 answers counts and configurations. v7 answers topic ids. Mirrors KafkaApis with ControllerApis.createTopics.
+alike). v5 returns counts and configurations. v7 returns topic ids. Mirrors KafkaApis with ControllerApis.createTopics.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Versions: 0 to 2, alike; v2 is flexible. Offset -1 stands for the high watermark. Precedence: a topic or partition that
 the metadata does not know (3), internal topics (17), a broker that does not lead (6), a topic that is compacted and
-nothing else (44), an offset below 0 or above the high watermark (1). The answer waits for the live followers. A
+nothing else (44), an offset below 0 or above the high watermark (1). The response waits for the live followers. A
 partition that is named twice counts once, with its last offset. Mirrors KafkaApis.handleDeleteRecordsRequest.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: DeleteRecordsRequest, context: RequestContext) -> HandlerResult:
-    """Refuse what the broker need not be asked for, delete the rest, wait for the followers."""
+    """Refuse partitions by the metadata, delete records of the rest, wait for the followers."""
     broker = context.broker
     image = broker.replica_manager.image
     results: dict[TopicPartition, DeleteResult] = {}
@@ -48,12 +48,12 @@ def handle(request: DeleteRecordsRequest, context: RequestContext) -> HandlerRes
             else:
                 offsets[key] = partition.offset
 
-    def answer(deleted: DeleteResults) -> Message:
+    def respond(deleted: DeleteResults) -> Message:
         merged = {**deleted, **results}
         return _response(_as_grouped(merged, from_log=bool(deleted)))
 
     deleted = broker.replica_manager.delete_records(offsets, timeout_ms=request.timeout_ms)
-    return deleted.addCallback(answer) if isinstance(deleted, Deferred) else answer(deleted)
+    return deleted.addCallback(respond) if isinstance(deleted, Deferred) else respond(deleted)
 
 
 def error_response(
@@ -72,7 +72,7 @@ def error_response(
 
 
 def _as_grouped(results: DeleteResults, *, from_log: bool) -> DeleteResults:
-    """The results in the order of Kafka's maps: those of the log are kept in mutable ones."""
+    """Return the results in the order of Kafka's maps: those of the log are in mutable ones."""
     if len(results) < 2:
         return results
     keys = list(results)

@@ -1,4 +1,4 @@
-"""DeleteTopics (api key 20): the controller answers, the broker passes the request on (KIP-590).
+"""DeleteTopics (api key 20): a broker forwards it to the controller (KIP-590).
 
 Versions: 4.x takes v1 on. Deletion that is switched off (`delete.topic.enable`) is 42 before v3, then 73. v5 error
 texts. v6 topics by id (KIP-516). Mirrors KafkaApis with ControllerApis.deleteTopics.

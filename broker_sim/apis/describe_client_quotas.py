@@ -1,4 +1,4 @@
-"""DescribeClientQuotas (api key 48): the quotas of this broker's metadata that a filter asks for (KIP-546).
+"""DescribeClientQuotas (api key 48): the quotas of this broker's metadata that match a filter (KIP-546).
 
 Versions: v1 is flexible. The error text is empty, not null, without an error. Mirrors
 KafkaApis.handleDescribeClientQuotasRequest with ClientQuotasImage.describe.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: DescribeClientQuotasRequest, context: RequestContext) -> DescribeClientQuotasResponse:
-    """Every entity that the filter asks for, with its quotas."""
+    """Return every entity that matches the filter, with its quotas."""
     try:
         wanted = ClientQuotaFilter(request.components, strict=request.strict)
     except FilterRefused as refused:
@@ -41,7 +41,7 @@ def handle(request: DescribeClientQuotasRequest, context: RequestContext) -> Des
 
 
 def error_response(
-    request: DescribeClientQuotasRequest,  # noqa: ARG001 - nothing of it is answered
+    request: DescribeClientQuotasRequest,  # noqa: ARG001 - the response has nothing of it
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
 ) -> DescribeClientQuotasResponse:

@@ -1,6 +1,6 @@
 """DescribeCluster (api key 60): brokers, controller, cluster id (KIP-700).
 
-Versions: v1 asks for brokers or controllers (KIP-919); a broker's listener only knows brokers. v2 can show fenced
+Versions: v1 selects brokers or controllers (KIP-919); a broker's listener only knows brokers. v2 can list fenced
 brokers (KIP-1073). Mirrors AuthHelper.computeDescribeClusterResponse and KafkaApis.handleDescribeCluster.
 """
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 BROKER_ENDPOINT: Final = 1
 CONTROLLER_ENDPOINT: Final = 2
-NOBODY: Final = -1
+NO_CONTROLLER: Final = -1
 
 
 def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
-    """Answer from this broker's own view."""
+    """Describe this broker's own view."""
     if request.endpoint_type == CONTROLLER_ENDPOINT:
         message = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
         return _refused(ErrorCode.MISMATCHED_ENDPOINT_TYPE, message)
@@ -42,8 +42,8 @@ def handle(request: DescribeClusterRequest, context: RequestContext) -> Describe
         error_message=None,
         endpoint_type=BROKER_ENDPOINT,
         cluster_id=image.cluster_id,
-        # Who asks by a listener that the broker lacks could not reach it.
-        controller_id=controller if any(node.id == controller for node in nodes) else NOBODY,
+        # A client of a listener that the broker does not have could not reach it.
+        controller_id=controller if any(node.id == controller for node in nodes) else NO_CONTROLLER,
         brokers=[
             DescribeClusterBroker(
                 broker_id=node.id, host=node.host, port=node.port, rack=node.rack, is_fenced=node.fenced

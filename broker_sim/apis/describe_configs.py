@@ -1,8 +1,8 @@
 """DescribeConfigs (api key 32): configurations of topics, this broker, its loggers, groups, client metrics.
 
 Versions: v1 sources and synonyms (KIP-226). v3 types and documentation (KIP-569; the texts are ours). A null or an
-empty list of keys asks for all; unknown keys are left out. Success has an empty error text, not null; before 2.7 null,
-when a request of a resource type that nobody knows was refused in words of its own. Mirrors AdminManager and, from 2.7
+empty list of keys means all; unknown keys are left out. Success has an empty error text, not null; before 2.7 null,
+and an unknown resource type had an error text of its own. Mirrors AdminManager and, from 2.7
 on, ConfigHelper.describeConfigs.
 """
 
@@ -47,7 +47,7 @@ class _Refused(Exception):
 
 
 class _Resource:
-    """One resource of a request: what it names, and who can describe it."""
+    """One resource of a request: its type and name, and the node that can describe it."""
 
     __slots__ = ("broker", "describer", "keys", "name")
 
@@ -115,7 +115,7 @@ _DESCRIBE: Final[dict[int, Callable[[_Resource], Sequence[DescribeConfigsResourc
 
 
 def handle(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
-    """Answer resource by resource; a type that nobody knows fails them all."""
+    """Return one result per resource; an unknown type fails them all."""
     broker = context.broker
     known = broker.config.behaviour.described_resource_types
     unknown = next((each for each in request.resources if each.resource_type not in known), None)
@@ -144,7 +144,7 @@ def _refused_type(
 
 
 def identity_of(broker: BrokerView) -> dict[str, str]:
-    """What a real broker's file says of itself, so that clients that look for it find it."""
+    """The configurations of a real broker's file that clients look for."""
     return {
         "node.id": str(broker.id),
         "broker.id": str(broker.id),

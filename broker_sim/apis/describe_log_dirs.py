@@ -1,6 +1,6 @@
 """DescribeLogDirs (api key 35): the log directories of this broker, and the sizes of the logs in them (KIP-113).
 
-Versions: 0 to 5; 4.x takes v1 on. v3 answers a top-level error code. v4 the bytes of the disk (KIP-827). v5 whether the
+Versions: 0 to 5; 4.x takes v1 on. v3 top-level error code. v4 the bytes of the disk (KIP-827). v5 whether the
 directory is cordoned (KIP-1066). Null topics mean all; an empty list means none. Partitions that are not here are left
 out without a word. Mirrors ReplicaManager.describeLogDirs.
 """
@@ -32,7 +32,7 @@ INVALID_OFFSET_LAG: Final = -1
 
 
 def handle(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
-    """Every directory, with the logs that were asked for."""
+    """Return every directory, with the requested logs."""
     broker = context.broker
     wanted = None
     if request.topics is not None:
@@ -83,7 +83,7 @@ def _add(
 
 
 def _topics_in_order(logs: Iterable[TopicPartition]) -> dict[str, DescribeLogDirsTopic]:
-    """A topic for each name, in the order of the Scala map by which Kafka groups the logs."""
+    """Return one topic per name, in the order of the Scala map by which Kafka groups the logs."""
     names = list(dict.fromkeys(each.topic for each in logs))
     return {
         names[place]: DescribeLogDirsTopic(name=names[place], partitions=[])
@@ -92,7 +92,7 @@ def _topics_in_order(logs: Iterable[TopicPartition]) -> dict[str, DescribeLogDir
 
 
 def _in_order(logs: list[TopicPartition], count: int) -> list[TopicPartition]:
-    """Logs in the order of Kafka's table of `count` of them."""
+    """Return logs in the order of Kafka's hash table of `count` of them."""
     return [logs[place] for place in concurrent_order(map(partition_hash, logs), count=count)]
 
 

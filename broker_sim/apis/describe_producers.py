@@ -1,7 +1,7 @@
 """DescribeProducers (api key 61): the producers that a partition remembers (KIP-664).
 
-Versions: 0 in both releases. Every replica answers from its own log, followers too. Partitions are answered as they
-were asked, repetitions included; producers come in the order of Kafka's table of them. Mirrors
+Versions: 0 in both releases. Every replica responds from its own log, followers too. The response lists partitions as
+the request does, repetitions included; producers come in the order of Kafka's hash table. Mirrors
 KafkaApis.handleDescribeProducersRequest and Partition.activeProducerState.
 """
 
@@ -36,7 +36,7 @@ NOT_HOSTED: Final = "This server does not host this topic-partition."
 
 
 def handle(request: DescribeProducersRequest, context: RequestContext) -> HandlerResult:
-    """Answer each partition by itself."""
+    """Return one result per partition."""
     return DescribeProducersResponse(topics=[_topic(topic, context) for topic in request.topics])
 
 
@@ -66,8 +66,8 @@ def _topic(topic: TopicRequest, context: RequestContext) -> TopicResponse:
     elif topic.name not in context.broker.metadata_cache.image.topics:
         error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NOT_HOSTED
     else:
-        answered = [_partition(topic.name, index, context) for index in topic.partition_indexes]
-        return TopicResponse(name=topic.name, partitions=answered)
+        described = [_partition(topic.name, index, context) for index in topic.partition_indexes]
+        return TopicResponse(name=topic.name, partitions=described)
     refused = [
         PartitionResponse(partition_index=index, error_code=error, error_message=message)
         for index in topic.partition_indexes

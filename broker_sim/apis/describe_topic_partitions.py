@@ -1,7 +1,7 @@
 """DescribeTopicPartitions (api key 75, 4.x): topics page by page, with their ELR (KIP-966).
 
-One version. Topics come in the order of their names, those that are unknown among them when they were asked for by
-name. At most `response.partition.limit` partitions are told of, and never more than max.request.partition.size.limit;
+One version. Topics come in the order of their names; requested names that are unknown are among them.
+The response has at most `response.partition.limit` partitions, and never more than max.request.partition.size.limit;
 `next_cursor` is where the next page begins. Mirrors DescribeTopicPartitionsRequestHandler and KRaftMetadataCache.
 """
 
@@ -33,15 +33,17 @@ _INT32: Final = 1 << 32
 
 
 def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> DescribeTopicPartitionsResponse:
-    """Answer from this broker's own view, which may be behind the controller's."""
+    """Describe this broker's own view, which may be behind the controller's."""
     broker = context.broker
     image = broker.metadata_cache.image
-    asked = [topic.name for topic in request.topics]
-    refused = _refuse(asked, request.cursor)
+    requested = [topic.name for topic in request.topics]
+    refused = _refuse(requested, request.cursor)
     if refused is not None:
         return error_response(request, context, refused)
     first, start = ("", 0) if request.cursor is None else (request.cursor.topic_name, request.cursor.partition_index)
-    names = sorted({name for name in asked or image.topics if _java_order(name) >= _java_order(first)}, key=_java_order)
+    names = sorted(
+        {name for name in requested or image.topics if _java_order(name) >= _java_order(first)}, key=_java_order
+    )
     limit = broker.config["max.request.partition.size.limit"]
     assert isinstance(limit, int)
     left = max(min(limit, request.response_partition_limit), 1)
@@ -66,11 +68,11 @@ def handle(request: DescribeTopicPartitionsRequest, context: RequestContext) -> 
     return response
 
 
-def _refuse(asked: list[str], cursor: Cursor | None) -> ErrorCode | None:
+def _refuse(requested: list[str], cursor: Cursor | None) -> ErrorCode | None:
     if cursor is None:
         # Kafka looks for the empty name's place in a cursor that is not there.
-        return ErrorCode.UNKNOWN_SERVER_ERROR if "" in asked else None
-    if asked and cursor.topic_name not in asked:
+        return ErrorCode.UNKNOWN_SERVER_ERROR if "" in requested else None
+    if requested and cursor.topic_name not in requested:
         return ErrorCode.INVALID_REQUEST
     return ErrorCode.INVALID_REQUEST if cursor.partition_index < 0 else None
 

@@ -4,7 +4,7 @@ Versions: 4.3 serves 4 to 18, 3.7 serves 0 to 16. v0 and v1 get message sets of 
 - v4: isolation level and aborted transactions. v5: log start offset. v7: sessions (KIP-227). v9: leader epochs fence.
 - v11: any replica serves consumers (KIP-392). v12: diverging epochs (KIP-595). v13: topic ids. v15: replica state.
 - v16: the current leader beside NOT_LEADER_OR_FOLLOWER and FENCED_LEADER_EPOCH (KIP-951).
-- The same partition twice: one answer, at the first one's place, from the last one's offset.
+- The same partition twice: one result, at the first one's place, from the last one's offset.
 - An error partition has -1 for its offsets and empty, not null, records.
 """
 
@@ -19,10 +19,10 @@ from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.fetch_conversion import CONVERTED_HIGHEST, convert
 from broker_sim.apis.fetch_limits import has_negative_limit, read_with_negative_limits
 from broker_sim.apis.fetch_sessions import InvalidSession, SessionKey, session_key
-from broker_sim.apis.fetch_throttling import throttled_answer
+from broker_sim.apis.fetch_throttling import throttled_response
 from broker_sim.apis.leader_endpoints import LeaderEndpoints
 from broker_sim.quotas.replication_quotas import throttled_size
-from broker_sim.replication.fetch_answers import partition_data, refused_partition
+from broker_sim.replication.fetch_results import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode
@@ -51,7 +51,7 @@ READ_COMMITTED: Final = 1
 
 
 class Fetch:
-    """One request on its way: its session, what is asked of the ReplicaManager, what is refused already."""
+    """One request in progress: its session, the partitions to read, and those refused already."""
 
     __slots__ = ("context", "interesting", "keys", "refused", "replica_id", "request", "session", "version")
 
@@ -68,7 +68,7 @@ class Fetch:
         self.refused: dict[SessionKey, PartitionData] = {}
 
     def sort(self) -> None:
-        """Sort what the session fetches into partitions to read and partitions that do not exist here."""
+        """Split the session's partitions into those to read and those that do not exist here."""
         image = self.context.broker.metadata_cache.image
         by_id = self.version >= TOPIC_IDS_LOWEST
         faulty = self.context.injected_errors
@@ -105,7 +105,7 @@ class Fetch:
         self.refused |= missing
 
     def read(self) -> list[Result] | Deferred[list[Result]] | None:
-        """Ask the ReplicaManager; None for an isolation level that does not exist."""
+        """Read from the ReplicaManager; None for an isolation level that does not exist."""
         if not self.interesting:
             return []
         request = self.request
@@ -139,15 +139,15 @@ class Fetch:
         return replica_manager.fetch(params=params, partitions=self.interesting)
 
     @property
-    def _tells_aborted(self) -> bool:
+    def _has_aborted_list(self) -> bool:
         return self.request.isolation_level == READ_COMMITTED and self._is_consumer
 
     @property
     def _is_consumer(self) -> bool:
         return self.replica_id < 0 and self.replica_id != FUTURE_LOCAL_REPLICA_ID
 
-    def answer(self, results: list[Result]) -> Message | NoResponse:
-        """Shape the response and tell the session what it says."""
+    def build_response(self, results: list[Result]) -> Message | NoResponse:
+        """Build the response and update the session by it."""
         leaders = LeaderEndpoints(self.context)
         updates = {key: self._shape(result, leaders) for key, result in zip(self.keys, results, strict=True)}
         updates.update(self.refused)
@@ -157,11 +157,11 @@ class Fetch:
                 if result.batches:
                     topic_stats.sent(result.topic_partition.topic, result.size_in_bytes)
         if self.replica_id < 0 and self.context.broker.quotas.active:
-            throttled = throttled_answer(self.context, self.session, updates)
+            throttled = throttled_response(self.context, self.session, updates)
             if throttled is not None:
                 return throttled
         try:
-            error_code, session_id, named = self.session.session_answer(
+            error_code, session_id, named = self.session.session_response(
                 updates, uses_topic_ids=self.version >= TOPIC_IDS_LOWEST, now_ms=self.context.broker.now_ms()
             )
         except InvalidSession:
@@ -173,7 +173,7 @@ class Fetch:
             try:
                 self._convert(named)
             except ConversionFailedWhileSending as error:
-                return self.context.disconnect(f"a Fetch answer cannot be sent: {error}")
+                return self.context.disconnect(f"a Fetch response cannot be sent: {error}")
             except RecordBatchError:
                 return error_response(self.request, self.context, ErrorCode.UNKNOWN_SERVER_ERROR)
         if self.replica_id >= 0:
@@ -191,8 +191,8 @@ class Fetch:
     def _count_replication(self, results: list[Result], named: dict[SessionKey, PartitionData]) -> None:
         quota = self.context.broker.replica_manager.replication_quotas.leader
         if quota.active:
-            answered = zip(self.keys, results, strict=True)
-            sent = [(result.topic_partition, key.topic_id, named[key]) for key, result in answered if key in named]
+            pairs = zip(self.keys, results, strict=True)
+            sent = [(result.topic_partition, key.topic_id, named[key]) for key, result in pairs if key in named]
             quota.record(throttled_size(self.version, sent, quota))
 
     def _convert(self, named: dict[SessionKey, PartitionData]) -> None:
@@ -244,13 +244,13 @@ class Fetch:
             records=[batch.data for batch in batches] if batches else b"",
         )
         shaped.error_code = error_code
-        if self._tells_aborted and _was_read(result):
+        if self._has_aborted_list and _was_read(result):
             shaped.aborted_transactions = []
         return shaped
 
 
 def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
-    """Read what the session fetches; answer when there is enough, or when the request's wait is over."""
+    """Read the session's partitions; respond when there is enough data, or when the request's wait is over."""
     if context.replica_id >= 0:
         # A follower, over a link: its session is of another kind, which keeps what it fetches by reference.
         return cast("HandlerResult", context.broker.replica_manager.roles.replica_fetch(request, context.replica_id))
@@ -263,9 +263,9 @@ def handle(request: FetchRequest, context: RequestContext) -> HandlerResult:
     if results is None:
         return error_response(request, context, ErrorCode.UNKNOWN_SERVER_ERROR)
     if isinstance(results, Deferred):
-        answered: Deferred[Message | NoResponse] = results.addCallback(fetch.answer)
-        return answered
-    return fetch.answer(results)
+        response: Deferred[Message | NoResponse] = results.addCallback(fetch.build_response)
+        return response
+    return fetch.build_response(results)
 
 
 def error_response(request: FetchRequest, context: RequestContext, error_code: ErrorCode) -> Message:
@@ -284,7 +284,7 @@ def error_response(request: FetchRequest, context: RequestContext, error_code: E
 
 
 def _was_read(result: Result) -> bool:
-    """Whether the log was looked at, if only to find nothing; a first batch that is left out counts as not read."""
+    """Return True if the log was read, even without data; an omitted first batch counts as not read."""
     return not (
         result.error_code
         or result.first_batch_left_out
@@ -294,7 +294,7 @@ def _was_read(result: Result) -> bool:
 
 
 def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResponse]:
-    """Neighbours of one topic share an entry; the order of the partitions stays."""
+    """Group adjacent partitions of one topic; the order of the partitions stays."""
     topics: list[FetchableTopicResponse] = []
     last: tuple[bytes, str] | None = None
     for key, data in named.items():
@@ -307,7 +307,7 @@ def _by_topic(named: dict[SessionKey, PartitionData]) -> list[FetchableTopicResp
 
 
 def partitions_of(request: FetchRequest, context: RequestContext) -> list[tuple[str, int]]:
-    """The partitions that a request names; what its session adds is not among them."""
+    """Return the partitions that a request names, without those that its session adds."""
     if context.api_version < TOPIC_IDS_LOWEST:
         return [(topic.topic, item.partition) for topic in request.topics for item in topic.partitions]
     by_id = context.broker.metadata_cache.image.topics_by_id

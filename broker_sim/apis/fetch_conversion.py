@@ -1,7 +1,7 @@
-"""What an old Fetch gets of a log in a newer format. Mirrors KafkaApis.maybeConvertFetchedData.
+"""Down-conversion of records for an old Fetch. Mirrors KafkaApis.maybeConvertFetchedData.
 
-Versions 0 and 1 know messages of magic 0, versions 2 and 3 those of magic 1; all below 10 know nothing of zstd. What
-is stored in an old enough format goes as it is.
+Versions 0 and 1 support messages of magic 0, versions 2 and 3 those of magic 1; no version below 10 supports zstd.
+Records in an old enough format are sent unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CONVERTED_HIGHEST", "convert"]
 
 CONVERTED_HIGHEST: Final = 9
-"""The last version for which anything has to be looked at."""
+"""The last version that may need conversion."""
 MAGIC_V0_HIGHEST: Final = 1
 MAGIC_V1_HIGHEST: Final = 3
 _ENABLE: Final = "message.downconversion.enable"
@@ -39,7 +39,7 @@ def convert(
     from_follower: bool,
     behaviour: ReleaseBehaviour,
 ) -> None:
-    """Convert one partition's answer in place, or replace it by an error; the log's own error does not matter then.
+    """Convert one partition's result in place, or replace it, also an error of the log, by an error.
 
     Raises a RecordBatchError for records that the old format cannot hold.
     """
@@ -67,7 +67,7 @@ def _converter(behaviour: ReleaseBehaviour) -> Callable[..., bytes]:
 
 
 def _to_one_codec(records: bytes | memoryview, *, to_magic: int, first_offset: int) -> bytes:  # noqa: ARG001
-    """All messages written anew, unless all are old enough. Mirrors ByteBufferMessageSet.toMessageFormat."""
+    """Return the messages in the old format. Mirrors ByteBufferMessageSet.toMessageFormat."""
     headers = [header for header, _ in iterate_any(records)]
     if all(header.magic <= to_magic for header in headers):
         return bytes(records)

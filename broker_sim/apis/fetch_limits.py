@@ -1,7 +1,7 @@
 """A Fetch with a negative byte limit: reading fails where there is something to read. Mirrors LogSegment.read.
 
 Kafka meets the negative limit only when it slices the log, so that every other error, and an empty read, come first;
-the partition then has UNKNOWN_SERVER_ERROR. A negative limit of the whole request strikes its first partition alone.
+the partition then has UNKNOWN_SERVER_ERROR. A negative limit of the whole request fails its first partition alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["has_negative_limit", "read_with_negative_limits"]
 
 
 def has_negative_limit(params: FetchParams, partitions: Sequence[PartitionFetch]) -> bool:
-    """Whether any limit is below zero."""
+    """Return True if any limit is below zero."""
     return params.max_bytes < 0 or any(partition.max_bytes < 0 for partition in partitions)
 
 

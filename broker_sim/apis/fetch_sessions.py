@@ -1,10 +1,10 @@
 """Fetch sessions: what a client fetches, remembered between requests (KIP-227). Mirrors FetchManager and FetchSession.
 
-A full request (epoch 0) opens a session; an incremental one (epoch 1, 2, ...) names only what changed and is answered
-only with what changed. A full request that names a session closes it; epoch -1 closes without opening a new one. The
+A full request (epoch 0) opens a session; an incremental one (epoch 1, 2, ...) and its response contain only
+changes. A full request that names a session closes it; epoch -1 closes without opening a new one. The
 cache holds max.incremental.fetch.session.cache.slots sessions: a newcomer evicts one that was unused for
 min.incremental.fetch.session.eviction.ms, else a follower's session evicts a consumer's, else a larger one a smaller
-one that is old enough; where none gives way, the answer has session id 0.
+one that is old enough; if none can be evicted, the response has session id 0.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SessionKey(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class CachedPartition:
-    """What the client last asked, and what it was last told, of one partition."""
+    """The last requested and the last returned state of one partition."""
 
     request: FetchPartition
     high_watermark: int = -1
@@ -62,7 +62,7 @@ class FetchSession:
     epoch: int
     partitions: dict[SessionKey, CachedPartition]
     names: dict[SessionKey, str]
-    """The topics of partitions that are known by id, once they have been found: they stay although a topic goes."""
+    """The topics of partitions that are known by id; they stay when a topic is deleted."""
 
 
 class FetchContext:
@@ -86,13 +86,13 @@ class FetchContext:
         self.error_code = error_code
         self.session = session
         self.partitions = partitions
-        """Everything that this request fetches, what the session remembers included."""
+        """All partitions that this request fetches, those of the session included."""
         self.names: dict[SessionKey, str] = {} if session is None else session.names
-        """What is known of the topics of ids; who finds more writes it down here."""
+        """The known topics by id; a lookup adds to it."""
         self._expected_epoch = session.epoch if session is not None else 0
 
     def would_name(self, updates: dict[SessionKey, PartitionData]) -> dict[SessionKey, PartitionData]:
-        """The partitions that the answer would name; nothing is remembered."""
+        """Return the partitions that the response would name, without a change to the session."""
         if self.error_code:
             return {}
         if self.session is None:
@@ -100,18 +100,18 @@ class FetchContext:
         cached = self.session.partitions
         return {key: data for key, data in updates.items() if key in cached and _is_changed(cached[key], data)}
 
-    def throttled_answer(self) -> tuple[ErrorCode, int]:
-        """The error and the session id of an empty answer. Mirrors FetchContext.getThrottledResponse."""
+    def throttled_response(self) -> tuple[ErrorCode, int]:
+        """Return the error and the session id of an empty response. Mirrors FetchContext.getThrottledResponse."""
         if self.session is None:
             return self.error_code, INVALID_SESSION_ID
         if self.session.epoch != self._expected_epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH, self.session.id
         return ErrorCode.NONE, self.session.id
 
-    def session_answer(
+    def session_response(
         self, updates: dict[SessionKey, PartitionData], *, uses_topic_ids: bool, now_ms: int
     ) -> tuple[ErrorCode, int, dict[SessionKey, PartitionData]]:
-        """The error, the session id and the partitions that the answer names."""
+        """Return the error, the session id and the partitions that the response names."""
         if self.error_code:
             return self.error_code, INVALID_SESSION_ID, {}
         if self._opens:
@@ -135,7 +135,7 @@ class FetchContext:
 
 
 class InvalidSession(BrokerSimError):
-    """A request that Kafka's session cache fails on: the whole request gets UNKNOWN_SERVER_ERROR."""
+    """A request that fails in Kafka's session cache: the whole request gets UNKNOWN_SERVER_ERROR."""
 
 
 class FetchSessionCache:
@@ -175,7 +175,7 @@ class FetchSessionCache:
         return self._shards[number]
 
     def _refuse_zero_ids(self, version: int, keys: Iterable[SessionKey]) -> None:
-        """Where the hash of a cached partition needs its topic's name when there is no id."""
+        """Used where the hash of a cached partition without an id needs its topic's name."""
         if self._zero_ids_fail and version >= TOPIC_IDS_LOWEST and any(key.topic_id == ZERO_UUID for key in keys):
             msg = "a session cannot hold a partition without a topic id"
             raise InvalidSession(msg)
@@ -277,7 +277,7 @@ class FetchSessionCache:
     def _least_valuable(
         self, sessions: dict[int, FetchSession], *, privileged: bool, now_ms: int
     ) -> FetchSession | None:
-        """A follower may evict any consumer's session; everybody else only sessions that are not new."""
+        """A follower may evict any consumer's session; other clients only sessions that are old enough."""
         candidates = [
             session
             for session in sessions.values()
@@ -309,7 +309,7 @@ def _is_changed(cached: CachedPartition, data: PartitionData) -> bool:
 
 
 def _changed(session: FetchSession, updates: dict[SessionKey, PartitionData]) -> dict[SessionKey, PartitionData]:
-    """What an incremental answer names; partitions with data move to the end, so that none starves."""
+    """Return the partitions of an incremental response; those with data move to the end, so that none starves."""
     changed = {}
     for key, data in updates.items():
         cached = session.partitions.get(key)
@@ -318,7 +318,7 @@ def _changed(session: FetchSession, updates: dict[SessionKey, PartitionData]) ->
         has_records = bool(data.records)
         if _is_changed(cached, data):
             changed[key] = data
-        # After an error the partition is named again when it is well.
+        # After an error the partition is named again when it has recovered.
         cached.high_watermark = -1 if data.error_code else data.high_watermark
         cached.log_start_offset = data.log_start_offset
         if has_records:

@@ -1,6 +1,6 @@
-"""A consumer's Fetch under quotas: an answer that is too much is not sent, but an empty one (KIP-219).
+"""A consumer's Fetch under quotas: above its quota it gets an empty response (KIP-219).
 
-Mirrors KafkaApis.handleFetchRequest: what is not sent is not counted and leaves its session as it was.
+Mirrors KafkaApis.handleFetchRequest: data that is not sent is not counted and does not change the session.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from protocol_specs.messages.fetch import PartitionData
 
-__all__ = ["throttled_answer"]
+__all__ = ["throttled_response"]
 
 CORRELATION_BYTES: Final = 4
 DIVERGING_EPOCHS_LOWEST: Final = 12
 
 
-def throttled_answer(
+def throttled_response(
     context: RequestContext, session: FetchContext, updates: dict[SessionKey, PartitionData]
 ) -> FetchResponse | None:
-    """The empty answer of a client that has to wait, None for one that may have these partitions."""
+    """Return the empty response of a client over its quota, None for a client below it."""
     size = _size(session.would_name(updates), context.api_version)
     if context.broker.quotas.decide_fetch(context, size) <= 0:
         return None
-    error_code, session_id = session.throttled_answer()
+    error_code, session_id = session.throttled_response()
     return FetchResponse(error_code=error_code, session_id=session_id)
 
 
 def _size(named: dict[SessionKey, PartitionData], version: int) -> int:
-    """The bytes of the answer without its header, its size field included. Mirrors FetchResponse.sizeOf."""
+    """Return the bytes of the response without its header, its size field included. Mirrors FetchResponse.sizeOf."""
     topics: list[FetchableTopicResponse] = []
     last: tuple[bytes, str] | None = None
     for key, data in named.items():
@@ -44,7 +44,7 @@ def _size(named: dict[SessionKey, PartitionData], version: int) -> int:
             topics.append(FetchableTopicResponse(topic=key.topic, topic_id=key.topic_id))
         sized = data
         if version < DIVERGING_EPOCHS_LOWEST and data.diverging_epoch.epoch >= 0:
-            # A session may know from a later version what was last fetched. Nothing but the sending fails on that.
+            # A session may have the last fetched epoch from a later version. Only encoding fails on it.
             sized = copy(data)
             sized.diverging_epoch = EpochEndOffset()
         topics[-1].partitions.append(sized)

@@ -1,8 +1,8 @@
 """FindCoordinator (api key 10): which broker coordinates a group, a transactional id or a share partition.
 
 Versions: v0 groups only. v1 key types and error texts. v4 many keys (KIP-699), without texts. v6 (4.x) share
-partitions, `group:topic id:partition` (KIP-932). The answer is the leader of the key's partition of an internal topic;
-the first to ask has the topic created and is told COORDINATOR_NOT_AVAILABLE. Mirrors
+partitions, `group:topic id:partition` (KIP-932). The coordinator is the leader of the key's partition of an internal
+topic; the first request has the topic created and gets COORDINATOR_NOT_AVAILABLE. Mirrors
 KafkaApis.handleFindCoordinatorRequest and getCoordinator.
 """
 
@@ -44,7 +44,7 @@ _INT32_MIN: Final = -(2**31)
 
 
 class CoordinatorType(IntEnum):
-    """What a key names. Mirrors FindCoordinatorRequest.CoordinatorType."""
+    """The kind of a key. Mirrors FindCoordinatorRequest.CoordinatorType."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -52,7 +52,7 @@ class CoordinatorType(IntEnum):
 
 
 def handle(request: FindCoordinatorRequest, context: RequestContext) -> FindCoordinatorResponse:
-    """Answer key by key; an unknown key type fails the whole request."""
+    """Return one result per key; an unknown key type fails the whole request."""
     try:
         key_type = CoordinatorType(request.key_type)
     except ValueError:
@@ -118,13 +118,13 @@ _TOPICS: Final = {
 
 
 def partition_for(key: str, partitions: int) -> int:
-    """The partition of an internal topic that holds a key's state: Java's string hash, made positive."""
+    """Return the partition of an internal topic that has a key's state: Java's string hash, made positive."""
     value = string_hash(key)
     return 0 if value == _INT32_MIN else abs(value) % partitions
 
 
 def is_share_partition_key(key: str) -> bool:
-    """Whether a key is `group:topic id:partition`; the group may hold colons. Mirrors SharePartitionKey.validate."""
+    """Return True for a key `group:topic id:partition`. Mirrors SharePartitionKey.validate."""
     parts = key.rsplit(":", 2)
     if len(parts) != 3 or not parts[0]:
         return False

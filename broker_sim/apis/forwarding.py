@@ -1,4 +1,4 @@
-"""Requests that the controller serves and a broker passes on (KIP-590). Mirrors ForwardingManager."""
+"""Requests that a broker forwards to the controller (KIP-590). Mirrors ForwardingManager."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["forward", "forwarding_handler"]
 
 
 def forward(request: Any, context: RequestContext) -> Deferred[Message | NoResponse]:
-    """Forward; a controller that cannot be reached in time is REQUEST_TIMED_OUT for the whole request."""
+    """Forward; return REQUEST_TIMED_OUT for the whole request if no controller is reached in time."""
     broker = context.broker
     response: Deferred[Message | NoResponse] = broker.forward_to_controller(
         request, timeout_ms=broker.config.request_timeout_ms, context=context
@@ -35,7 +35,7 @@ def forward(request: Any, context: RequestContext) -> Deferred[Message | NoRespo
 
 
 def forwarding_handler(api_key: ApiKey) -> ApiHandler:
-    """The handler at brokers of an API that is the controller's alone; its errors look as the controller's do."""
+    """Return the broker's handler of an API that only the controller serves; its errors are the controller's."""
     from broker_sim.apis.controller.controller_apis import HANDLERS
 
     return ApiHandler(handle=forward, error_response=HANDLERS.handler_of(api_key).error_response)

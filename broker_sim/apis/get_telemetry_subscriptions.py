@@ -22,7 +22,7 @@ ACCEPTED_CODECS: Final = (4, 3, 1, 2)
 
 
 def handle(request: GetTelemetrySubscriptionsRequest, context: RequestContext) -> GetTelemetrySubscriptionsResponse:
-    """Answer the client's id, a new one when it has none, and what it shall push."""
+    """Return the client's id, a new one if it has none, and the metrics to push."""
     manager = client_metrics_of(context)
     found = manager.subscribe(
         request.client_instance_id, attributes_of(context), context.broker.now_ms(), context.connection

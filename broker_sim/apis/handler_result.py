@@ -1,4 +1,4 @@
-"""What a handler returns: a response, a Deferred of one, or the reason why nothing is sent. Mirrors
+"""The result of a handler: a response, a Deferred of one, or the reason why nothing is sent. Mirrors
 RequestChannel.Response with its kinds.
 """
 
@@ -15,7 +15,7 @@ __all__ = ["RESPONSES", "RESULTS", "HandlerResult", "NoResponse", "PreparedRespo
 
 
 class NoResponse(Enum):
-    """Why a client gets no response message."""
+    """The reason why a client gets no response message."""
 
     NO_OP = "nothing is sent"
     """As for acks=0: the channel reads on. Mirrors RequestChannel.NoOpResponse."""

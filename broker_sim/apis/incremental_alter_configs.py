@@ -1,6 +1,6 @@
 """IncrementalAlterConfigs (api key 44): set, delete, append to or subtract from single configurations (KIP-339).
 
-Versions: v1 is flexible. The broker changes its loggers and looks at what concerns brokers, the controller decides the
+Versions: v1 is flexible. The broker changes its loggers and checks changes of brokers; the controller decides the
 rest (KIP-590). Mirrors KafkaApis.handleIncrementalAlterConfigsRequest.
 """
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def handle(request: IncrementalAlterConfigsRequest, context: RequestContext) -> HandlerResult:
-    """Answer resource by resource."""
-    return settle_changes(request, context, answer=lambda errors: _response(request, errors))
+    """Return one result per resource."""
+    return settle_changes(request, context, make_response=lambda errors: _response(request, errors))
 
 
 def error_response(

@@ -1,6 +1,6 @@
 """InitProducerId (api key 22): a producer id and epoch for an idempotent producer (KIP-98).
 
-Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. The first request of a broker's life is
+Versions: v3 an id and epoch that the producer has (KIP-360): both or neither. The first request of a broker's run is
 COORDINATOR_LOAD_IN_PROGRESS while the broker fetches its block of ids; before 3.6 it waits for them. Transactional ids
 need the transaction coordinator, which is not simulated yet: they are checked as Kafka does, then refused with
 UNSUPPORTED_VERSION, which clients take as fatal.
@@ -38,11 +38,11 @@ def handle(request: InitProducerIdRequest, context: RequestContext) -> Message |
         return _refused(refused)
     config, ids = context.broker.config, context.broker.producer_ids
     if config.behaviour.producer_ids_are_waited_for:
-        return ids.generate_within(config.request_timeout_ms).addCallback(_answer)
-    return _answer(ids.generate())
+        return ids.generate_within(config.request_timeout_ms).addCallback(_response_of)
+    return _response_of(ids.generate())
 
 
-def _answer(producer_id: int | ErrorCode) -> Message:
+def _response_of(producer_id: int | ErrorCode) -> Message:
     if isinstance(producer_id, ErrorCode):
         return _refused(producer_id)
     return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
@@ -66,7 +66,7 @@ def _refused(error_code: ErrorCode) -> InitProducerIdResponse:
 
 
 def error_response(
-    request: InitProducerIdRequest,  # noqa: ARG001 - nothing of it is answered
+    request: InitProducerIdRequest,  # noqa: ARG001 - the response has nothing of it
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
 ) -> InitProducerIdResponse:

@@ -1,7 +1,7 @@
-"""The APIs of one broker: the table of its handlers, and what they keep between requests. Mirrors KafkaApis.
+"""The APIs of one broker: the table of its handlers, and the state that they keep between requests. Mirrors KafkaApis.
 
 `HANDLERS` is the table: an API that `protocol_specs.api_key` marks as served by brokers is in the file of its name in
-this folder. One that brokers only pass on to the controller (KIP-590) needs no file.
+this folder. One that brokers only forward to the controller (KIP-590) needs no file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["HANDLERS", "KafkaApis"]
 
 HANDLERS: Final = HandlerTable("broker_sim.apis", served=Served.BROKER, default=forwarding_handler)
 UNLISTED: Final = {key: range(1) for key in HANDLERS.served if key.facts.needs_telemetry_receiver}
-"""What 4.x serves without listing it: telemetry is listed only where a receiver is configured (KIP-714)."""
+"""APIs that 4.x serves without listing them: telemetry is listed only where a receiver is configured (KIP-714)."""
 
 
 class KafkaApis(NodeApis):
@@ -39,7 +39,7 @@ class KafkaApis(NodeApis):
             advertised = dict(sorted({**advertised, **telemetry}.items()))
         lowest_produce = behaviour.produce_lowest_served
         enabled = {
-            # 4.x lists more versions of Produce than it takes.
+            # 4.x lists more versions of Produce than it accepts.
             key: range(max(item.lowest, lowest_produce if key is ApiKey.PRODUCE else 0), item.highest + 1)
             for key, item in advertised.items()
         } | (UNLISTED if behaviour.telemetry_served_unlisted else {})

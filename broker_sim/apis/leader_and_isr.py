@@ -1,7 +1,7 @@
-"""LeaderAndIsr (api key 4): the controller makes a broker leader or follower, as in the ZooKeeper era.
+"""LeaderAndIsr (api key 4): the controller makes a broker leader or follower, in ZooKeeper mode.
 
 Versions: v1 new replicas. v2 by topic, broker epochs (KIP-380). v3 replicas that are added and removed. v5 topic ids,
-errors by topic id. Whoever may send it counts as the controller. Mirrors KafkaApis.handleLeaderAndIsrRequest.
+errors by topic id. Any sender counts as the controller. Mirrors KafkaApis.handleLeaderAndIsrRequest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: LeaderAndIsrRequest, context: RequestContext) -> HandlerResult:
-    """Do as the controller says, when it is the controller that says it."""
+    """Apply the request if it is the controller's."""
     return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 

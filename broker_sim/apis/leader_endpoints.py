@@ -1,4 +1,4 @@
-"""Who leads a partition now, for a client that asked the wrong broker (KIP-951). Mirrors KafkaApis.getCurrentLeader."""
+"""The current leader of a partition, for a client of another broker (KIP-951). Mirrors KafkaApis.getCurrentLeader."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LeaderEndpoints"]
 
 
 class LeaderEndpoints:
-    """Collects, while an answer is shaped, the endpoints of the leaders that it names; `nodes` by broker id."""
+    """Collects the endpoints of the leaders that a response names; `nodes` by broker id."""
 
     __slots__ = ("_context", "nodes")
 
@@ -24,7 +24,7 @@ class LeaderEndpoints:
         self.nodes: dict[int, BrokerRegistration] = {}
 
     def of(self, topic_partition: TopicPartition) -> tuple[int, int]:
-        """The leader's id and epoch as this broker knows them, -1 for none; its endpoint is kept when it is alive."""
+        """Return the leader's id and epoch as this broker knows them, -1 for none; keep its endpoint if it is alive."""
         broker = self._context.broker
         leader_id, leader_epoch = broker.replica_manager.current_leader(topic_partition)
         registration = broker.metadata_cache.image.nodes(self._context.listener_name).get(leader_id)
@@ -33,6 +33,6 @@ class LeaderEndpoints:
         return leader_id, leader_epoch
 
     def listed(self) -> list[BrokerRegistration]:
-        """The nodes in the order of Kafka's table of them."""
+        """Return the nodes in the order of Kafka's hash table."""
         nodes = list(self.nodes.values())
         return [nodes[place] for place in hash_set_order(self.nodes)]

@@ -1,6 +1,6 @@
-"""ListConfigResources (api key 74): the names of what has, or can have, configurations; once client metrics alone.
+"""ListConfigResources (api key 74): the names of resources that have, or can have, configurations.
 
-Versions: v0 lists client metrics subscriptions (KIP-1000). v1 lists the types that are asked for, all for none
+Versions: v0 lists client metrics subscriptions (KIP-1000). v1 lists the requested types, all for none
 (KIP-1142): every topic and broker, but of groups and subscriptions those with configurations of their own. Mirrors
 KafkaApis.handleListConfigResources.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.list_config_resources import ListConfigResourcesRequest
 
 TYPES_FROM: Final = 1
-"""The first version that asks for types."""
+"""The first version that names types."""
 
 _ALL: Final = (
     ResourceType.BROKER_LOGGER,
@@ -34,18 +34,18 @@ _ALL: Final = (
 
 
 def handle(request: ListConfigResourcesRequest, context: RequestContext) -> ListConfigResourcesResponse:
-    """List the asked types; one that nobody knows fails the request."""
-    asked: list[int] = [ResourceType.CLIENT_METRICS]
+    """List the requested types; an unknown one fails the request."""
+    requested: list[int] = [ResourceType.CLIENT_METRICS]
     if context.api_version >= TYPES_FROM:
-        asked = list(request.resource_types or _ALL)
-    if any(each not in _ALL for each in asked):
+        requested = list(request.resource_types or _ALL)
+    if any(each not in _ALL for each in requested):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     image = context.broker.metadata_cache.image
     return ListConfigResourcesResponse(
         config_resources=[
             ConfigResource(resource_name=name, resource_type=each)
             for each in _ALL
-            if each in asked
+            if each in requested
             for name in _names(each, image)
         ]
     )

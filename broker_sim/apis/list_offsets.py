@@ -50,11 +50,11 @@ EARLIEST_LOCAL_TIMESTAMP: Final = -4
 """Without tiered storage the same as the earliest."""
 BELOW_SPECIAL_TIMESTAMPS: Final = min(LOWEST_OF_SPECIAL_TIMESTAMP) - 1
 _TIMELESS: Final = (LATEST_TIMESTAMP, EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP)
-"""What can be found without a record's timestamp, which messages of magic 0 have not."""
+"""Offsets that are found without a record's timestamp, which messages of magic 0 do not have."""
 
 
 def handle(request: ListOffsetsRequest, context: RequestContext) -> HandlerResult:
-    """Answer each partition by itself."""
+    """Return one result per partition."""
     behaviour = context.broker.config.behaviour
     if context.api_version == 0:
         return _handle_old_style(request, context)
@@ -107,7 +107,7 @@ def _offset_of(
         if timestamp < 0 and version < LOWEST_OF_SPECIAL_TIMESTAMP.get(timestamp, version + 1):
             return _refused(index, ErrorCode.UNSUPPORTED_VERSION)
     elif timestamp < context.broker.config.behaviour.list_offsets_lowest_timestamp:
-        # 3.x and older take what they have no name for as a time: even records without one are newer.
+        # 3.x and older take unknown special timestamps as a time: even records without a timestamp are newer.
         timestamp = min(timestamp, BELOW_SPECIAL_TIMESTAMPS)
     result = _look_up(topic, partition, request, context, timestamp)
     error_code = result.error_code
@@ -128,7 +128,7 @@ def _offset_of(
 
 
 def _magic_of(topic: str, index: int, context: RequestContext) -> int:
-    """The format that the partition's records are stored in, here where it has been looked up."""
+    """Return the format of the partition's stored records; the partition is on this broker."""
     return context.broker.replica_manager.partitions[TopicPartition(topic, index)].log.config.magic
 
 
@@ -158,7 +158,7 @@ def _look_up(
 
 
 def _merged(topics: list[ListOffsetsTopicResponse]) -> list[ListOffsetsTopicResponse]:
-    """One entry a topic and one a partition, in the order of Kafka's map; a topic without partitions has none."""
+    """Return one entry per topic and partition, in the order of Kafka's map; a topic without partitions has none."""
     merged = {
         TopicPartition(topic.name, partition.partition_index): partition
         for topic in topics

@@ -1,8 +1,8 @@
 """Metadata (api key 3): brokers, topics, leaders. Mirrors KafkaApis.handleTopicMetadataRequest and KRaftMetadataCache.
 
-Versions: v0 has no "no topics": an empty list asks for all, and replicas that are not alive are left out (error 9).
-v1 null asks for all. v2 cluster id. v4 the client may forbid automatic creation. v5 offline replicas. v6 a leader
-whose broker lacks the listener that was asked is 72 (5 before). v7 leader epochs. v8-10 authorized operations of the
+Versions: v0 has no "no topics": an empty list means all, and replicas that are not alive are left out (error 9).
+v1 null means all. v2 cluster id. v4 the client may forbid automatic creation. v5 offline replicas. v6 a leader
+whose broker lacks the listener of the connection is 72 (5 before). v7 leader epochs. v8-10 authorized operations of the
 cluster. v12 topics by id, where one id makes the broker look at ids alone. v13 (4.x) a top-level error code.
 """
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from broker_sim.apis.request_context import RequestContext
     from broker_sim.metadata.metadata_image import MetadataImage, PartitionRegistration, TopicImage
 
-NOT_ASKED: Final = -(2**31)
+NOT_REQUESTED: Final = -(2**31)
 TOPIC_OPERATIONS: Final = 3576
-"""What anybody may do with a topic when there is no authorizer, as a bit field (KIP-430)."""
+"""The operations on a topic that a client may do without an authorizer, as a bit field (KIP-430)."""
 CLUSTER_OPERATIONS: Final = 8096
 NO_LEADER: Final = -1
 TOPIC_IDS_SINCE: Final = 12
@@ -40,7 +40,7 @@ LISTENER_ERRORS_SINCE: Final = 6
 
 
 def handle(request: MetadataRequest, context: RequestContext) -> MetadataResponse:
-    """Answer from this broker's own view, which may be behind the controller's."""
+    """Describe this broker's own view, which may be behind the controller's."""
     version = context.api_version
     broker = context.broker
     image = broker.metadata_cache.image
@@ -75,12 +75,12 @@ def handle(request: MetadataRequest, context: RequestContext) -> MetadataRespons
 
 
 def cluster_operations(*, requested: bool) -> int:
-    """What anybody may do with the cluster without an authorizer, as a bit field; the least int when not requested."""
-    return CLUSTER_OPERATIONS if requested else NOT_ASKED
+    """Return the allowed operations on the cluster, as a bit field; the least int if not requested."""
+    return CLUSTER_OPERATIONS if requested else NOT_REQUESTED
 
 
 def controller_id(context: RequestContext) -> int:
-    """A broker to send admin requests to. In KRaft mode Kafka names any alive broker: the answering one if it can."""
+    """Return a broker for admin requests. In KRaft mode Kafka names any live broker: the responding one if it can."""
     active = context.broker.active_controller_id
     if active is not None:
         return active
@@ -132,7 +132,7 @@ def _topics_by_id(ids: list[bytes], describer: _Describer) -> list[MetadataRespo
 
 
 def _all_topics(image: MetadataImage, context: RequestContext) -> Iterable[TopicImage]:
-    """Every topic, in the order of the Scala set that Kafka puts their names into."""
+    """Return every topic, in the order of Kafka's Scala set of their names."""
     if context.broker.config.behaviour.zookeeper:
         return image.topics.values()
     topics = list(image.topics.values())
@@ -140,7 +140,7 @@ def _all_topics(image: MetadataImage, context: RequestContext) -> Iterable[Topic
 
 
 def _as_a_set(names: list[str], context: RequestContext, *, was: int = 0) -> list[str]:
-    """Different names in the order of the Scala set that Kafka puts them into."""
+    """Return different names in the order of Kafka's Scala set of them."""
     if len(names) < 2 or context.broker.config.behaviour.zookeeper:
         return names
     return [names[place] for place in immutable_set_order(map(string_hash, names), was=was)]
@@ -152,24 +152,24 @@ def _topics_by_name(names: list[str], describer: _Describer, *, may_create: bool
     legal = [name for name in missing if refused_name(name) is None]
     if may_create:
         create_in_background(broker, legal)
-    answers = [describer.topic(image.topics[name]) for name in names if name in image.topics]
+    topics = [describer.topic(image.topics[name]) for name in names if name in image.topics]
     absent = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if may_create and broker.config.behaviour.zookeeper:
-        # Whoever wrote the topic into ZooKeeper knows that it will be there, as soon as the controller has found it.
+        # The broker has written the topic into ZooKeeper: it will be there as soon as the controller has found it.
         absent = ErrorCode.LEADER_NOT_AVAILABLE
     if may_create and not broker.config.behaviour.zookeeper:
-        # AutoTopicCreationManager tells first of what cannot be made, then of the map of what it asks for.
-        asked_for = [legal[place] for place in hash_set_order(map(string_hash, legal))]
-        missing = [name for name in missing if name not in legal] + asked_for
+        # AutoTopicCreationManager returns invalid names first, then the map of the topics that it creates.
+        created = [legal[place] for place in hash_set_order(map(string_hash, legal))]
+        missing = [name for name in missing if name not in legal] + created
     for name in missing:
         error_code = absent if name in legal else ErrorCode.INVALID_TOPIC_EXCEPTION
         internal = is_internal(name, broker.config)
-        answers.append(MetadataResponseTopic(error_code=error_code, name=name, is_internal=internal))
-    return answers
+        topics.append(MetadataResponseTopic(error_code=error_code, name=name, is_internal=internal))
+    return topics
 
 
 class _Describer:
-    """Topics as one request sees them: in its version, and from its listener."""
+    """Describes topics for one request: in its version, and for its listener."""
 
     def __init__(self, image: MetadataImage, context: RequestContext) -> None:
         self.image = image
@@ -193,7 +193,7 @@ class _Describer:
         )
 
     def _partitions(self, topic: TopicImage) -> list[MetadataResponsePartition]:
-        """Made once for each state of a topic: many partitions are asked for much more often than they change."""
+        """Return a topic's partitions, computed once per state: they are read much more often than changed."""
         described = self._described.get(topic.name)
         if described is None or described[0] is not topic:
             partitions = [self._partition(index, partition) for index, partition in enumerate(topic.partitions)]

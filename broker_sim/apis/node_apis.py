@@ -48,12 +48,12 @@ class NodeApis:
         self.features = features
 
     def serve(self, context: RequestContext) -> HandlerResult:
-        """Call the handler of a request; whatever it raises becomes the API's error response."""
+        """Call the handler of a request; an exception becomes the API's error response."""
         handlers = self.handlers
         try:
             handler = handlers.loaded.get(context.api_key) or handlers.handler_of(context.api_key)
             result = handler.handle(context.request, context)
-        except Exception:  # noqa: BLE001 - whatever a handler raises, the client gets a response
+        except Exception:  # noqa: BLE001 - for any exception of a handler the client gets a response
             return self.failure_response(context, Failure())
         # In this order: whether something is a Deferred is found out slowly, because the class is abstract.
         if not isinstance(result, RESULTS) and isinstance(result, Deferred):

@@ -1,8 +1,8 @@
 """OffsetForLeaderEpoch (api key 23): where a leader epoch ends. Mirrors ReplicaManager.lastOffsetForLeaderEpoch.
 
 Versions: 4.3 serves 2 to 4, 3.7 serves 0 to 4.
-- v1: the answer names the epoch. v2: the asker's own view of the leader epoch fences (KIP-320). v3: replica id.
-- Topics and partitions are answered as they were asked, repetitions included.
+- v1: the response names the epoch. v2: the client's view of the leader epoch fences (KIP-320). v3: replica id.
+- The response lists topics and partitions as the request does, repetitions included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["error_response", "handle"]
 
 
 def handle(request: OffsetForLeaderEpochRequest, context: RequestContext) -> HandlerResult:
-    """Answer each partition by itself."""
+    """Return one result per partition."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

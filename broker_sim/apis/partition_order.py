@@ -1,6 +1,6 @@
-"""The order in which answers list partitions that the broker has kept in hash tables on the way.
+"""The order in which responses list partitions that Kafka keeps in hash tables.
 
-Kafka gathers what it has to say of partitions in Scala's maps, keyed by TopicPartition or TopicIdPartition, and groups
+Kafka collects the results of partitions in Scala's maps, keyed by TopicPartition or TopicIdPartition, and groups
 them by topic in the end. A mutable map lists its keys by their hashes; so does an immutable one of more than four.
 """
 
@@ -29,7 +29,7 @@ K = TypeVar("K", bound=tuple[str, int])
 """A topic's name and the number of a partition."""
 
 MANY: Final = 5
-"""So many entries make a trie of an immutable map; what is taken from it later stays one."""
+"""An immutable map of this size is a trie; a subset of it stays one."""
 
 _LOAD_FACTOR: Final = 0.75
 _SMALLEST_TABLE: Final = 16
@@ -49,17 +49,17 @@ def partition_hash_with_id(key: tuple[str, int], topic_id: bytes = ZERO_UUID) ->
 
 
 def mutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Items as a mutable map lists them."""
+    """Return items as a mutable map lists them."""
     return [items[place] for place in hash_set_order(map(hash_of, items))]
 
 
 def immutable_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Items as an immutable map lists them."""
+    """Return items as an immutable map lists them."""
     return [items[place] for place in immutable_set_order(map(hash_of, items))]
 
 
 def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
-    """Items as Java's HashMap lists them that `compute` has put in: what is new comes first in its bucket."""
+    """Return items as Java's HashMap lists those added by `compute`: the newest comes first in its bucket."""
     newest_first = [*reversed(items)]
     table = _SMALLEST_TABLE
     while len(items) - 1 > table * _LOAD_FACTOR:
@@ -73,12 +73,12 @@ def computed_order(items: Sequence[T], hash_of: Callable[[T], int]) -> list[T]:
 
 
 def grouped_by_topic(keys: Iterable[K]) -> dict[str, list[K]]:
-    """What `groupBy` makes of a mutable map: topics as a trie lists them, partitions by their hashes."""
+    """Return the result of `groupBy` on a mutable map: topics as a trie lists them, partitions by their hashes."""
     return {name: mutable_order(group, partition_hash) for name, group in _grouped(keys)}
 
 
 def grouped_from_immutable(keys: Sequence[K]) -> dict[str, list[K]]:
-    """What `groupBy` makes of an immutable map that was made of these keys in this order."""
+    """Return the result of `groupBy` on an immutable map of these keys, added in this order."""
     was = len(keys)
     ordered = immutable_order(keys, partition_hash)
     return {

@@ -1,7 +1,7 @@
-"""A response whose frame is ready, and the ones that are worth it: successful Produces.
+"""Response frames from templates, for successful Produces to one partition.
 
-A Produce to one partition is most of what a broker is asked, and its answers differ in four numbers: the rest is taken
-from an encoded example of that version, topic and partition. What is not plain success is a message as any other.
+Most requests to a broker are Produces to one partition, and their responses differ in four numbers: the rest is taken
+from an encoded template of the version, topic and partition. Any other result is encoded as a message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["LOWEST_VERSION", "PreparedResponse", "produced"]
 
 EXAMPLES_LIMIT: Final = 10_000
 LOWEST_VERSION: Final = 5
-"""From here on the three numbers of a partition are neighbours."""
+"""From this version on the three numbers of a partition are adjacent."""
 
 _NUMBERS: Final = struct.Struct(">qqq")
 _SAMPLE: Final = (-0x0123456789ABCDEF, -0x0FEDCBA987654321, -0x1122334455667788)
@@ -30,7 +30,7 @@ PreparedResponse: TypeAlias = bytes
 """A whole frame."""
 
 _Example: TypeAlias = "tuple[Callable[..., bytes], bytes, bytes, bytes]"
-"""What packs a frame; and its size, what stands before the numbers of the partition, and what after them."""
+"""A function that packs a frame; the frame's size; the bytes before the numbers of the partition, and those after."""
 
 _examples: dict[tuple[int, str, bytes, int], _Example] = {}
 
@@ -45,7 +45,7 @@ def produced(
     log_append_time_ms: int,
     log_start_offset: int,
 ) -> PreparedResponse:
-    """The answer to a Produce to one partition that has succeeded; not for versions below LOWEST_VERSION."""
+    """Return the response to a successful Produce to one partition; not for versions below LOWEST_VERSION."""
     key = (version, topic, topic_id, partition)
     example = _examples.get(key)
     if example is None:
@@ -56,14 +56,14 @@ def produced(
 
 def _make_example(version: int, topic: str, topic_id: bytes, partition: int) -> _Example:
     base_offset, log_append_time_ms, log_start_offset = _SAMPLE
-    answer = PartitionProduceResponse(
+    partition_response = PartitionProduceResponse(
         index=partition,
         base_offset=base_offset,
         log_append_time_ms=log_append_time_ms,
         log_start_offset=log_start_offset,
     )
     response = ProduceResponse(
-        responses=[TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[answer])]
+        responses=[TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[partition_response])]
     )
     frame = encode_response(response, version, correlation_id=0)
     head, tail = frame[_CORRELATION_END:].split(_NUMBERS.pack(*_SAMPLE))

@@ -1,7 +1,7 @@
 """PushTelemetry (api key 72): a client's metrics (KIP-714).
 
 Version 0. Mirrors KafkaApis.handlePushTelemetryRequest. Served, but only listed with client.telemetry.receiver=true;
-the journal then has what was received, as a ClientTelemetryReceiver would.
+the journal then records the metrics, as a ClientTelemetryReceiver would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: PushTelemetryRequest, context: RequestContext) -> PushTelemetryResponse:
-    """Take the metrics, or say what is wrong with them."""
+    """Accept the metrics, or return the error."""
     error_code = client_metrics_of(context).push(
         request, attributes_of(context), context.broker.now_ms(), context.connection
     )

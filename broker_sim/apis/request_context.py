@@ -40,7 +40,7 @@ class ConnectionInfo:
 
 
 class RequestContext:
-    """One request and where it stands; `origin` belongs to the transport: a KafkaChannel, or a call over a link."""
+    """One request and its state; `origin` belongs to the transport: a KafkaChannel, or a call over a link."""
 
     # Not slotted: what few requests ever set is a default of the class, which halves the cost of making one.
     local_done_us = -1
@@ -51,7 +51,7 @@ class RequestContext:
     close_reason: str | None = None
     slot_taken = False
     response_lost = False
-    """A fault rule loses the response, whatever it is."""
+    """A fault rule drops the response."""
     cut_bytes = -1
     """A fault rule sends only the first bytes of the response and closes the connection; -1 when none does."""
     injected_errors: dict[tuple[str, int], ErrorCode] | None = None
@@ -124,7 +124,7 @@ class RequestContext:
         self.handler_held = True
 
     def release_handler(self) -> None:
-        """Free a held handler: what follows (a purgatory, say) needs none."""
+        """Free a held handler: the next step (such as a purgatory) needs none."""
         if self.handler_held:
             self.handler_held = False
             self.transport.release_handler(self)

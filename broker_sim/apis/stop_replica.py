@@ -1,6 +1,6 @@
-"""StopReplica (api key 5): the controller lets a broker stop replicas, and delete them, as in the ZooKeeper era.
+"""StopReplica (api key 5): the controller lets a broker stop replicas, and delete them, in ZooKeeper mode.
 
-Versions: v1 broker epochs (KIP-380). v3 leader epochs, and what is deleted one by one (KIP-570). Mirrors
+Versions: v1 broker epochs (KIP-380). v3 leader epochs, and deletion per partition (KIP-570). Mirrors
 KafkaApis.handleStopReplicaRequest.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: StopReplicaRequest, context: RequestContext) -> HandlerResult:
-    """Stop the replicas, unless something newer is known."""
+    """Stop the replicas, unless the request is outdated."""
     return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""How a request came and how its response leaves: over TCP, over a link between nodes, or by a plain call."""
+"""The transports of requests and responses: TCP, a link between nodes, or a plain call."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Transport"]
 
 
 class Transport(Protocol):
-    """The spine's view of a transport. Mirrors the side of SocketServer.Processor that RequestChannel knows."""
+    """The interface of a transport. Mirrors the part of SocketServer.Processor that RequestChannel uses."""
 
     @property
     def takes_frames(self) -> bool:
-        """Whether a whole response frame may be sent in place of a message."""
+        """True if a whole response frame may be sent in place of a message."""
 
     def accept(self, context: RequestContext) -> None:
-        """Take a request that may be served: decode its body and give it to a handler."""
+        """Accept a request that may be served: decode its body and pass it to a handler."""
 
     def decode(self, context: RequestContext) -> bool:
         """Set `context.request` if it is not set; False when the body cannot be decoded and the client was refused."""

@@ -1,6 +1,6 @@
-"""UpdateMetadata (api key 6): the controller tells a broker of brokers and leaders, as in the ZooKeeper era.
+"""UpdateMetadata (api key 6): the controller sends the state of brokers and leaders, in ZooKeeper mode.
 
-Versions: v0 one endpoint a broker. v3 listeners. v5 broker epochs (KIP-380). v7 topic ids. Mirrors
+Versions: v0 one endpoint per broker. v3 listeners. v5 broker epochs (KIP-380). v7 topic ids. Mirrors
 KafkaApis.handleUpdateMetadataRequest.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: UpdateMetadataRequest, context: RequestContext) -> HandlerResult:
-    """Know what the controller says."""
+    """Apply the controller's update."""
     return context.broker.control_request(request, context.api_version)  # type: ignore[no-any-return]
 
 

@@ -1,6 +1,6 @@
-"""In which version a broker sends a message to its controller: the newest that the release's controller takes.
+"""The version in which a broker sends a message to its controller: the newest that the controller accepts.
 
-Mirrors NodeApiVersions as NodeToControllerChannelManager asks it.
+Mirrors NodeApiVersions as NodeToControllerChannelManager uses it.
 """
 
 from __future__ import annotations

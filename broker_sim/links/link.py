@@ -28,7 +28,7 @@ ROUNDING_S: Final = 5e-7
 
 
 class _Cause(Enum):
-    """Who holds or cuts a link: its own verbs, or the simulated network that it is attached to."""
+    """The cause of a hold or a cut: its own verbs, or the simulated network that it is attached to."""
 
     VERB = auto()
     NETWORK = auto()
@@ -80,22 +80,22 @@ class Link:
 
     @property
     def held(self) -> bool:
-        """Whether messages are kept."""
+        """True while messages are kept."""
         return self._state in (LinkState.HELD, LinkState.HELD_AND_CUT)
 
     @property
     def cut_off(self) -> bool:
-        """Whether messages are lost."""
+        """True while messages are lost."""
         return self._state in (LinkState.CUT, LinkState.HELD_AND_CUT)
 
     @property
     def is_open(self) -> bool:
-        """Whether a message that is sent now would arrive some time by itself."""
+        """True if a message that is sent now would arrive without a further change."""
         return self._state is LinkState.OPEN
 
     @property
     def in_flight(self) -> int:
-        """How many messages are on the link."""
+        """The number of messages on the link."""
         return len(self._queue)
 
     # Impairments.
@@ -105,7 +105,7 @@ class Link:
         self._hold(_Cause.VERB)
 
     def release(self) -> None:
-        """Deliver what was held, in order, and what comes."""
+        """Deliver the held messages in order, and all later ones."""
         self._release(_Cause.VERB)
 
     def cut(self) -> None:
@@ -130,7 +130,7 @@ class Link:
         self.follow_network()
 
     def follow_network(self) -> None:
-        """Take over whether the network between the two hosts is held or cut."""
+        """Adopt the present state of the network between the two hosts."""
         network = self._network_link
         assert network is not None, "only a network stalls"
         (self._hold if network.is_held else self._release)(_Cause.NETWORK)

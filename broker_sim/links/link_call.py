@@ -17,7 +17,7 @@ __all__ = ["CallOwner", "LinkCall"]
 
 
 class CallOwner(Protocol):
-    """What ends calls."""
+    """The events that end a call."""
 
     def respond(self, call: LinkCall, response: Any) -> None:
         """Send the response of a call back."""
@@ -60,7 +60,7 @@ class LinkCall:
         self._owner.fail(self, reason)
 
     def size_of(self, message: Message) -> int:
-        """Return how long the frame would be that carries the request or its response, in bytes."""
+        """Return the size of the frame of the request or the response, in bytes."""
         if message is self.request:
             return len(encode_request(message, self.version, correlation_id=self.id, client_id=None))
         return len(encode_response(message, self.version, correlation_id=self.id))

@@ -1,7 +1,7 @@
-"""Whether a link delivers messages. Two things can keep it from that, each with its own end: a hold and a cut.
+"""The states of a link. Two causes can stop it from delivering messages, each with its own end: a hold and a cut.
 
-- A held link keeps its messages, in order, until it is released. Its nodes notice nothing but the time that passes.
-- A cut link loses them, and whatever is sent meanwhile. One that is held and cut has lost what it held.
+- A held link keeps its messages, in order, until it is released. Its nodes notice only the delay.
+- A cut link loses them, and all later ones. A held link that is cut loses the messages that it held.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LinkState(Enum):
 
 
 class LinkEvent(Enum):
-    """A change of what keeps messages from their target; each begins or ends, never twice in a row."""
+    """The begin or the end of a cause that stops messages; neither comes twice in a row."""
 
     HOLD = auto()
     RELEASE = auto()

@@ -1,16 +1,16 @@
-"""All links of a cluster: what brokers and controllers send each other. Stands for NetworkClient and SocketServer
+"""All links of a cluster, for requests between brokers and controllers. In place of NetworkClient and SocketServer
 between nodes.
 
 A link is one way: a request travels on link(source, target), its response on link(target, source), in order.
 Messages are the protocol's own classes, records travel by reference.
 
 - `hold` keeps messages until `release`.
-- `cut` loses what is on the link and all that follows. A caller that waits for a response learns of it as over TCP: by
+- `cut` loses the messages on the link and all later ones. A caller that waits for a response notices it as over TCP: by
   its time-out (`timeout_ms` after the loss), or at `restore`, when the old connection is found reset.
 - A node that dies resets its calls: their callers fail at once, if the way back is open.
 
-On virtual time the links may be attached to the simulated network (`attach_to_network`): what holds between two of its
-hosts holds for their links as well.
+On virtual time the links may be attached to the simulated network (`attach_to_network`): the impairments between two of
+its hosts apply to their links as well.
 """
 
 from __future__ import annotations

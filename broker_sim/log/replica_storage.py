@@ -83,7 +83,7 @@ class ReplicaStorage:
         self.directories.move(topic_partition, directory)
         found = self._logs.get(topic_partition)
         if found is not None:
-            self._tell_where(topic_partition, found[0])
+            self._report_directory(topic_partition, found[0])
 
     def futures_in(self, directory: str) -> list[tuple[TopicPartition, int, int]]:  # noqa: ARG002 - a move takes no time
         """The future replicas in a directory, each with its size and how many offsets it lacks."""
@@ -164,17 +164,17 @@ class ReplicaStorage:
             if self.directories.is_offline(topic_partition):
                 raise LogDirectoryOffline(topic_partition)
             found[1].set_config(config)
-            self._tell_where(topic_partition, topic_id)
+            self._report_directory(topic_partition, topic_id)
             return found[1]
         if found is not None:
             self.delete(topic_partition)
         directory = self.directories.place(topic_partition)
         log = self._new_log(topic_partition, topic_id, config, directory, now_ms)
         self._logs[topic_partition] = (topic_id, log)
-        self._tell_where(topic_partition, topic_id)
+        self._report_directory(topic_partition, topic_id)
         return log
 
-    def _tell_where(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
+    def _report_directory(self, topic_partition: TopicPartition, topic_id: bytes) -> None:
         directory = self.directories.of(topic_partition)
         assert directory is not None, "every log is in a directory"
         self.log_placed(topic_partition, topic_id, self.directory_id(directory))

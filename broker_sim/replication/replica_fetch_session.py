@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 
 from broker_sim.log.append_results import UNKNOWN_OFFSET
 from broker_sim.quotas.replication_quotas import throttled_size
-from broker_sim.replication.fetch_answers import partition_data, refused_partition
+from broker_sim.replication.fetch_results import partition_data, refused_partition
 from broker_sim.replication.requests import FetchIsolation, FetchParams, PartitionFetch, PartitionFetchResult
 from broker_sim.topic_partition import TopicPartition
 from protocol_specs.error_codes import ErrorCode

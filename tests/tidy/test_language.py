@@ -40,6 +40,8 @@ RIDDLES: Final = re.compile(r"^(?:What|Who|Whom|Whether|Whose)\b")
 """How no docstring begins: it has a subject (language.md, rule 4) or is an imperative."""
 
 FOLDERS: Final = (
+    "broker_sim/links",
+    "broker_sim/log/files",
     "docs/reference/fidelity.md",
     "protocol_specs/api_key.py",
     "protocol_specs/messages",

@@ -1,8 +1,8 @@
-"""Checkpoints: small text files of a version, a count, and a line for each entry. Mirrors CheckpointFile with
+"""Checkpoints: small text files of a version, a count, and one line per entry. Mirrors CheckpointFile with
 OffsetCheckpointFile and LeaderEpochCheckpointFile.
 
-Offsets by partition are one file a directory (`recovery-point-offset-checkpoint` and others), leader epochs one file a
-log. Every release that this simulator knows writes version 0.
+Offsets by partition are in one file per directory (`recovery-point-offset-checkpoint` and others), leader epochs in
+one file per log. Every release that this simulator knows writes version 0.
 """
 
 from __future__ import annotations

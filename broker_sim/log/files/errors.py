@@ -1,4 +1,4 @@
-"""What can be wrong with files that were there before this process was."""
+"""Errors of files that an earlier process has written."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from broker_sim.errors import BrokerSimError
 
 
 class CorruptFile(BrokerSimError):
-    """A file that nobody can read: the path, the byte where it goes wrong, and what is wrong there."""
+    """An unreadable file: its path, the position of the first wrong byte, and the reason."""
 
     def __init__(self, path: str, position: int, problem: str) -> None:
         super().__init__(path, position, problem)
@@ -19,4 +19,4 @@ class CorruptFile(BrokerSimError):
 
 
 class ForeignDirectory(BrokerSimError):
-    """A directory that is somebody else's: in use, of another cluster, or of another broker."""
+    """A directory of another owner: in use, of another cluster, or of another broker."""

@@ -1,7 +1,7 @@
 """The log of one replica with its files. Mirrors UnifiedLog and LocalLog.
 
-Appends are in the page cache when they are answered; `flush` makes them durable. An error of the disk fails the whole
-directory: a leader's append is then refused with KAFKA_STORAGE_ERROR, everything else is done for nobody.
+Appended records are in the page cache when the response is sent; `flush` makes them durable. A disk error fails the
+whole directory: a leader's append is then refused with KAFKA_STORAGE_ERROR, all other operations do nothing.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class CheckpointedEpochs(LeaderEpochCache):
 
 
 class FileReplicaLog(ReplicaLog):
-    """`path` is the log's own directory. `remove_later` is given what has been renamed and is to go for good."""
+    """`path` is the log's own directory. `remove_later` receives renamed files that are to be deleted."""
 
     __slots__ = ("_disk", "_remove_later", "_restoring", "directory", "last_flush_ms", "path", "recovery_point")
 
@@ -114,14 +114,14 @@ class FileReplicaLog(ReplicaLog):
         remove_later: Callable[[str, int], None],
         restoring: bool = False,
     ) -> None:
-        """Make an empty log, or (`restoring`) one that is about to be told what its files hold. Raises OSError."""
+        """Create an empty log, or (`restoring`) one whose contents are restored next. Raises OSError."""
         self.directory = directory
         self._disk = directory.disk
         self.path = path
         self._remove_later = remove_later
         self._restoring = restoring
         self.recovery_point = 0
-        """What lies before it is durable."""
+        """Records before this offset are durable."""
         self.last_flush_ms = now_ms
         if not restoring:
             self._disk.make_directory(path)
@@ -146,7 +146,7 @@ class FileReplicaLog(ReplicaLog):
         recovery_point: int,
         now_ms: int,
     ) -> None:
-        """Be what the files say; without any segment, an empty log that begins at its start."""
+        """Restore the contents of the files; without any segment, an empty log that begins at its start offset."""
         self._restoring = False
         self.log_start_offset = log_start_offset
         self._segments = list(segments) or [self._new_segment(log_start_offset, now_ms)]
@@ -159,13 +159,13 @@ class FileReplicaLog(ReplicaLog):
         self.epochs.truncate_from_start(self.log_start_offset)
 
     def set_config(self, config: TopicConfig) -> None:
-        """The topic's configuration is known: what is written from now on follows it."""
+        """Apply the topic's configuration to later writes."""
         self.config = config
         self._segments[-1].configure(config)
 
     @property
     def file_delete_delay_ms(self) -> int:
-        """How long what is deleted stays on the disk."""
+        """The time that deleted files stay on the disk."""
         delay_ms = self.config.values["file.delete.delay.ms"]
         assert isinstance(delay_ms, int)
         return delay_ms
@@ -198,8 +198,6 @@ class FileReplicaLog(ReplicaLog):
             roll_jitter_ms=roll_jitter_ms,
             producer_snapshot=producer_snapshot,
         )
-
-    # Appending -------------------------------------------------------------------------------------------
 
     def append_as_leader(
         self,
@@ -250,7 +248,7 @@ class FileReplicaLog(ReplicaLog):
             self.directory.failed(error)
 
     def roll(self, base_offset: int, now_ms: int) -> LogSegment:
-        """Close the active segment, keep what is known of producers, and begin a new one; the old ones are flushed."""
+        """Close the active segment, write a producer snapshot, and begin a new segment; the old ones are flushed."""
         active = self._files()[-1]
         active.become_inactive()
         if active.base_offset == base_offset:
@@ -260,8 +258,6 @@ class FileReplicaLog(ReplicaLog):
         self._flush(base_offset)
         return segment
 
-    # Flushing --------------------------------------------------------------------------------------------
-
     def flush(self, now_ms: int) -> None:
         """Make all records durable."""
         with self._reporting():
@@ -269,7 +265,7 @@ class FileReplicaLog(ReplicaLog):
         self.last_flush_ms = now_ms
 
     def _flush(self, offset: int, *, in_background: bool = True) -> None:
-        """`in_background` is what nobody waits for: Kafka flushes by time, and what is rolled, on other threads."""
+        """`in_background` is for flushes by time and of rolled segments, which Kafka does on other threads."""
         if offset <= self.recovery_point:
             return
         if self.directory.pace is not None:
@@ -286,8 +282,6 @@ class FileReplicaLog(ReplicaLog):
             return
         data = snapshot_to_bytes(self.producers.active_producers)
         self._disk.replace(segment_file(self.path, offset, SNAPSHOT_SUFFIX), data)
-
-    # Segments ------------------------------------------------------------------------------------------------
 
     def delete_segments(self, count: int, now_ms: int) -> int:
         """Delete the oldest segments and move the log start offset up; their files go a while later."""
@@ -309,7 +303,7 @@ class FileReplicaLog(ReplicaLog):
     def replace_segments(self, replacement: LogSegment, old: Sequence[LogSegment]) -> None:
         """Write a compacted segment beside its sources and swap it in. Mirrors LocalLog.replaceSegments.
 
-        Whenever this is interrupted, the next start finds either all of the old segments or the new one.
+        After an interruption at any point the next start finds either all of the old segments or the new one.
         """
         with self._reporting():
             cleaned = FileLogSegment(
@@ -337,8 +331,6 @@ class FileReplicaLog(ReplicaLog):
                     if self._disk.is_file(snapshot):
                         self._disk.remove(snapshot)
             cleaned.change_suffix(SWAP_SUFFIX, "")
-
-    # Moving the ends ---------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> TruncationInfo:
         """Cut everything from `offset` on, in the files too."""
@@ -375,10 +367,8 @@ class FileReplicaLog(ReplicaLog):
             if name.endswith(SNAPSHOT_SUFFIX) and int(name[:OFFSET_DIGITS]) > offset:
                 self._disk.remove(f"{self.path}/{name}")
 
-    # Ending --------------------------------------------------------------------------------------------------
-
     def close(self, now_ms: int) -> None:
-        """Leave everything as an orderly stop does: flushed, indexes complete, producers kept."""
+        """Close as an orderly stop does: flush, complete the indexes, write a producer snapshot."""
         with self._reporting():
             self._write_snapshot(self.log_end_offset)
             self._files()[-1].become_inactive()
@@ -388,12 +378,12 @@ class FileReplicaLog(ReplicaLog):
         self.release()
 
     def release(self) -> None:
-        """Give the files back as they are: the process ends."""
+        """Close the files without a flush: the process ends."""
         for segment in self._files():
             segment.release()
 
     def take_over(self, future: FileReplicaLog) -> None:
-        """Go on with the files of a future replica, which holds the same records and has this log's name by now."""
+        """Switch to the files of a future replica, which has the same records and this log's name."""
         self.release()
         future.log_start_offset = self.log_start_offset
         self.directory = future.directory

@@ -38,7 +38,7 @@ SEGMENT_SUFFIXES: Final = (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX)
 
 
 class _NoFile:
-    """Stands for a file that a segment of that age does not have."""
+    """Placeholder of a file that segments of old releases do not have."""
 
     size = 0
 
@@ -64,7 +64,7 @@ def segment_file(directory: str, base_offset: int, suffix: str) -> str:
 
 
 class FileLogSegment(LogSegment):
-    """A segment whose every append goes to its files first."""
+    """A segment whose appends go to its files first."""
 
     __slots__ = (
         "_directory",
@@ -92,7 +92,7 @@ class FileLogSegment(LogSegment):
     ) -> None:
         """Open the files, which are made when they are not there; `state_suffix` is `.cleaned` for a compacted one.
 
-        `suffixes` says which files there are: before 0.10.1 no segment had a time index.
+        `suffixes` are those of the segment's files: before 0.10.1 no segment had a time index.
         """
         self._disk = disk
         self._directory = directory
@@ -133,7 +133,7 @@ class FileLogSegment(LogSegment):
             self._time_index_file.append(TIME_ENTRY.pack(self.max_timestamp, self._timestamp_at - self.base_offset))
 
     def truncate_to(self, offset: int) -> list[StoredBatch]:
-        """Remove the batches that end at or after an offset, from the indexes too, and answer them."""
+        """Remove the batches that end at or after an offset, from the indexes too, and return them."""
         self._replaying = True
         try:
             removed = super().truncate_to(offset)
@@ -151,10 +151,8 @@ class FileLogSegment(LogSegment):
             self._adopt_counts(kept, kept_times, times)
         return removed
 
-    # Starting again ------------------------------------------------------------------------------------------
-
     def restore(self, batches: Iterable[StoredBatch], *, rebuild_indexes: bool) -> None:
-        """Hold what the log file holds. Indexes that are asked for, missing or wrong are made anew."""
+        """Load the log file. Rebuild the indexes on request, or if they are missing or wrong."""
         self._replaying = True
         self.extend(batches)
         self._replaying = False
@@ -194,8 +192,6 @@ class FileLogSegment(LogSegment):
         self._adopt_counts(len(offsets), len(times), data)
         self.become_inactive()
 
-    # Ending --------------------------------------------------------------------------------------------------
-
     def become_inactive(self) -> None:
         """The time index gets its last entry: the largest timestamp. Mirrors onBecomeInactiveSegment."""
         if self.max_timestamp > self._last_indexed_timestamp:
@@ -209,12 +205,12 @@ class FileLogSegment(LogSegment):
             file.sync()
 
     def release(self) -> None:
-        """Give the files back as they are."""
+        """Close the files without a flush."""
         for file in (self._log_file, self._index_file, self._time_index_file):
             file.close()
 
     def change_suffix(self, old: str, new: str) -> None:
-        """Rename every file that there is; nobody writes to them until they are opened again."""
+        """Rename every existing file; none is written to until it is opened again."""
         self.release()
         for suffix in SEGMENT_SUFFIXES:
             if self._disk.is_file(self._path(suffix + old)):
@@ -231,7 +227,7 @@ class FileLogSegment(LogSegment):
         self._open("")
 
     def remove_later(self, suffix: str, remove_later: Callable[[str], None]) -> None:
-        """Hand over every file that has a suffix which says so."""
+        """Pass every file with the suffix to `remove_later`."""
         for each in SEGMENT_SUFFIXES:
             if self._disk.is_file(self._path(each + suffix)):
                 remove_later(self._path(each + suffix))

@@ -1,8 +1,8 @@
 """A broker's logs on a disk, in one or several log directories. Mirrors LogManager.
 
-A start reads everything back, and recovers what the last run has not flushed if it did not end in order. While the
-broker runs, checkpoints are written every so often, and records are made durable as the flush settings say; without
-any, when a segment is full and at an orderly stop, as in Kafka.
+A start reads all files, and recovers the unflushed part if the last run did not end in order. While the broker runs, it
+writes checkpoints periodically, and makes records durable by the flush settings; without any, when a segment is full
+and at an orderly stop, as in Kafka.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ UUID_BYTES: Final = 16
 class FileStorage(ReplicaStorage):
     """`now_ms` is the broker's clock; `random` draws ids of directories and the jitter of rolls.
 
-    `topic_id_of` knows the ids of topics whose logs have no file that says them, as before 2.8.
+    `topic_id_of` returns the ids of topics whose logs have no `partition.metadata`, as before 2.8.
     """
 
     def __init__(
@@ -102,8 +102,6 @@ class FileStorage(ReplicaStorage):
         except OSError as error:
             self._on_disk[name].failed(error)
             return super().space(name, used_bytes)
-
-    # Life ----------------------------------------------------------------------------------------------------
 
     def open(self, now_ms: int) -> None:
         """Lock and read every directory; one that cannot be read is offline. Raises ForeignDirectory, CorruptFile.
@@ -200,7 +198,7 @@ class FileStorage(ReplicaStorage):
         return topic_id
 
     def close(self, now_ms: int, *, clean_epoch: int | None) -> None:
-        """Flush and say so, or (None) leave everything as it is: the page cache outlives the process.
+        """Flush and write the clean shutdown file, or (None) close the files without a flush.
 
         Does nothing to a storage that is closed.
         """
@@ -233,12 +231,10 @@ class FileStorage(ReplicaStorage):
             directory.unlock()
 
     def lose_power(self, random: Random) -> None:
-        """The machine is gone, and all that was not durable; what the disk kept is seen at the next start."""
+        """Lose all data that is not durable, as a power loss does; the next start reads the rest."""
         for name in self.directories.names:
             self.disk.lose_power(name, random)
         self._logs.clear()
-
-    # Checkpoints and flushes -----------------------------------------------------------------------------------
 
     def _start_tasks(self) -> None:
         for name, task in (
@@ -267,7 +263,7 @@ class FileStorage(ReplicaStorage):
         self._checkpoint(REPLICATION_FILE, lambda log: log.high_watermark)
 
     def checkpoint_recovery_points(self) -> None:
-        """`recovery-point-offset-checkpoint`: what recovery need not look at. The cleaner's checkpoint goes with it."""
+        """`recovery-point-offset-checkpoint`: where recovery begins. Writes the cleaner's checkpoint too."""
         self._checkpoint(RECOVERY_POINT_FILE, lambda log: log.recovery_point)
         self._checkpoint(CLEANER_FILE, lambda log: log.first_dirty_offset)
 
@@ -290,7 +286,7 @@ class FileStorage(ReplicaStorage):
             directory.write_checkpoint(name, offsets)
 
     def flush_dirty_logs(self) -> None:
-        """Make durable what has waited for its `flush.ms`. Mirrors LogManager.flushDirtyLogs."""
+        """Flush the logs whose `flush.ms` is over. Mirrors LogManager.flushDirtyLogs."""
         now_ms = self._now_ms()
         for log in self._file_logs():
             flush_ms = log.config.values["flush.ms"]
@@ -298,10 +294,8 @@ class FileStorage(ReplicaStorage):
             if not log.directory.offline and now_ms - log.last_flush_ms >= flush_ms:
                 log.flush(now_ms)
 
-    # Failures --------------------------------------------------------------------------------------------------
-
     def fail_directory(self, name: str) -> None:
-        """The directory is offline from now on, and at the next start unless it is mended."""
+        """Take the directory offline, also at the next start unless it is repaired."""
         self._failed_by_hand[name] = None
         directory = self._on_disk.get(name)
         if directory is not None:
@@ -309,14 +303,14 @@ class FileStorage(ReplicaStorage):
         super().fail_directory(name)
 
     def fill_directory(self, name: str, left_bytes: int) -> None:
-        """The directory has room for so many more bytes; what does not fit fails it."""
+        """Limit the directory's free bytes; a write that does not fit fails it."""
         if not isinstance(self.disk, VirtualDisk):
             super().fill_directory(name, left_bytes)
             return
         self.disk.fill(name, left_bytes=left_bytes)
 
     def slow_directory(self, name: str, pace: DiskPace | None) -> None:
-        """The directory's disk takes its time from now on, or (None) no more."""
+        """Make the directory's disk slow, or (None) fast again."""
         if pace is None:
             self._paces.pop(name, None)
         else:
@@ -325,20 +319,18 @@ class FileStorage(ReplicaStorage):
             self._on_disk[name].pace = pace
 
     def mend_directory(self, name: str) -> None:
-        """The next start of the broker finds the directory sound."""
+        """Repair the directory: the broker's next start finds it online."""
         super().mend_directory(name)
         if isinstance(self.disk, VirtualDisk):
             self.disk.mend(name)
 
     def _went_offline(self, directory: LogDirectory) -> None:
-        # As LogDirFailureHandler, a thread of its own: who has met the error is in the middle of something.
-        self._failures.append(self._reactor.callLater(0, self._tell, directory.path))
+        # Later, as on the thread of LogDirFailureHandler: the caller is in the middle of an operation.
+        self._failures.append(self._reactor.callLater(0, self._notify_failure, directory.path))
 
-    def _tell(self, name: str) -> None:
+    def _notify_failure(self, name: str) -> None:
         self._failures = [call for call in self._failures if call.active()]
         super().fail_directory(name)
-
-    # Logs ------------------------------------------------------------------------------------------------------
 
     def _new_log(
         self,
@@ -389,7 +381,7 @@ class FileStorage(ReplicaStorage):
             self._discard(cast("FileReplicaLog", found[1]))
 
     def _discard(self, log: FileReplicaLog) -> None:
-        """A log is of no use any more."""
+        """Discard a log."""
         if log.directory.offline:
             return
         path = self._unique_path(log.directory, log.topic_partition, DELETE_SUFFIX)
@@ -404,10 +396,8 @@ class FileStorage(ReplicaStorage):
     def _unique_path(self, directory: LogDirectory, topic_partition: TopicPartition, suffix: str) -> str:
         return f"{directory.path}/{topic_partition}.{self._ids.randbytes(UUID_BYTES).hex()}{suffix}"
 
-    # Moves -----------------------------------------------------------------------------------------------------
-
     def move(self, topic_partition: TopicPartition, directory: str) -> None:
-        """Begin to copy a log to another directory, or note where it is to be when it comes."""
+        """Start to copy a log to another directory, or record the directory of a log that is created later."""
         found = self._logs.get(topic_partition)
         if found is None:
             self.directories.prefer(topic_partition, directory)
@@ -432,7 +422,7 @@ class FileStorage(ReplicaStorage):
         )
 
     def reconfigure(self, config: BrokerConfig) -> None:
-        """The broker has other configurations now; how fast logs move between directories is one of them."""
+        """Apply the broker's changed configurations, such as the throttle of moves between directories."""
         super().reconfigure(config)
         limit = config.dynamic_own.get(MOVE_LIMIT, config.dynamic_defaults.get(MOVE_LIMIT))
         self._move_bytes_per_second = None if limit is None else max(int(limit), 1)
@@ -454,7 +444,7 @@ class FileStorage(ReplicaStorage):
             return
         current.take_over(future)
         self.directories.put(topic_partition, future.directory.path)
-        self._tell_where(topic_partition, self._logs[topic_partition][0])
+        self._report_directory(topic_partition, self._logs[topic_partition][0])
 
     def _abandon_move(self, topic_partition: TopicPartition) -> None:
         move = self._moves.pop(topic_partition, None)
@@ -469,8 +459,6 @@ class FileStorage(ReplicaStorage):
             for topic_partition, move in self._moves.items()
             if move.log.directory.path == directory
         ]
-
-    # Removals --------------------------------------------------------------------------------------------------
 
     def _remove_later(self, path: str, delay_ms: int) -> None:
         """Remove a file or a directory when its `file.delete.delay.ms` are over, or at an orderly stop."""

@@ -1,8 +1,8 @@
 """A replica on its way to another log directory (KIP-113). Mirrors ReplicaAlterLogDirsThread with
 Partition.maybeReplaceCurrentWithFutureReplica.
 
-The future replica, in a directory named `<topic>-<partition>.<id>-future`, takes over what the current one has, piece
-by piece, while that one goes on serving; when it has all of it, it takes its place.
+The future replica, in a directory named `<topic>-<partition>.<id>-future`, copies the records of the current one
+in steps, while that one goes on serving; when it has all of them, it replaces the current one.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from broker_sim.log.stored_batch import StoredBatch
 
 PIECE_BYTES: Final = 1 << 20
-"""How much is copied at a time: replica.fetch.max.bytes, at its default."""
+"""The bytes of one copy step: replica.fetch.max.bytes, at its default."""
 
 
 class FutureReplica:
-    """`caught_up` is called when nothing is missing any more; `bytes_per_second` None is as fast as it goes."""
+    """`caught_up` is called when no record is missing; `bytes_per_second` None means without a limit."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class FutureReplica:
 
     @property
     def offset_lag(self) -> int:
-        """How many offsets are missing."""
+        """The number of missing offsets."""
         return max(self.current.log_end_offset - self.log.log_end_offset, 0)
 
     def stop(self) -> None:

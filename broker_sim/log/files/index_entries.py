@@ -40,7 +40,7 @@ class SegmentIndexes(NamedTuple):
 
 
 def parse_offset_index(data: bytes, log_size: int) -> list[OffsetIndexEntry] | None:
-    """The entries, None when they cannot be those of a log of that size: the index has to be made anew."""
+    """Return the entries, None if they cannot be those of a log of that size: the index has to be rebuilt."""
     if len(data) % OFFSET_ENTRY.size:
         return None
     entries = [OffsetIndexEntry(*entry) for entry in OFFSET_ENTRY.iter_unpack(data)]
@@ -50,7 +50,7 @@ def parse_offset_index(data: bytes, log_size: int) -> list[OffsetIndexEntry] | N
 
 
 def parse_time_index(data: bytes) -> list[TimeIndexEntry] | None:
-    """The entries, None when they cannot be: the index has to be made anew."""
+    """Return the entries, None if they are invalid: the index has to be rebuilt."""
     if len(data) % TIME_ENTRY.size:
         return None
     entries = [TimeIndexEntry(*entry) for entry in TIME_ENTRY.iter_unpack(data)]
@@ -60,7 +60,7 @@ def parse_time_index(data: bytes) -> list[TimeIndexEntry] | None:
 
 
 def index_batches(batches: Iterable[StoredBatch], base_offset: int, interval_bytes: int) -> SegmentIndexes:
-    """What both indexes hold of batches, with an entry at most every `interval_bytes`. Mirrors LogSegment.recover."""
+    """Return the entries of both indexes for batches, one per `interval_bytes` at most. Mirrors LogSegment.recover."""
     indexes = SegmentIndexes([], [])
     position = last_indexed = 0
     timestamp = offset = -1

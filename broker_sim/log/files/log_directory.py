@@ -1,4 +1,4 @@
-"""One of `log.dirs` on disk: whose it is, its lock, its checkpoints, and whether it has failed. Mirrors LogManager with
+"""One of `log.dirs` on disk: its owner, its lock, its checkpoints, and its failure. Mirrors LogManager with
 LogDirFailureChannel.
 """
 
@@ -36,7 +36,7 @@ ID_BYTES: Final = 16
 
 
 class LogDirectory:
-    """`failed` is told of every error; from the first one on the directory is offline, and `on_failure` is told."""
+    """`failed` is called on every error; the first one takes the directory offline and calls `on_failure`."""
 
     def __init__(
         self, path: str, *, disk: Disk, behaviour: ReleaseBehaviour, on_failure: Callable[[LogDirectory], None]
@@ -47,15 +47,15 @@ class LogDirectory:
         self.directory_id = bytes(ID_BYTES)
         self.offline = False
         self.pace: DiskPace | None = None
-        """How slow its disk is, where it is slow."""
+        """The delays of its disk, if it is slow."""
         self.was_clean = False
-        """Whether the last run has ended in order."""
+        """True after an orderly stop of the last run."""
         self._on_failure = on_failure
         self._lock: DiskLock | None = None
         self._written: dict[str, bytes] = {}
 
     def open(self, *, cluster_id: str, broker_id: int, random: Random) -> None:
-        """Lock the directory and see whose it is; one that is nobody's is formatted.
+        """Lock the directory and check its owner; format one without an owner.
 
         Raises ForeignDirectory, CorruptFile, OSError.
         """
@@ -105,7 +105,7 @@ class LogDirectory:
         self.disk.replace(path, own.to_bytes())
 
     def failed(self, error: OSError) -> None:
-        """Something could not be read or written: the directory is of no use any more."""
+        """Take the directory offline: a read or a write has failed."""
         if not self.offline:
             _log.error("log directory {path} has failed: {error}", path=self.path, error=error)
             self.offline = True
@@ -116,7 +116,7 @@ class LogDirectory:
         return read_offsets(self.disk, f"{self.path}/{name}")
 
     def write_checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Keep these offsets; what is there already is not written again, but a directory that is gone is noticed."""
+        """Write these offsets if they have changed; a missing directory is an error in any case."""
         if self.offline:
             return
         data = offsets_to_bytes(offsets)
@@ -131,7 +131,7 @@ class LogDirectory:
             self.failed(error)
 
     def note_clean_shutdown(self, broker_epoch: int) -> None:
-        """The last thing of an orderly stop: the next start need not look at what was flushed."""
+        """Write the clean shutdown file, the last step of an orderly stop: the next start skips recovery."""
         if not self.offline:
             epoch = broker_epoch if self.behaviour.clean_shutdown_names_epoch else None
             try:
@@ -140,7 +140,7 @@ class LogDirectory:
                 self.failed(error)
 
     def unlock(self) -> None:
-        """Let others have the directory."""
+        """Unlock the directory."""
         lock, self._lock = self._lock, None
         if lock is not None:
             lock.release()

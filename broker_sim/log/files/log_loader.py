@@ -1,8 +1,8 @@
 """A log's files, read back at the start of a broker. Mirrors LogLoader with LogSegment.recover.
 
-After an orderly stop the files are believed. After any other end everything from the recovery point on is looked at
-batch by batch: at the first one that is not sound the log is cut, and indexes and producer states are made anew. What
-was durable before (below the recovery point) must be readable: CorruptFile says where it is not.
+After an orderly stop the files are trusted. Otherwise every batch from the recovery point on is validated: the log is
+truncated at the first invalid one, and indexes and producer states are rebuilt. Records below the recovery point were
+durable and must be readable: CorruptFile has the position where they are not.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TEMPORARY_SUFFIX: Final = ".tmp"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogToLoad:
-    """One log's directory, and what the checkpoints of its log directory say of it."""
+    """One log's directory, and its offsets in the checkpoints of the log directory."""
 
     topic_partition: TopicPartition
     topic_id: bytes
@@ -57,7 +57,7 @@ class LogToLoad:
     recovery_point: int
     log_start_offset: int
     clean: bool
-    """Whether the last run has ended in order."""
+    """True after an orderly stop of the last run."""
 
 
 def load_log(
@@ -112,14 +112,12 @@ class _Loader:
             now_ms=self._now_ms,
         )
         if log.log_end_offset < log.log_start_offset:
-            # What was deleted up to there is gone, and so is everything else: begin where the log is to begin.
+            # All records up to there are deleted, and no others are left: begin at the log start offset.
             log.truncate_fully_and_start_at(log.log_start_offset)
         self._load_producers()
         if self._epochs.entries != tuple(epochs) and log.epochs.entries == self._epochs.entries:
             log.epochs.write()  # type: ignore[attr-defined]
         return log
-
-    # Files ---------------------------------------------------------------------------------------------------
 
     def _names(self, suffix: str) -> list[str]:
         return [name for name in self._disk.list_directory(self._path) if name.endswith(suffix)]
@@ -157,8 +155,6 @@ class _Loader:
             if self._disk.is_file(path):
                 self._disk.remove(path)
 
-    # Segments ------------------------------------------------------------------------------------------------
-
     def _load_segments(self) -> list[FileLogSegment]:
         base_offsets = self._base_offsets()
         segments: list[FileLogSegment] = []
@@ -175,7 +171,7 @@ class _Loader:
         return segments
 
     def _load_segment(self, base_offset: int, *, recover: bool) -> tuple[FileLogSegment, bool]:
-        """One segment, and whether all of it was sound."""
+        """Return one segment, and True if all of it was valid."""
         path = segment_file(self._path, base_offset, LOG_SUFFIX)
         data = self._disk.read(path)
         if recover:
@@ -200,8 +196,6 @@ class _Loader:
         )
         segment.restore(batches, rebuild_indexes=recover or not has_indexes)
         return segment, size == len(data)
-
-    # Producers -----------------------------------------------------------------------------------------------
 
     def _load_producers(self) -> None:
         """The newest snapshot, and what came after it. Mirrors UnifiedLog.rebuildProducerState."""

@@ -1,4 +1,4 @@
-"""`.snapshot` files: what a log knew of its producers at an offset. Mirrors ProducerStateManager.writeSnapshot and
+"""`.snapshot` files: the producer state of a log at an offset. Mirrors ProducerStateManager.writeSnapshot and
 readSnapshot.
 
 Of each producer the last batch alone is kept, so that after a restart a retry of an older one is out of order.
@@ -34,7 +34,7 @@ def snapshot_to_bytes(producers: Mapping[int, ProducerStateEntry]) -> bytes:
 
 
 def snapshot_from_bytes(data: bytes, path: str) -> dict[int, ProducerStateEntry]:
-    """What a file holds, by producer id. Raises CorruptFile."""
+    """Return the entries of a file by producer id. Raises CorruptFile."""
     try:
         snapshot, _ = decode_versioned(ProducerSnapshot, data)
     except ProtocolError as error:

@@ -1,4 +1,4 @@
-"""The small files that say whose a directory is. Mirrors MetaProperties, PartitionMetadataFile and
+"""The small files that identify a directory. Mirrors MetaProperties, PartitionMetadataFile and
 CleanShutdownFileHandler.
 
 `meta.properties` names cluster, broker and directory; `partition.metadata` a log's topic id; `.kafka_cleanshutdown`

@@ -1,7 +1,7 @@
-"""The batches in the bytes of a segment, of any magic: what a log file is read as. Mirrors FileLogInputStream.
+"""The batches in the bytes of a log file, of any magic. Mirrors FileLogInputStream.
 
-`all_batches` believes a file that was left in order, `sound_batches` looks at everything (DefaultRecordBatch and
-LegacyRecord ensureValid) and ends where something is not sound.
+`all_batches` trusts a file after an orderly stop, `sound_batches` validates each batch (DefaultRecordBatch and
+LegacyRecord ensureValid) and ends at the first invalid one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["all_batches", "sound_batches"]
 
 
 def all_batches(data: bytes, path: str) -> tuple[list[StoredBatch], int]:
-    """All batches of a file that is believed. Raises CorruptFile where it is not made of batches."""
+    """Return all batches of a trusted file. Raises CorruptFile where it is not made of batches."""
     batches: list[StoredBatch] = []
     position = 0
     while position < len(data):
@@ -36,7 +36,7 @@ def all_batches(data: bytes, path: str) -> tuple[list[StoredBatch], int]:
 
 
 def sound_batches(data: bytes, base_offset: int) -> tuple[list[StoredBatch], int]:
-    """The batches up to the first one that is not sound, and where that one begins."""
+    """Return the batches up to the first invalid one, and the position of that one."""
     batches: list[StoredBatch] = []
     position = 0
     next_offset = base_offset

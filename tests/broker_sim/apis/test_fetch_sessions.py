@@ -45,7 +45,7 @@ class Client:
 
     def answer(self, context: FetchContext, **fields: Any) -> tuple[ErrorCode, int, list[int]]:
         updates = {known: data(known.partition, **fields) for known in context.partitions}
-        error, session_id, named = context.session_answer(updates, uses_topic_ids=False, now_ms=self.now_ms)
+        error, session_id, named = context.session_response(updates, uses_topic_ids=False, now_ms=self.now_ms)
         return error, session_id, [known.partition for known in named]
 
     def open(self, *partitions: int) -> int:
@@ -92,7 +92,7 @@ def test_a_partition_is_named_again_when_its_error_is_over(client: Client) -> No
 def test_a_partition_with_records_is_read_last_next_time(client: Client) -> None:
     session_id = client.open(0, 1)
     context = client.context(session_id, 1)
-    context.session_answer({key(0): data(0, records=[b"batch"]), key(1): data(1)}, uses_topic_ids=False, now_ms=0)
+    context.session_response({key(0): data(0, records=[b"batch"]), key(1): data(1)}, uses_topic_ids=False, now_ms=0)
     assert [known.partition for known in client.context(session_id, 2).partitions] == [1, 0]
 
 
@@ -213,9 +213,9 @@ def test_a_partition_without_a_topic_id_fails_where_its_hash_needs_one() -> None
     fields: dict[str, Any] = {"forgotten": [], "from_follower": False, "now_ms": 0}
     context = cache.context_of(session_id=0, epoch=0, version=13, partitions=nameless, **fields)
     with pytest.raises(InvalidSession, match="without a topic id"):
-        context.session_answer({known: data(0) for known in nameless}, uses_topic_ids=True, now_ms=0)
+        context.session_response({known: data(0) for known in nameless}, uses_topic_ids=True, now_ms=0)
     named = {session_key(b"1" * 16, "", 0, 13): FetchPartition(partition=0, partition_max_bytes=1)}
     opened = cache.context_of(session_id=0, epoch=0, version=13, partitions=named, **fields)
-    session_id = opened.session_answer({known: data(0) for known in named}, uses_topic_ids=True, now_ms=0)[1]
+    session_id = opened.session_response({known: data(0) for known in named}, uses_topic_ids=True, now_ms=0)[1]
     with pytest.raises(InvalidSession, match="without a topic id"):
         cache.context_of(session_id=session_id, epoch=1, version=13, partitions=nameless, **fields)
