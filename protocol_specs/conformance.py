@@ -1,8 +1,8 @@
-"""What a real broker accepts in a message's bytes and no good peer writes. The counterpart of Kafka's MessageUtil.
+"""Bytes of a message that a broker accepts but that no correct peer writes. The counterpart of Kafka's MessageUtil.
 
 Kafka's generated readers are lenient: they leave bytes after the end alone, replace what is not UTF-8, take any byte
-for a bool and any negative length for null, and believe a known tag rather than its size. `deviations` names each such
-place. Unknown tags are none of them: KIP-482 lets a newer peer send them. Bytes that no reader takes are refused by
+for a bool and any negative length for null, and ignore the size of a known tag. `deviations` names each such place.
+Unknown tags are not deviations: KIP-482 allows them from a newer peer. Bytes that no reader accepts raise
 MessageDecodeError, as in decoding.
 """
 
@@ -44,7 +44,7 @@ class Rule(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """The bytes `position` to `stop`, of the field at `path`, break `rule`; `detail` says by what."""
+    """The bytes `position` to `stop`, of the field at `path`, break `rule`; `detail` is the value that does."""
 
     path: str
     position: int
@@ -60,7 +60,7 @@ class Deviation:
 def deviations(
     cls: type[Message], version: int, data: Buffer, position: int = 0, *, fills: bool = True
 ) -> list[Deviation]:
-    """What the message that begins at `position` has that no good peer writes, by byte. Raises MessageDecodeError.
+    """The deviations of the message that begins at `position`, by byte. Raises MessageDecodeError.
 
     `fills=False` when other bytes follow the message, as after a header.
     """
@@ -147,7 +147,7 @@ class _Examination:
         return uvarint(self.data, position)[0]
 
     def varint(self, path: str, start: int) -> int:
-        """Check the varint at `start`; answer where it ends."""
+        """Check the varint at `start`; return where it ends."""
         stop = varint_stop(self.data, start)
         value = sum((self.data[at] & 0x7F) << 7 * (at - start) for at in range(start, stop))
         needed = max(1, (value.bit_length() + 6) // 7)
@@ -201,7 +201,7 @@ class _Examination:
 
 
 def _is_default(place: Place) -> bool:
-    """Whether a place within a tagged field holds its field's default."""
+    """True if a place within a tagged field holds its field's default."""
     f, value = place.field, place.span.value
     if f is None:
         return value == 0  # the count of a tag section

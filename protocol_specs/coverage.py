@@ -1,8 +1,8 @@
-"""What proves each version of each declaration: the vectors of Kafka's own classes, and independent codecs.
+"""Test coverage of each version of each declaration: vectors made by Kafka's own classes, and independent codecs.
 
 The table in data/coverage.json is written by `python -m tests.against.coverage` from the lists that the tests run over,
-and tests compare the two: nothing is claimed here that no test does. What is declared is taken from the declarations
-when asked, so that a version that nobody proves yet is counted as such.
+and tests compare the two: the table claims nothing that no test covers. The versions are read from the declarations at
+each call, so that a version without a test is counted as such.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class UnknownSource(ProtocolError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Who proves: `proof` says how, `run_by` which make target."""
+    """One independent source: `proof` is its method, `run_by` the make target that runs it."""
 
     name: str
     version: str
@@ -50,7 +50,7 @@ class Pair:
 
     @property
     def is_unstable(self) -> bool:
-        """Whether brokers answer it only with `unstable.api.versions.enable`."""
+        """True if brokers serve it only with `unstable.api.versions.enable`."""
         return self.version in self.cls.UNSTABLE
 
     @property
@@ -61,7 +61,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """How many pairs there are, and by what they are proven; `excused` are those of `nothing` that have an excuse."""
+    """The number of pairs by proof; `excused` are the pairs without proof that have an excuse."""
 
     declared: int
     by_source: Mapping[str, int]
@@ -95,7 +95,7 @@ class Coverage:
                 yield Pair(cls=cls, version=version, sources=names, excuse=excuse)
 
     def count(self, pairs: Sequence[Pair]) -> Count:
-        """How many of these pairs are proven by what."""
+        """Count pairs by proof."""
         bare = [pair for pair in pairs if not pair.sources]
         return Count(
             declared=len(pairs),
@@ -124,7 +124,7 @@ def parse(text: str) -> Coverage:
     """The table behind its JSON text."""
     raw: dict[str, Any] = json.loads(text)
     return Coverage(
-        sources=tuple(Source(name=name, **told) for name, told in raw["sources"].items()),
+        sources=tuple(Source(name=name, **values) for name, values in raw["sources"].items()),
         proven={
             message: {source: tuple(versions_of(ranges)) for source, ranges in proofs.items()}
             for message, proofs in raw["proven"].items()
@@ -134,7 +134,7 @@ def parse(text: str) -> Coverage:
 
 
 def as_text(coverage: Coverage) -> str:
-    """The JSON text of a table: one line a declaration, so that a change is seen where it is."""
+    """The JSON text of a table: one line per declaration, so that a diff shows the changed ones alone."""
     head = {
         "sources": {s.name: {"version": s.version, "proof": s.proof, "run_by": s.run_by} for s in coverage.sources},
         "no_source": dict(coverage.excuses),

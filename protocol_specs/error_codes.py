@@ -1,7 +1,7 @@
 """Kafka's error codes. Mirrors org.apache.kafka.common.protocol.Errors of release 4.3.1.
 
-Each member is its wire code and knows three facts: its family (the nearest exception class of Kafka's that
-decides how a client reacts), its Java exception, and the first release that had it ("0.8.2.2": or before).
+Each member is its wire code and has three attributes: its family (the nearest exception class of Kafka that decides
+how a client reacts), its Java exception, and the first release that had it ("0.8.2.2": or before).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Self
 
 
 class ErrorFamily(Enum):
-    """How a client reacts to an error: the nearest of the exception classes that clients ask for."""
+    """How a client reacts to an error: the nearest of the exception classes that clients test for."""
 
     NONE = auto()
     INVALID_METADATA = auto()
@@ -206,22 +206,22 @@ class ErrorCode(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether Kafka's client may send the same request again (RetriableException)."""
+        """True if Kafka's client may send the same request again (RetriableException)."""
         return self.family in _RETRYING
 
     @property
     def invalid_metadata(self) -> bool:
-        """Whether the error says that the client's metadata is stale (InvalidMetadataException)."""
+        """True if the error means that the client's metadata is stale (InvalidMetadataException)."""
         return self.family is _METADATA
 
     @property
     def refreshes(self) -> bool:
-        """Whether a client looks its node up again before it retries (RefreshRetriableException)."""
+        """True if a client looks up its node again before it retries (RefreshRetriableException)."""
         return self.family in _REFRESHING
 
     @classmethod
     def for_code(cls, code: int) -> ErrorCode:
-        """Answer a peer's code's member; an unknown one is UNKNOWN_SERVER_ERROR. Mirrors Errors.forCode."""
+        """Return the member of a code from a peer; an unknown code is UNKNOWN_SERVER_ERROR. Mirrors Errors.forCode."""
         try:
             return cls(code)
         except ValueError:
@@ -239,7 +239,7 @@ EARLIER_NAMES: Final[dict[str, ErrorCode]] = {
 
 
 def error_named(name: str) -> ErrorCode:
-    """Answer the member of a name, today's or an earlier one; ValueError names the nearest right spelling."""
+    """Return the member with a name, current or earlier. Raises ValueError with the nearest names."""
     if name in ErrorCode.__members__:
         return ErrorCode[name]
     if name in EARLIER_NAMES:

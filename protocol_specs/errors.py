@@ -1,7 +1,7 @@
-"""What can be wrong with bytes: the errors of protocol_specs, with the Kafka class that each one mirrors.
+"""The errors of protocol_specs, with the Kafka class that each one mirrors.
 
-Every error keeps its parts as attributes and pickles; its text is made only when it is asked for. Errors
-about record batches also carry `error_code`: what a broker answers when it is to append such a batch.
+Every error keeps its parts as attributes and can be pickled; its text is made on demand. Errors about record batches
+also have `error_code`: the code in a broker's response to a Produce of such a batch.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from protocol_specs.error_codes import ErrorCode
 
 
 class ProtocolError(Exception):
-    """The root of everything that protocol_specs raises about a peer's bytes or a caller's values."""
+    """Base class of the errors about a peer's bytes or a caller's values."""
 
 
 class MessageDecodeError(ProtocolError):
@@ -31,7 +31,7 @@ class MessageDecodeError(ProtocolError):
 
 
 class MessageEncodeError(ProtocolError):
-    """A message's values cannot be written in the asked version."""
+    """A message's values cannot be encoded in the requested version."""
 
     def __init__(self, message: str, version: int, path: str, reason: str) -> None:
         super().__init__(message, version, path, reason)
@@ -45,11 +45,11 @@ class MessageEncodeError(ProtocolError):
 
 
 class FieldNotInVersion(MessageEncodeError):
-    """A field that the asked version lacks has a value that counts. Mirrors UnsupportedVersionException."""
+    """A field that the version lacks is not at its default. Mirrors UnsupportedVersionException."""
 
 
 class UnsupportedVersion(ProtocolError):
-    """A message has no such version; a text is what was given for one. Mirrors UnsupportedVersionException."""
+    """A message has no such version; `version` is text if it is no number. Mirrors UnsupportedVersionException."""
 
     def __init__(self, message: str, version: int | str, versions: str) -> None:
         super().__init__(message, version, versions)
@@ -58,24 +58,24 @@ class UnsupportedVersion(ProtocolError):
         self.versions = versions
 
     def __str__(self) -> str:
-        asked = repr(self.version) if isinstance(self.version, str) else self.version
-        return f"{self.message} has no version {asked}: its versions are {self.versions}"
+        requested = repr(self.version) if isinstance(self.version, str) else self.version
+        return f"{self.message} has no version {requested}: its versions are {self.versions}"
 
 
 class UnknownApi(ProtocolError):
     """No such API key or name (`what`: of what kind); `nearest` are names that resemble it, `known` the valid keys."""
 
-    def __init__(self, asked: str, nearest: tuple[str, ...] = (), *, what: str = "API", known: str = "") -> None:
-        super().__init__(asked, nearest)
-        self.asked = asked
+    def __init__(self, requested: str, nearest: tuple[str, ...] = (), *, what: str = "API", known: str = "") -> None:
+        super().__init__(requested, nearest)
+        self.requested = requested
         self.nearest = nearest
         self.what = what
         self.known = known
 
     def __str__(self) -> str:
         if self.nearest:
-            return f"no {self.what} {self.asked}: did you mean {' or '.join(self.nearest)}?"
-        return f"no {self.what} {self.asked}" + (f": {self.known}" if self.known else "")
+            return f"no {self.what} {self.requested}: did you mean {' or '.join(self.nearest)}?"
+        return f"no {self.what} {self.requested}" + (f": {self.known}" if self.known else "")
 
 
 class UnknownRecordType(ProtocolError):
@@ -92,11 +92,11 @@ class UnknownRecordType(ProtocolError):
 
 
 class FrameError(ProtocolError):
-    """A frame whose size cannot be believed; the connection is closed. Mirrors InvalidReceiveException."""
+    """A frame with an invalid size; the connection is closed. Mirrors InvalidReceiveException."""
 
 
 class FrameTooLarge(FrameError):
-    """A frame announces more bytes than the limit allows; `option` names the setting that moves the limit."""
+    """The size of a frame exceeds the limit; `option` names the setting of the limit."""
 
     def __init__(self, size: int, limit_bytes: int, option: str) -> None:
         super().__init__(size, limit_bytes, option)
@@ -109,7 +109,7 @@ class FrameTooLarge(FrameError):
 
 
 class NegativeFrameSize(FrameError):
-    """A frame announces a negative size."""
+    """The size of a frame is negative."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -120,7 +120,7 @@ class NegativeFrameSize(FrameError):
 
 
 class UnknownRelease(ProtocolError):
-    """There is no table of the release asked for."""
+    """There is no table of the requested release."""
 
     def __init__(self, name: str, known: list[str]) -> None:
         super().__init__(name, known)
@@ -135,21 +135,21 @@ class UnknownRelease(ProtocolError):
         return f"no broker release {self.name!r} is known{hint} (known: {known})"
 
     def _nearest(self) -> str | None:
-        """The newest release with the same first numbers, else the one below or above, else one that is spelt alike."""
+        """The newest release with the same first numbers, else the one below or above, else one with a similar name."""
         from difflib import get_close_matches
 
-        asked = self.name.split(".")
-        for same in range(len(asked), 0, -1):
-            if alike := [known for known in self.known if known.split(".")[:same] == asked[:same]]:
+        requested = self.name.split(".")
+        for same in range(len(requested), 0, -1):
+            if alike := [known for known in self.known if known.split(".")[:same] == requested[:same]]:
                 return alike[-1]
-        if asked[0].isdecimal() and self.known[0].partition(".")[0].isdecimal():
-            below = [known for known in self.known if int(known.partition(".")[0]) < int(asked[0])]
+        if requested[0].isdecimal() and self.known[0].partition(".")[0].isdecimal():
+            below = [known for known in self.known if int(known.partition(".")[0]) < int(requested[0])]
             return (below or self.known)[-1]
         return next(iter(get_close_matches(self.name, self.known, n=1, cutoff=0.3)), None)
 
 
 class RecordBatchError(ProtocolError):
-    """A record batch that cannot be used; `error_code` is what a broker answers for it."""
+    """A record batch that cannot be used; `error_code` is the code that a broker returns for it."""
 
     error_code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
 
@@ -185,7 +185,7 @@ class ChecksumMismatch(CorruptRecordBatch):
 
 
 class UnsupportedMagic(RecordBatchError):
-    """The batch is of another message format than the one asked for (magic 0 and 1 are message sets)."""
+    """The batch is of another message format than the expected one (magic 0 and 1 are message sets)."""
 
     error_code = ErrorCode.INVALID_RECORD
 
@@ -217,7 +217,7 @@ class InvalidRecord(RecordBatchError):
 
 
 class MalformedMessage(RecordBatchError):
-    """A message of magic 0 or 1 whose key or value leaves it; Kafka's reader runs off the buffer: its -1."""
+    """A key or value exceeds its message of magic 0 or 1. Kafka's reader overruns the buffer: error code -1."""
 
     def __init__(self, field: str, size: int, available: int) -> None:
         super().__init__(field, size, available)
@@ -230,7 +230,7 @@ class MalformedMessage(RecordBatchError):
 
 
 class RecordsRejected(RecordBatchError):
-    """Records that a topic does not take, with the reason by record index. Mirrors RecordValidationException."""
+    """Records that a topic rejects, with the reason by record index. Mirrors RecordValidationException."""
 
     error_code = ErrorCode.INVALID_RECORD
 
@@ -244,13 +244,13 @@ class RecordsRejected(RecordBatchError):
 
 
 class TimestampsRejected(RecordsRejected):
-    """Records are refused, some for their timestamp. Mirrors InvalidTimestampException."""
+    """Records are rejected, some for their timestamp. Mirrors InvalidTimestampException."""
 
     error_code = ErrorCode.INVALID_TIMESTAMP
 
 
 class RecordSetTooLarge(RecordBatchError):
-    """A batch passes the topic's `max.message.bytes`. Mirrors RecordTooLargeException."""
+    """A batch exceeds the topic's `max.message.bytes`. Mirrors RecordTooLargeException."""
 
     error_code = ErrorCode.MESSAGE_TOO_LARGE
 
@@ -288,15 +288,15 @@ class UnsupportedCompressionType(RecordBatchError):
 
 
 class ConversionFailedWhileSending(RecordBatchError):
-    """A later batch of a Fetch answer cannot be converted: its beginning is on the way, so the connection closes."""
+    """A later batch of a Fetch response cannot be converted. Earlier ones are sent, so the connection is closed."""
 
 
 class UnwritableRecord(RecordBatchError):
-    """A record that the target format cannot hold; Kafka's builder has no error of its own for it: its -1."""
+    """A record that the target format cannot hold. Kafka has no error code of its own for it: -1."""
 
 
 class MalformedVarint(RecordBatchError):
-    """A variable-length integer runs past the buffer or its width. Mirrors ByteUtils' illegal argument.
+    """A variable-length integer exceeds the buffer or its width. Mirrors the IllegalArgumentException of ByteUtils.
 
     Inside of a record it becomes InvalidRecord; as a record's length in uncompressed records it is Kafka's -1.
     """
@@ -311,7 +311,7 @@ class MalformedVarint(RecordBatchError):
 
 
 class CompressionError(RecordBatchError):
-    """Records cannot be compressed or decompressed; a broker has no code of its own for it and answers -1."""
+    """Records cannot be compressed or decompressed; a broker has no code of its own for it and returns -1."""
 
 
 class UnknownCodec(CompressionError):
@@ -338,7 +338,7 @@ class CorruptCompressedData(CompressionError):
 
 
 class DecompressionLimitExceeded(CompressionError):
-    """Decompressed bytes pass the caller's limit: a bomb, or a limit that is too low."""
+    """Decompressed bytes exceed the caller's limit: a decompression bomb, or a limit that is too low."""
 
     def __init__(self, codec: str, limit_bytes: int) -> None:
         super().__init__(codec, limit_bytes)

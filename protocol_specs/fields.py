@@ -1,8 +1,8 @@
 """Kafka's primitive types as the parts that message declarations are made of. Mirrors Kafka's FieldType.
 
-A part knows three things: its `struct` format when its size is fixed, its zero value (the default where a
-declaration gives none), and its construct, which is the readable reference (`construct` is imported only when a
-reference is asked for, because importing it costs more than the rest of the package).
+A part has three attributes: its `struct` format when its size is fixed, its zero value (the default where a
+declaration gives none), and its construct, which is the readable reference (`construct` is imported on first use of a
+reference, because importing it costs more than the rest of the package).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bytes <-> frames, without I/O: a frame is an int32 size, then that many bytes. Mirrors NetworkReceive.
 
-`FrameReader` takes what a socket delivers and answers whole frames; a size is checked before it is believed, and a
-reader that met an unbelievable size is dead, because nothing after it can be framed. `encode_request` and
-`encode_response` make whole frames, header included; record sets go into them by one copy, the join.
+`FrameReader` receives chunks from a socket and returns whole frames. It checks each size before it allocates anything,
+and reads nothing after an invalid size, because frame boundaries are unknown from there on. `encode_request` and
+`encode_response` make whole frames with headers; record sets are copied once, by the join.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ M = TypeVar("M", bound="Message")
 
 
 class FrameReader:
-    """Collects chunks and answers whole frames, without their size. `option` names the setting behind the limit."""
+    """Collects chunks and returns whole frames, without their size. `option` names the setting behind the limit."""
 
     __slots__ = ("_chunks", "_unread", "fault", "limit_bytes", "missing_bytes", "option")
 
@@ -40,21 +40,26 @@ class FrameReader:
         self.limit_bytes = limit_bytes
         self.option = option
         self._chunks: list[bytes | memoryview] = []
-        """What there is of an unfinished frame, without its size: one join makes the frame, its only copy."""
+        """The received bytes of an unfinished frame, without its size: one join makes the frame, its only copy."""
         self.missing_bytes = 0
-        """How many bytes that frame lacks; 0 when there is none."""
+        """Bytes that the unfinished frame lacks; 0 if there is none."""
         self._unread = b""
-        """What no frame can be made of yet: less than a size, or all that follows a size that is not believed."""
+        """Bytes outside a frame: less than a size, or everything after an invalid size."""
         self.fault: FrameError | None = None
-        """Why nothing more is read; the frames before it are whole."""
+        """The error that ended reading; the frames before it are whole."""
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes of an unfinished frame have come."""
+        """The number of received bytes of an unfinished frame."""
         return _SIZE.size + sum(map(len, self._chunks)) if self.missing_bytes else len(self._unread)
 
     def receive(self, data: bytes) -> list[bytes]:
-        """Take a chunk; answer the frames that are whole now. Raises FrameTooLarge or NegativeFrameSize for good."""
+        """Take a chunk and return the frames that it completes.
+
+        Raises:
+            FrameTooLarge: A size exceeds the limit; every later call raises it again.
+            NegativeFrameSize: A size is negative; every later call raises it again.
+        """
         if self.fault is not None:
             raise self.fault
         frames: list[bytes] = []
@@ -93,7 +98,7 @@ class FrameReader:
 
 
 def framed(data: bytes) -> bytes:
-    """The bytes as a frame: their size before them."""
+    """Prefix bytes with their size."""
     return _SIZE.pack(len(data)) + data
 
 
@@ -107,7 +112,7 @@ def encode_request(message: Message, version: int, *, correlation_id: int, clien
 
 @lru_cache
 def _end_of_header(header_version: int, client_id: str | None) -> bytes:
-    """What follows the correlation id in a request's header: the same for all requests of a client."""
+    """The request header after the correlation id: equal for all requests of a client."""
     header = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id)
     return header.encode(header_version)[8:]
 
@@ -139,6 +144,6 @@ def decode_response(response: type[M], version: int, frame: Buffer) -> tuple[int
     (correlation_id,) = _SIZE.unpack_from(frame)
     position = 4
     if response_header_version(response, version) == 1:
-        # Nobody has tags in this header so far.
+        # No release sends tags in this header so far.
         position = 5 if frame[4:5] == b"\0" else ResponseHeader.decode_from(1, frame, 0)[1]
     return correlation_id, response.decode_from(version, frame, position)[0]

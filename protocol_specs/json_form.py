@@ -1,8 +1,8 @@
 """Messages as JSON values and back. Mirrors Kafka's converters (``ProduceRequestDataJsonConverter`` ...).
 
 Names are camelCase with a small first letter; bytes and records are base64; uuids are base64url text; tagged fields at
-their default are left out; fields that the version does not carry are left out. A float64 that is no number is text, as
-Java's Jackson writes it: "NaN", "Infinity", "-Infinity". Unknown tags stand beside, not inside.
+their default are left out; fields that the version does not carry are left out. Infinite and NaN float64 are text, as
+Java's Jackson writes them: "NaN", "Infinity", "-Infinity". Unknown tags are not included.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _fields_by_json_name(cls: type[Struct], version: int) -> Mapping[str, Field]
 
 
 class _Reader:
-    """Reads JSON values of one message: what does not fit its field is refused with the path that leads to it."""
+    """Reads the JSON values of one message. A value that does not fit its field raises an error with its JSON path."""
 
     def __init__(self, message: str, version: int, *, complete: bool) -> None:
         self.message = message
@@ -196,7 +196,7 @@ def _no_such_field(cls: type[Struct], version: int, key: str, known: list[str]) 
 
 
 def _shown(value: object) -> str:
-    """A value as it stood in JSON."""
+    """A value as JSON text."""
     from json import dumps
 
     text = dumps(value, default=repr)

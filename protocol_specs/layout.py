@@ -1,7 +1,7 @@
 """A declaration as rows: its fields over all versions, in the form of Kafka's message definitions. Mirrors MessageSpec.
 
-A row's ranges are cut to those of the structs around it and of the message, so that they say in which versions the
-field is really there. The exact bytes of one version are in `wire_layout`.
+A row's version ranges are limited to those of the enclosing structs and of the message, so that they are the versions
+that really have the field. The exact bytes of one version are in `wire_layout`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class FieldRow:
 
     @property
     def depth(self) -> int:
-        """How many structs are around it."""
+        """The number of enclosing structs."""
         return len(self.path) - 1
 
     @property
@@ -54,26 +54,26 @@ class FieldRow:
 
     @property
     def notes(self) -> list[str]:
-        """What else is declared of it, in few words each."""
-        said = []
+        """Other declared properties, one short text each."""
+        notes = []
         if self.nullable:
             everywhere = self.nullable == self.versions
-            said.append("nullable" if everywhere else f"nullable {versions_text(self.nullable, self.newest)}")
+            notes.append("nullable" if everywhere else f"nullable {versions_text(self.nullable, self.newest)}")
         if self.tagged:
             everywhere = self.tagged == self.versions
             tag = f"tag {self.field.tag}"
-            said.append(tag if everywhere else f"{tag} in {versions_text(self.tagged, self.newest)}")
+            notes.append(tag if everywhere else f"{tag} in {versions_text(self.tagged, self.newest)}")
         if (default := default_text(self.field)) is not None:
-            said.append(f"default {default}")
+            notes.append(f"default {default}")
         if self.field.ignorable:
-            said.append("ignorable")
+            notes.append("ignorable")
         if self.field.map_key:
-            said.append("map key")
+            notes.append("map key")
         if self.field.entity:
-            said.append(f"entity {self.field.entity}")
+            notes.append(f"entity {self.field.entity}")
         if not self.field.flexible:
-            said.append("never compact")
-        return said
+            notes.append("never compact")
+        return notes
 
 
 def field_rows(cls: type[Message]) -> list[FieldRow]:
@@ -108,7 +108,7 @@ def struct_of(f: Field) -> type[Struct] | None:
 
 
 def default_text(f: Field) -> str | None:
-    """The default as a person writes it; None where it is the zero value of the type."""
+    """The default as text; None if it is the zero value of the type."""
     default: Any = f.default
     if isinstance(f.type, FixedType | SizedType) and default == f.type.zero:
         return None

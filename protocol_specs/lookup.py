@@ -1,7 +1,7 @@
-"""What a person types -> the declarations that are meant: an API, one side of it, or a schema. Mirrors ApiKeys.forId.
+"""Look up declarations by the name that a user types: API, request, response or schema. Mirrors ApiKeys.forId.
 
-An API is asked for by its name, by a name that it had once, or by its key; a schema by its name, a coordinator's key
-and value also by what they have in common (`GroupMetadata`). Case, `-` and `_` do not matter: `LIST_OFFSETS` is
+An API has its name, its earlier names and its key; a schema its name. The key and value of a coordinator's record also
+have a common name (`GroupMetadata`). Case, `-` and `_` do not matter: `LIST_OFFSETS` is
 ListOffsets.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What was asked for: its name, the declarations in reading order, and what their module says of them."""
+    """The result of a look-up: a name, its declarations in reading order, and the docstring of their module."""
 
     name: str
     api_key: ApiKey | None
@@ -32,7 +32,7 @@ class Subject:
 
     @property
     def summary(self) -> str:
-        """The first line of the module: what the message is for."""
+        """The first line of the module: the purpose of the message."""
         return self._paragraphs()[0]
 
     @property
@@ -42,7 +42,7 @@ class Subject:
 
     @property
     def family(self) -> str:
-        """Where it is at home: the log or topic whose records it describes, `headers`, `other` or `APIs`."""
+        """The group of the subject: the log or topic of its records, `headers`, `other` or `APIs`."""
         if self.api_key is not None:
             return "APIs"
         found = [
@@ -58,14 +58,14 @@ class Subject:
 
 
 def find(text: str) -> Subject:
-    """What `text` means; raise UnknownApi with the names that resemble it."""
+    """Return the subject with a name, in any spelling. Raises UnknownApi with similar names."""
     if text.removeprefix("-").isdecimal():
         return api(ApiKey.of(int(text)))
     names = _names()
-    asked = _plain(text)
-    if asked not in names:
-        raise UnknownApi(repr(text), _nearest(asked, names), what="API or schema")
-    return _subject(names[asked])
+    name = _plain(text)
+    if name not in names:
+        raise UnknownApi(repr(text), _nearest(name, names), what="API or schema")
+    return _subject(names[name])
 
 
 def api(api_key: ApiKey) -> Subject:
@@ -86,7 +86,7 @@ def schemas() -> Iterator[Subject]:
 
 
 def check_version(subject: Subject, version: int | str) -> int:
-    """The version as a number; raise UnsupportedVersion, with those that there are, when the subject has none such."""
+    """Return a version as a number. Raises UnsupportedVersion with the valid versions."""
     try:
         number = int(version)
     except ValueError:
@@ -98,7 +98,7 @@ def check_version(subject: Subject, version: int | str) -> int:
 
 
 def _names() -> Mapping[str, str]:
-    """Every name in the form without case and strokes -> the name as it is."""
+    """Map every name without case, `-` and `_` to its exact form."""
     known: dict[str, str] = {}
     for key in ApiKey:
         name = key.api_name
@@ -107,7 +107,7 @@ def _names() -> Mapping[str, str]:
             known[_plain(f"{accepted}Request")] = f"{name}Request"
             known[_plain(f"{accepted}Response")] = f"{name}Response"
     for name in (*registry.HEADER_NAMES, *registry.SCHEMA_NAMES, *_pairs()):
-        known.setdefault(_plain(name), name)  # OffsetCommit is the API; its record is asked for as OffsetCommitValue
+        known.setdefault(_plain(name), name)  # OffsetCommit is the API; the name of its record is OffsetCommitValue
     known[_plain("Header")] = "Header"
     return known
 
@@ -132,7 +132,7 @@ def _pair(name: str) -> Subject:
 
 
 def _pairs() -> tuple[str, ...]:
-    """What a coordinator's key and value have in common, for each pair."""
+    """The common name of each pair of a coordinator's key and value."""
     names = registry.SCHEMA_NAMES
     return tuple(name.removesuffix("Key") for name in names if f"{name.removesuffix('Key')}Value" in names)
 
@@ -141,16 +141,16 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
-def _nearest(asked: str, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Names spelt alike, or that contain what was asked; a side of an API only where a side was asked for."""
+def _nearest(name: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Similar names, or names that contain `name`; sides of APIs only if `name` ends like one."""
     from difflib import get_close_matches
 
-    sided = asked.endswith(("request", "response"))
+    sided = name.endswith(("request", "response"))
     apis = {_plain(key.api_name) for key in ApiKey}
     offered = [plain for plain in names if sided or not _is_side(plain, apis)]
-    near = get_close_matches(asked, offered, n=3, cutoff=0.75)
-    near = near or [plain for plain in offered if asked and asked in plain][:3]
-    near = near or get_close_matches(asked, offered, n=1)
+    near = get_close_matches(name, offered, n=3, cutoff=0.75)
+    near = near or [plain for plain in offered if name and name in plain][:3]
+    near = near or get_close_matches(name, offered, n=1)
     return tuple(dict.fromkeys(names[plain] for plain in near))
 
 

@@ -12,8 +12,8 @@ A declaration is a class whose attributes are `field(...)` calls:
 
 `typing.dataclass_transform` shows every field to editors and type checkers. The decorator makes the class slotted and
 keyword-only; its constructor, and the encode and decode functions of a version, are generated when they are first used,
-so that importing a message costs next to nothing. Messages are not frozen, because a frozen construction costs several
-times a plain one, but nothing changes a message after it was made: struct defaults are shared.
+so that importing a message is cheap. Messages are not frozen, because the constructor of a frozen class
+costs several times more, but no code changes a message after its construction: struct defaults are shared.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from protocol_specs.api_key import ApiKey
 
 Buffer: TypeAlias = bytes | memoryview
-"""Bytes as they came, or a view into the frame that they came in."""
+"""Bytes, or a view into the frame that contains them."""
 
 RecordsBuffer: TypeAlias = bytes | memoryview | list[bytes] | list[memoryview] | list[bytes | memoryview]
 """A record set: decoding gives a view into the frame; encoding also takes a list of batches, joined on the wire."""
@@ -40,7 +40,7 @@ _MISSING: Final = object()
 
 
 class Kind(enum.Enum):
-    """What a top-level declaration stands for."""
+    """The kind of a top-level declaration."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -145,7 +145,7 @@ def field(
 
 
 class Struct:
-    """Fields in wire order. `unknown_tags` are tagged fields that the declaration does not know: (tag, data)."""
+    """Fields in wire order. `unknown_tags` are tagged fields that are not declared: (tag, data)."""
 
     __slots__ = ("unknown_tags",)
 
@@ -199,7 +199,7 @@ class Message(Struct):
 
     @classmethod
     def is_flexible(cls, version: int) -> bool:
-        """Whether `version` has compact lengths and tagged fields (KIP-482)."""
+        """True if `version` has compact lengths and tagged fields (KIP-482)."""
         return version in cls.FLEXIBLE
 
     @classmethod
@@ -267,7 +267,7 @@ def message(
 ) -> Callable[[type[M]], type[M]]:
     """Make a message of a declaration.
 
-    `unstable` are versions that brokers answer only with `unstable.api.versions.enable`. `record_type` is the number
+    `unstable` are versions that brokers serve only with `unstable.api.versions.enable`. `record_type` is the number
     before a coordinator's or a metadata record. `kind`, when not given, is the end of the class name: Request,
     Response, Header, else data.
     """

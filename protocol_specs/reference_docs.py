@@ -1,7 +1,7 @@
-"""The declarations as Markdown: one page an API, one a family of schemas, and an index. Mirrors Kafka's protocol guide.
+"""The declarations as Markdown: one page per API and per family of schemas. Mirrors Kafka's protocol guide.
 
-Nothing here is written by hand but the frame: what a page says comes from the declarations, the release tables and the
-error codes, so that it cannot disagree with the codec. `pages` is deterministic; a test compares it with the checkout.
+The content of a page comes from the declarations, the release tables and the error codes, so that it cannot disagree
+with the codec. `pages` is deterministic; a test compares it with the checkout.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _index() -> str:
         "the fields over all versions; `broker-sim protocol show Produce --version 9` prints one version byte by byte,",
         "and `broker-sim protocol diff Metadata 8 12` what changes between two.",
         "",
-        "- [How values are encoded](types.md), and what the columns of the tables mean",
-        "- [Releases](releases.md): what brokers of each release list, and their features",
+        "- [How values are encoded](types.md), and the columns of the tables",
+        "- [Releases](releases.md): the APIs and features that brokers of each release list",
         "- [Error codes](error-codes.md)",
         *(f"- [{title}]({file})" for file, title in _FAMILIES.values()),
         "",
@@ -139,8 +139,8 @@ def _version_rows(api_key: ApiKey, request: type[Message], response: type[Messag
     for version in request.VERSIONS:
         name = f"{version} (unstable)" if version in request.UNSTABLE else str(version)
         headers = f"{header_version(request, version)}, {header_version(response, version)}"
-        said = [_summed_up(found[version]) if version in found else "-" for found in histories]
-        rows.append((name, _listed_by(api_key, version), headers, *said, version_note(api_key, version) or ""))
+        changes = [_summed_up(found[version]) if version in found else "-" for found in histories]
+        rows.append((name, _listed_by(api_key, version), headers, *changes, version_note(api_key, version) or ""))
     return rows
 
 
@@ -152,13 +152,13 @@ def _listed_by(api_key: ApiKey, version: int) -> str:
 
 
 def _summed_up(found: Sequence[VersionChange]) -> str:
-    """The changes of one version in a cell; what is inside of a struct that came or went is not repeated."""
+    """The changes of one version in a cell, without the fields inside a struct that was added or removed."""
     whole = [change.place for change in found if change.change is not Change.CHANGED]
-    told = [
+    shown = [
         change for change in found if not any(change.place.startswith((f"{place}.", f"{place}[]")) for place in whole)
     ]
     texts = []
-    for change in told:
+    for change in shown:
         if change.change is Change.CHANGED:
             texts.append(f"{_place(change)}{change.text}")
         else:
@@ -219,9 +219,9 @@ def _family_page(title: str, subjects: Sequence[Subject]) -> Iterator[str]:
 
 
 def _before(cls: type[Message]) -> str:
-    """What stands before the newest version, as the end of a sentence."""
+    """The bytes before the newest version, as the end of a sentence."""
     before = stands_after(cls, cls.VERSIONS.highest)
-    return f"; v{cls.VERSIONS.highest} stands after {before}" if before else ""
+    return f"; v{cls.VERSIONS.highest} follows {before}" if before else ""
 
 
 def _flexible(cls: type[Message]) -> str:

@@ -1,4 +1,4 @@
-"""The pages of the reference that are about no single message: encodings, releases with features, error codes."""
+"""The pages of the reference beside those of messages: encodings, releases with features, error codes."""
 
 from __future__ import annotations
 
@@ -34,42 +34,42 @@ Elements of an array are never null. A tagged field at its default is left out; 
 ## How to read the tables
 
 - *Headers*: the versions of the request's and of the response's header.
-- *Request*, *Response*: what a version adds (`+`), removes (`-`) or changes; *Beyond the layout*: what else it means.
-- *Field*: the path from the top of the message; `[]` stands for each element of an array.
+- *Request*, *Response*: fields that a version adds (`+`), removes (`-`) or changes; *Beyond the layout*: other changes.
+- *Field*: the path from the top of the message; `[]` is each element of an array.
 - *Versions*: those that carry the field; `3+` reaches the newest.
-- *nullable*: null is allowed, in those versions alone where some are named.
-- *tag*: a tagged field with that number; it stands in the tag section of its struct.
+- *nullable*: null is allowed; in the named versions alone, if some are named.
+- *tag*: a tagged field with that number, in the tag section of its struct.
 - *default*: the value where a version does not carry the field; the zero value of the type when none is named.
 - *ignorable*: a writer may drop the value in a version without the field; without it that is an error.
-- *map key*: elements of the array are told apart by it. *entity*: what the value names."""
+- *map key*: the key of the array's elements. *entity*: the kind of thing that the value names."""
 
 _RELEASES: Final = """\
 # Releases
 
-What brokers list in ApiVersions, as brokers of these releases with their default configuration answered; up to 0.9
-there is no ApiVersions, and the tables hold what those brokers parse. The page of each API says which release lists
-which of its versions.
+The APIs in the ApiVersions response of brokers of these releases with their default configuration. Up to 0.9 there is
+no ApiVersions, and the tables hold the versions that those brokers parse. The page of each API has its versions by
+release.
 
 """
 
 _FEATURES: Final = """
 ## Features
 
-What a new cluster has (KIP-584). ApiVersions v3 leaves out supported features that begin at level 0; v4 lists them.
+The features of a new cluster (KIP-584). ApiVersions v3 omits supported features that begin at level 0; v4 lists them.
 
 """
 
 _ERROR_CODES: Final = """\
 # Error codes
 
-*Family* is the nearest of the exception classes by which Kafka's clients decide what to do; *since* is the first
-release that has the code (0.8.2.2: that one or an earlier).
+*Family* is the nearest of the exception classes that decide how Kafka's clients react; *since* is the first release
+that has the code (0.8.2.2: that one or an earlier).
 
 """
 
 
 def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A Markdown table, its first row the head; a stroke inside a cell is escaped."""
+    """A Markdown table with its first row as head; `|` inside a cell is escaped."""
     head, *body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
@@ -77,7 +77,7 @@ def table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def types_page() -> Iterator[str]:
-    """What the bytes of each encoding are, and how to read the other pages."""
+    """The page about encodings and the columns of the other pages."""
     yield from _ENCODINGS.splitlines()
     yield from table([("Encoding", "Bytes"), *((f"`{name}`", meaning) for name, meaning in LEGEND.items())])
     yield from _FIELDS.splitlines()
@@ -86,7 +86,7 @@ def types_page() -> Iterator[str]:
 
 
 def releases_page() -> Iterator[str]:
-    """All releases with what their brokers list in sum, and the features of those that have some."""
+    """The page of releases: the number of APIs per listener, and features."""
     chosen = [release for name in releases.names() for release in releases.modes(name)]
     yield from _RELEASES.splitlines()
     rows: list[tuple[str, ...]] = [
@@ -139,7 +139,7 @@ def _level_rows() -> list[tuple[str, ...]]:
 
 
 def error_codes_page() -> Iterator[str]:
-    """Every error code with its Java exception, and the nearest class that decides how a client reacts."""
+    """Every error code with its Java exception, and the exception class that decides how a client reacts."""
     yield from _ERROR_CODES.splitlines()
     rows = [("Code", "Name", "Family", "Java exception", "Since")]
     for code in ErrorCode:

@@ -1,4 +1,4 @@
-"""Finds declarations by API key or name and imports them on first use. Mirrors ApiMessageType.
+"""Find declarations by API key or name, and import them on first use. Mirrors ApiMessageType.
 
 Requests and responses are found through the catalogue in `api_key`; schemas that belong to no API have a table here.
 The headers are in `protocol_specs.messages.headers`.

@@ -1,4 +1,4 @@
-"""One API through the releases: who listed which versions, when each came, and when it went (KIP-35, KIP-896)."""
+"""The history of one API: the versions that each release lists, by listener (KIP-35, KIP-896)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from protocol_specs.version_range import VersionRange
 
 LISTENERS: Final = ("zookeeper", "broker", "controller")
-"""Who answers: a ZooKeeper broker, a KRaft broker, a KRaft controller."""
+"""The kinds of listeners: of a ZooKeeper broker, a KRaft broker, a KRaft controller."""
 
 LISTED_BUT_REFUSED: Final[Mapping[int, str]] = {
-    0: "4.x lists Produce from version 0, which librdkafka asks for, but closes the connection on versions 0 to 2",
+    0: "4.x lists Produce from version 0, which librdkafka requires, but closes the connection on versions 0 to 2",
 }
-"""What the tables do not say of an API: versions that a broker lists and yet does not serve (KIP-896)."""
+"""Notes beside the tables: versions that a broker lists but does not serve (KIP-896)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRow:
-    """What one release lists of an API, by listener; `changed` are the listeners that differ from the release before.
+    """The versions of an API that one release lists, by listener; `changed` listeners differ from the release before.
 
     `listeners` are those that the release has, whether or not they list the API.
     """
@@ -37,7 +37,7 @@ class ReleaseRow:
 
 
 def rows(api_key: ApiKey) -> list[ReleaseRow]:
-    """One row a release, oldest first, also for those that do not list the API."""
+    """One row per release, oldest first, also for those that do not list the API."""
     found: list[ReleaseRow] = []
     for name in releases.names():
         tables = {
@@ -53,7 +53,7 @@ def rows(api_key: ApiKey) -> list[ReleaseRow]:
 
 
 def spans(api_key: ApiKey) -> list[tuple[str, str, Mapping[str, VersionRange]]]:
-    """Runs of releases that list the same: (first release, last release, versions by listener)."""
+    """Runs of releases with equal versions: (first release, last release, versions by listener)."""
     found: list[tuple[str, str, Mapping[str, VersionRange]]] = []
     for row in rows(api_key):
         if found and found[-1][2] == row.versions:

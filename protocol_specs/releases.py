@@ -1,8 +1,8 @@
-"""What brokers of each Kafka release list in ApiVersions: API versions and features (KIP-35, KIP-584).
+"""The ApiVersions responses of brokers of each Kafka release: API versions and features (KIP-35, KIP-584).
 
 The tables in data/releases.json were observed on brokers of those releases (0.8 and 0.9 have no ApiVersions; theirs are
-the versions that they parse). A release is asked for by its full name or by its minor version, which means the newest
-patch: "4.3.1", "4.3", "3.7". A mode may be asked for too, because ZooKeeper and KRaft brokers list different APIs.
+the versions that they parse). A release has a full name, "4.3.1", or a minor version, "4.3", which means its newest
+patch. A mode selects ZooKeeper or KRaft brokers, which list different APIs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Mode(Enum):
-    """Who keeps the cluster's metadata."""
+    """The mode of a cluster: metadata in ZooKeeper or in KRaft."""
 
     ZOOKEEPER = "zk"
     KRAFT = "kraft"
@@ -41,7 +41,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerTable:
-    """What one listener answers: its APIs in the order sent, and features by ApiVersions version (3, 4)."""
+    """The response of one listener: its APIs in the order sent, and features by ApiVersions version (3, 4)."""
 
     api_versions: Mapping[ApiKey, VersionRange]
     features: Mapping[int, Features]
@@ -49,7 +49,7 @@ class ListenerTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """One release in one mode. The shortcuts below speak of the broker listener."""
+    """One release in one mode. The properties are those of the broker listener."""
 
     name: str
     mode: Mode
@@ -63,7 +63,7 @@ class Release:
 
     @property
     def supported_features(self) -> Mapping[str, VersionRange]:
-        """The features of the newest ApiVersions version that the release answers; empty before 2.4."""
+        """The features in the newest ApiVersions version of the release; empty before 2.4."""
         return _newest(self.listeners["broker"]).supported
 
     @property
@@ -78,7 +78,7 @@ class Release:
 
 
 def get(name: str, mode: Mode | None = None) -> Release:
-    """Answer a release, KRaft where it has both modes and none is asked for; raises UnknownRelease."""
+    """Return a release, by default in KRaft mode where it has both. Raises UnknownRelease."""
     table = _by_name()
     modes = table.get(name) or table.get(_newest_patch(name, list(table)))
     if modes is None:
@@ -91,12 +91,12 @@ def get(name: str, mode: Mode | None = None) -> Release:
 
 
 def modes(name: str) -> tuple[Release, ...]:
-    """Answer a release in each mode that it has, ZooKeeper first; raises UnknownRelease."""
+    """Return a release in each mode that it has, ZooKeeper first; raises UnknownRelease."""
     return tuple(_by_name()[get(name).name].values())
 
 
 def names() -> list[str]:
-    """Answer the full names of all releases, oldest first."""
+    """Return the full names of all releases, oldest first."""
     return list(_by_name())
 
 

@@ -1,7 +1,7 @@
-"""UTF-8 as Java reads it: malformed bytes become U+FFFD, as many as Java's decoder makes. Mirrors CharsetDecoder.
+"""UTF-8 as Java decodes it: malformed bytes become as many U+FFFD as in Java. Mirrors CharsetDecoder.
 
-Python and Java agree but for one thing: the three bytes of a surrogate are one malformed character to Java (and so are
-its first two at the end of the input or before another character), where Python replaces byte by byte.
+Python and Java differ in one case: Java replaces the three bytes of a surrogate by one character (also its first two
+at the end of the input or before another character), and Python replaces each byte.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def to_text(value: bytes) -> str:
 
 
 def from_text(text: str) -> bytes:
-    """The 16 bytes behind Kafka's text form; raise ValueError naming the text when it is not one."""
+    """Return the 16 bytes of Kafka's text form. Raises ValueError with the text if it is malformed."""
     import base64
 
     try:

@@ -1,4 +1,4 @@
-"""What changes between two versions of a message: fields, nullability, tags, and the form of the bytes (KIP-482)."""
+"""The differences between two versions of a message: fields, nullability, tags, and flexibility (KIP-482)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Change(Enum):
-    """How something differs; the value is its sign in a listing."""
+    """The kind of a difference; the value is its sign in a listing."""
 
     ADDED = "+"
     REMOVED = "-"
@@ -24,7 +24,7 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChange:
-    """One difference. `at` is the version that has it, walking from the first version to the second."""
+    """One difference. `at` is the version that introduces it, on the way from the first version to the second."""
 
     change: Change
     place: str
@@ -40,7 +40,7 @@ HEADER: Final = "(header)"
 
 
 def changes(cls: type[Message], first: int, second: int) -> list[VersionChange]:
-    """What differs in `second`, seen from `first`; the two may stand in either order. Raises UnsupportedVersion."""
+    """The changes from `first` to `second`, which may be the older one. Raises UnsupportedVersion."""
     for version in (first, second):
         if version not in cls.VERSIONS:
             raise UnsupportedVersion(cls.__name__, version, str(cls.VERSIONS))
@@ -58,12 +58,12 @@ def changes(cls: type[Message], first: int, second: int) -> list[VersionChange]:
 
 
 def history(cls: type[Message]) -> dict[int, list[VersionChange]]:
-    """What each version but the oldest changes, seen from the one before; nothing where its bytes are the same."""
+    """The changes of each version but the oldest, from the version before; empty if the bytes are the same."""
     return {version: changes(cls, version - 1, version) for version in list(cls.VERSIONS)[1:]}
 
 
 def _state(cls: type[Message], rows: list[FieldRow], version: int) -> dict[str, tuple[str, ...]]:
-    """Everything about a version that decides over its bytes: place -> what holds there."""
+    """Every property of a version that affects its bytes, by place."""
     state: dict[str, tuple[str, ...]] = {
         ENCODING: ("flexible" if cls.is_flexible(version) else "not flexible",),
     }
@@ -100,8 +100,8 @@ def _change(
 
 
 def _described(row: FieldRow, holds: tuple[str, ...]) -> str:
-    """A field that came: its type, what holds of it in that version, and its default."""
-    said = [row.type_name, *(text for text in holds if text not in {"not nullable", "no tag"})]
+    """An added field: its type, its properties in that version, and its default."""
+    texts = [row.type_name, *(text for text in holds if text not in {"not nullable", "no tag"})]
     if (default := default_text(row.field)) is not None:
-        said.append(f"default {default}")
-    return ", ".join(said)
+        texts.append(f"default {default}")
+    return ", ".join(texts)

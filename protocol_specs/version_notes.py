@@ -1,7 +1,7 @@
-"""What a version means where its bytes do not tell: versions that were raised for a new error code or a new duty.
+"""The meaning of versions whose bytes equal those of the version before, such as a new error code.
 
-Kafka raises a version also when both sides must know something that no field says. Every version of an API whose
-request and response are laid out as in the version before has its reason here, as Kafka's message definitions give it.
+Kafka also raises a version when both sides must agree on behaviour without a field. Every version with the layout of
+the version before has its reason here, as in Kafka's message definitions.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_THROTTLED_AFTER: Final = "over quota, the answer is sent first and the channel is muted after (KIP-219)"
-_FENCED: Final = "may answer PRODUCER_FENCED (KIP-588)"
-_ABORTABLE: Final = "may answer TRANSACTION_ABORTABLE (KIP-890)"
-_QUOTA: Final = "may answer THROTTLING_QUOTA_EXCEEDED (KIP-599)"
+_THROTTLED_AFTER: Final = "over quota, the response is sent first and then the channel is muted (KIP-219)"
+_FENCED: Final = "may return PRODUCER_FENCED (KIP-588)"
+_ABORTABLE: Final = "may return TRANSACTION_ABORTABLE (KIP-890)"
+_QUOTA: Final = "may return THROTTLING_QUOTA_EXCEEDED (KIP-599)"
 _USER_RESOURCES: Final = "knows the resource type USER (KIP-373)"
 _FIRST_STABLE: Final = "the first version that is not a preview; 0 was withdrawn (KIP-932)"
 _FEATURES_FROM_0: Final = "supported features may begin at level 0 (KAFKA-17011)"
 
 _NOTES: Final[Mapping[int, Mapping[int, str]]] = {
     0: {
-        4: "may answer KAFKA_STORAGE_ERROR (KIP-112)",
+        4: "may return KAFKA_STORAGE_ERROR (KIP-112)",
         6: _THROTTLED_AFTER,
         7: "records may be compressed with zstd (KIP-110)",
         11: _ABORTABLE,
@@ -29,29 +29,29 @@ _NOTES: Final[Mapping[int, Mapping[int, str]]] = {
     },
     1: {
         2: "may return message sets of magic 1 (KIP-31, KIP-32)",
-        6: "may answer KAFKA_STORAGE_ERROR (KIP-112)",
+        6: "may return KAFKA_STORAGE_ERROR (KIP-112)",
         8: _THROTTLED_AFTER,
         10: "may return records compressed with zstd (KIP-110)",
-        14: "may answer OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405)",
+        14: "may return OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405)",
     },
     2: {
         3: _THROTTLED_AFTER,
-        5: "may answer OFFSET_NOT_AVAILABLE (KIP-207)",
-        7: "timestamp -3 asks for the offset of the largest timestamp (KIP-734)",
-        8: "timestamp -4 asks for the earliest local offset (KIP-405)",
-        9: "timestamp -5 asks for the last tiered offset (KIP-1005)",
-        11: "timestamp -6 asks for the earliest offset that is not yet tiered (KIP-1023)",
+        5: "may return OFFSET_NOT_AVAILABLE (KIP-207)",
+        7: "timestamp -3 requests the offset of the largest timestamp (KIP-734)",
+        8: "timestamp -4 requests the earliest local offset (KIP-405)",
+        9: "timestamp -5 requests the last tiered offset (KIP-1005)",
+        11: "timestamp -6 requests the earliest offset that is not yet tiered (KIP-1023)",
     },
     3: {6: _THROTTLED_AFTER},
     8: {
         4: _THROTTLED_AFTER,
-        9: "also for consumer groups; may answer STALE_MEMBER_EPOCH and GROUP_ID_NOT_FOUND (KIP-848)",
+        9: "also for consumer groups; may return STALE_MEMBER_EPOCH and GROUP_ID_NOT_FOUND (KIP-848)",
     },
     9: {1: "reads __consumer_offsets; version 0 read ZooKeeper", 4: _THROTTLED_AFTER},
-    10: {2: _THROTTLED_AFTER, 5: _ABORTABLE, 6: "key type 2 asks for the coordinator of a share partition (KIP-932)"},
+    10: {2: _THROTTLED_AFTER, 5: _ABORTABLE, 6: "key type 2 requests the coordinator of a share partition (KIP-932)"},
     11: {
         3: _THROTTLED_AFTER,
-        4: "a new member is told its id with MEMBER_ID_REQUIRED and joins again with it (KIP-394)",
+        4: "a new member receives its id with MEMBER_ID_REQUIRED and joins again with it (KIP-394)",
     },
     12: {2: _THROTTLED_AFTER},
     13: {2: _THROTTLED_AFTER},
@@ -65,7 +65,7 @@ _NOTES: Final[Mapping[int, Mapping[int, str]]] = {
         4: "partition count and replication factor may be -1: the broker's defaults (KIP-464)",
         6: _QUOTA,
     },
-    20: {2: _THROTTLED_AFTER, 3: "may answer TOPIC_DELETION_DISABLED (KIP-322)"},
+    20: {2: _THROTTLED_AFTER, 3: "may return TOPIC_DELETION_DISABLED (KIP-322)"},
     21: {1: _THROTTLED_AFTER},
     22: {1: _THROTTLED_AFTER, 4: _FENCED, 5: _ABORTABLE},
     24: {1: _THROTTLED_AFTER, 2: _FENCED, 5: _ABORTABLE},
@@ -97,7 +97,7 @@ _NOTES: Final[Mapping[int, Mapping[int, str]]] = {
 
 
 def version_note(api_key: int | None, version: int) -> str | None:
-    """What a version of an API means beyond its layout; None where the layout says it all."""
+    """The note of a version of an API; None if it has none."""
     return None if api_key is None else _NOTES.get(api_key, {}).get(version)
 
 

@@ -1,7 +1,7 @@
-"""One version of a message as it lies on the wire: each part in order, with its encoding. Mirrors Kafka's Type names.
+"""The wire layout of one version of a message: each part in order, with its encoding. Mirrors Kafka's Type names.
 
-The encodings are named as Kafka's Schema prints them: `compact nullable string`, `array of ...`. `LEGEND` says what the
-bytes of each are.
+The encodings are named as Kafka's Schema prints them: `compact nullable string`, `array of ...`. `LEGEND` describes
+the bytes of each.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LEGEND: Final[Mapping[str, str]] = {
     "int64": "8 bytes, big endian, signed",
     "float64": "8 bytes, IEEE 754, big endian",
     "uuid": "16 bytes",
-    "uvarint": "1 to 5 bytes, 7 bits in each, the low ones first; the top bit says that more follow",
+    "uvarint": "1 to 5 bytes, 7 bits in each, the low ones first; the top bit is set if more follow",
     "string": f"int16 length, {_TEXT}",
     "nullable string": f"int16 length (-1 is null), {_TEXT}",
     "compact string": f"uvarint of length + 1, {_TEXT}",
@@ -53,7 +53,7 @@ LEGEND: Final[Mapping[str, str]] = {
     "nullable struct": "int8 (-1 is null, 1 is present), then its fields",
     "tag section": "uvarint count, then for each: uvarint tag, uvarint size, the value; tags ascend",
 }
-"""What the bytes of each encoding are."""
+"""The bytes of each encoding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class WirePart:
 
     @property
     def text(self) -> str:
-        """The encoding with what it holds: `compact array of int32`."""
+        """The encoding with its element type: `compact array of int32`."""
         if self.element is None:
             return self.encoding
         return (
@@ -79,7 +79,7 @@ class WirePart:
 
 
 TAG_SECTION: Final = "(tags)"
-"""The name of the part that is no field."""
+"""The name of the tag section, which is not a field."""
 
 _BEHIND_THEIR_VERSION: Final = (
     "ConsumerProtocolAssignment",
@@ -89,7 +89,7 @@ _BEHIND_THEIR_VERSION: Final = (
     "EndTxnMarker",
     "ProducerSnapshot",
 )
-"""What Kafka writes by MessageUtil.toVersionPrefixedByteBuffer."""
+"""The schemas that Kafka writes with MessageUtil.toVersionPrefixedByteBuffer."""
 
 
 def wire_parts(cls: type[Message], version: int) -> list[WirePart]:
@@ -100,12 +100,12 @@ def wire_parts(cls: type[Message], version: int) -> list[WirePart]:
 
 
 def stands_after(cls: type[Message], version: int) -> str | None:
-    """What comes before the first part of a message wherever it is written; None where nothing does."""
+    """The bytes before a message wherever it is written; None if there are none."""
     header = header_version(cls, version)
     if header is not None:
         return f"{cls.KIND.value} header {header}"
     if cls.KIND is Kind.HEADER:
-        return "int32 size of what follows"
+        return "int32 size of the bytes after it"
     if cls.KIND is Kind.COORDINATOR_KEY:
         return f"int16 record type {cls.RECORD_TYPE}"
     if cls.KIND is Kind.METADATA:
@@ -116,7 +116,7 @@ def stands_after(cls: type[Message], version: int) -> str | None:
 
 
 def legend(parts: Sequence[WirePart]) -> list[tuple[str, str]]:
-    """What the encodings in these parts mean, in the order of LEGEND, those of plain numbers left out."""
+    """The legend of the encodings in these parts, in the order of LEGEND, without plain numbers."""
     named = {name for part in parts for name in (part.encoding, part.element) if name is not None}
     used = {name for name in named if not name.startswith(("int", "uint", "float"))}
     if any(name == "tag section" or name.startswith("compact") for name in used):

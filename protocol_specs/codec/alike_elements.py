@@ -1,8 +1,8 @@
-"""Array elements of one size, each with a stretch of bytes, all read by one unpack. Mirrors no class of Kafka.
+"""Array elements of equal size, each with one bytes field, decoded by one unpack. No class of Kafka does this.
 
-A request with equal batches for many partitions is the commonest large one. Its elements are alike up to the contents,
-so that one format of the `struct` module reads all of them, the bytes copied on the way: a copy of so few is cheaper
-than a view of them.
+The most common large request has batches of equal size for many partitions. Its elements differ in their contents
+alone, so that one format of the `struct` module reads all of them and copies the bytes: a small copy is cheaper than a
+view.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     AlikeReader: TypeAlias = Callable[[bytes, int, int, int], tuple[int, Iterator[Any]]]
 
 SMALL_BYTES_MAX: Final = 2048
-"""Records up to this size are copied, longer ones are views: a small copy costs less than a view and is read faster."""
+"""Larger records are views, others are copied: a small copy costs less than a view and is faster to read."""
 
 ELEMENTS_MAX: Final = 64
-"""An array with more elements is read one by one."""
+"""The elements of a longer array are decoded one by one."""
 
 FORMATS_MAX: Final = 256
-"""How many formats are remembered for the elements of a kind."""
+"""The number of cached formats per kind of element."""
 
 NOT_ALIKE: Final[tuple[int, Iterator[Any]]] = (0, iter(()))
 
@@ -42,7 +42,7 @@ def alike_fields(plain: list[Field]) -> tuple[list[Field], Field, list[Field]] |
 
 
 def alike_reader(before: str, after: str) -> AlikeReader:
-    """Make `alike(data, pos, end, count)`: (where the elements stop, what all of them hold, value after value).
+    """Make `alike(data, pos, end, count)`, which returns (position after the elements, their values in order).
 
     An element is fixed-size fields, bytes whose compact length takes two bytes, fixed-size fields, and no tags. It
     stops at 0 when one element differs from the first, and where the bytes, or the elements, are few or many.

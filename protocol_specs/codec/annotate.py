@@ -1,8 +1,8 @@
-"""A slow walk over a message's bytes that knows at every step which field it reads and where.
+"""A slow walk over the bytes of a message that records the field and position of every step.
 
-It answers two questions that generated code cannot: which field and byte a fault belongs to (`locate_decode_fault`),
-and what each stretch of bytes means (`annotate`, and `annotate_partly` for bytes that may be broken), for annotated
-dumps. It reads what the generated code reads and refuses what that refuses; a test holds the two against each other.
+It finds two things that generated code cannot: the field and byte of a fault (`locate_decode_fault`), and the meaning
+of each span of bytes for annotated dumps (`annotate`, and `annotate_partly` for bytes that may be broken). It accepts
+and refuses the same bytes as the generated code; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 
 
 SPANS_MAX: Final = 100_000
-"""How many spans `annotate_partly` gives at most, and an annotated record set."""
+"""The limit on the spans of `annotate_partly` and of an annotated record set."""
 
 LEFT_OUT: Final = "left out"
-"""The type name of the last span when there would be more than the limit: its value is how many are left out."""
+"""The type name of the last span if there would be more than the limit: its value is the number of omitted spans."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """The bytes `start` to `stop` hold `value` of the field at `path`; `type_name` is Kafka's name of its type.
 
-    `within` is empty for bytes that can be seen. Else it is the path of the span that holds these bytes (a compressed
-    section, decompressed, or a control record's key or value), and positions count from the start of what that holds.
+    `within` is empty for bytes of the buffer. Else it is the path of the span that contains these bytes (a decompressed
+    section, or the key or value of a control record), and positions count from the start of that content.
     """
 
     path: str
@@ -159,7 +159,7 @@ class _Walk:
             self.struct(field_type, path)
 
     def present(self, path: str, *, tagged: bool) -> bool:
-        """Read whether a struct follows: a byte that is not negative, or, in a tagged field, a varint above 0."""
+        """Read the presence of a struct: a byte that is not negative, or, in a tagged field, a varint above 0."""
         start = self.position
         present = self.uvarint(path) > 0 if tagged else self.unpack("b", path)[0] >= 0
         self.note(path, start, "tagged presence" if tagged else "presence", present)

@@ -1,9 +1,10 @@
 """Message and version -> straight-line Python functions. Mirrors org.apache.kafka.message.MessageDataGenerator.
 
-Generated code keeps no book of where it is. Neighbouring fields of fixed size, and the length that follows them, are
-read by one `struct` call; every length is compared with what is left before it is used. When something does not fit,
-the code raises whatever comes naturally and `annotate` walks the same bytes again, slowly, to name the field and the
-byte. What a broker accepts is accepted: invalid UTF-8 becomes U+FFFD, a bool is any byte, bytes after the end stay.
+Generated code does not track its position by field. Adjacent fields of fixed size, and the length after them, are read
+by one `struct` call; every length is compared with the bytes that are left before it is used. When the bytes do not
+fit, the code raises any exception, and `annotate` walks the same bytes again, slowly, to name the field and the byte.
+The code accepts the same bytes as a broker: invalid UTF-8 becomes U+FFFD, a bool is any byte, bytes after the end are
+ignored.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def encoder_for(cls: type[Message], version: int) -> EncodeFunction:
 
 
 def generated_source(cls: type[Message], version: int) -> tuple[str, str]:
-    """The decode and the encode source of one version, to be read by people."""
+    """The decode and the encode source of one version, for readers."""
     _check_version(cls, version)
     return DecodeWriter(cls, version, strict=True).source(), EncodeWriter(cls, version).source()
 

@@ -1,7 +1,7 @@
 """The source of a decode function: straight-line Python for one version of one message. Mirrors MessageDataGenerator.
 
 Two functions are made of the same lines. The strict one takes bytes, which is what frames are, and fails on a string
-that is not UTF-8; the general one takes any buffer and reads what it cannot decode as U+FFFD, as Kafka does.
+that is not UTF-8; the general one takes any buffer and replaces what it cannot decode by U+FFFD, as Kafka does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class DecodeWriter(SourceWriter):
         self.run_format = ""
         self.run_targets: list[str] = []
         self.in_tag = False
-        """Whether what is read is the last thing of a tagged field: the message may end behind it."""
+        """True if the value is the last one of a tagged field: the message may end after it."""
         self.names |= {
             "compact_stretch": compact_stretch,
             "length_tail": length_tail,
@@ -56,7 +56,7 @@ class DecodeWriter(SourceWriter):
     def make(
         self, *, decode_any_buffer: DecodeFunction | None, located: Callable[[Buffer, int, Exception], Exception]
     ) -> DecodeFunction:
-        """The function itself: what it falls back to when it is strict, and what names the place of a fault."""
+        """Write the function: the fall-back of the strict one, and the call that locates a fault."""
         self.names |= {"decode_any_buffer": decode_any_buffer, "located": located}
         made: DecodeFunction = self.compile("decode", self.source())
         return made
@@ -83,7 +83,7 @@ class DecodeWriter(SourceWriter):
         """The name of a struct's class in the source."""
         return self.bind(f"class_{cls.__name__}", cls)
 
-    # A run is a stretch of fixed-size values, and the length after them, read by one unpack.
+    # A run is a sequence of fixed-size values, and the length after them, read by one unpack.
 
     def add_to_run(self, format_code: str, target: str) -> None:
         """Read one more value of fixed size into a target."""
@@ -138,7 +138,7 @@ class DecodeWriter(SourceWriter):
             self.nested(f, field_type, target)
 
     def length(self, format_code: str, *, flexible: bool, limit: int | None = None) -> tuple[str, str]:
-        """Read a length; answer the name of it and the source of what is to be added to it: the compact one is +1."""
+        """Read a length; return its name and the source of the correction: a compact length is 1 too large."""
         name = self.fresh("n")
         self.add_to_run("B" if flexible else format_code, name)
         self.flush_run()
@@ -151,7 +151,7 @@ class DecodeWriter(SourceWriter):
         return name, " - 1"
 
     def if_not_null(self, f: Field, length: str, offset: str, target: str) -> bool:
-        """Read null; what is written next is for the rest, deeper when the answer is true."""
+        """Read null. The next lines are for other values, one level deeper if the result is true."""
         null = f"not {length}" if offset else f"{length} < 0"
         if not self.is_nullable(f):
             self.line(f"if {null}: raise CodecFault('null')")
@@ -182,10 +182,10 @@ class DecodeWriter(SourceWriter):
         self.depth -= deeper
 
     def compact_bytes(self, f: Field, field_type: SizedType, target: str) -> None:
-        """Read bytes or records, most of which are longer than a one-byte length can say: two are read at once.
+        """Read bytes or records, most of which need a length of two bytes: both are read at once.
 
-        There is always a second byte, because a tag section comes later; and the reading of that section finds out
-        whether the bytes end before it, so that nothing is compared here. A slice takes only what is there.
+        There is always a second byte, because a tag section follows. Reading that section fails if the bytes end before
+        it, so that nothing is compared here; a slice never exceeds the data.
         """
         length, second, stop = self.fresh("n"), self.fresh("b"), self.fresh("s")
         self.add_to_run("B", length)
@@ -275,7 +275,7 @@ class DecodeWriter(SourceWriter):
         self.depth -= 2 + deeper
 
     def alike_elements(self, element: type[Struct], items: str, length: str) -> bool:
-        """Read elements that are alike, where the array has such; on true, what is written next is for others."""
+        """Read elements of equal size, where the array has them; on true, the next lines are for others."""
         plain, tagged, absent = self.carried(element)
         fields = alike_fields(plain)
         if fields is None or not (self.strict and self.flexible):
@@ -301,9 +301,9 @@ class DecodeWriter(SourceWriter):
         return True
 
     def nested(self, f: Field, cls: type[Struct], target: str) -> None:
-        """Read a struct that is no array's element: what is before it says whether it is null where it may be.
+        """Read a struct that is no array's element, with its presence before it where it may be null.
 
-        That is a byte, negative for null; in a tagged field it is a varint, 0 for null.
+        The presence is a byte, negative for null; in a tagged field it is a varint, 0 for null.
         """
         item = self.fresh("o")
         if not self.is_nullable(f):
@@ -346,7 +346,7 @@ class DecodeWriter(SourceWriter):
         self.depth -= 1
 
     def known_tags(self, target: str, tagged: list[Field], others: tuple[int, ...]) -> None:
-        """Read a tag section that is not empty, of a struct that knows tags."""
+        """Read a tag section that is not empty, of a struct with declared tags."""
         unknown, count, tag, size = (self.fresh(prefix) for prefix in ("u", "c", "t", "z"))
         self.line(f"{target}.unknown_tags = {unknown} = []")
         self.varint(count)

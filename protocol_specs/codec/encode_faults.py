@@ -1,4 +1,4 @@
-"""Which field of a message cannot be written in a version, and why: asked only after generated code refused it."""
+"""Finds the field of a message that cannot be encoded in a version; runs after generated code has failed."""
 
 from __future__ import annotations
 

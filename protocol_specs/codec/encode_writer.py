@@ -41,7 +41,7 @@ class EncodeWriter(SourceWriter):
         self.struct(self.cls, "o0")
         return "\n".join(self.lines)
 
-    # A run is a stretch of fixed-size values, and the length after them, written by one pack.
+    # A run is a sequence of fixed-size values, and the length after them, written by one pack.
 
     def add_to_run(self, format_code: str, value: str) -> None:
         """Write one more value of fixed size."""
@@ -85,10 +85,10 @@ class EncodeWriter(SourceWriter):
         """Write a value of any type."""
         if isinstance(field_type, FixedType):
             if field_type is Uuid:
-                # `struct` would fill up or cut what is not 16 bytes.
+                # `struct` would pad or cut values that are not 16 bytes.
                 self.line(f"if len({value}) != {UUID_SIZE}: raise CodecFault('uuid')")
             elif field_type is Bool:
-                # `struct` would take any object for its truth.
+                # `struct` would accept any object and write its truth value.
                 no_bool = f"{value} is not True and {value} is not False and {value} not in (0, 1)"
                 self.line(f"if {no_bool}: raise CodecFault('bool')")
             self.add_to_run(field_type.format, value)
@@ -167,7 +167,7 @@ class EncodeWriter(SourceWriter):
         self.depth -= 1
 
     def nested(self, f: Field, cls: type[Struct], value: str) -> None:
-        """Write a struct that is no array's element: a byte before it says whether it is null where it may be.
+        """Write a struct that is no array's element: a byte before it is its presence, where it may be null.
 
         Null is 255, but 0 in a tagged field, where the byte is a varint (MessageDataGenerator writes it so).
         """

@@ -1,4 +1,4 @@
-"""Where each field of a message lies in its bytes: what `annotate` saw, with the declaration of the field behind it.
+"""The position of each field in the bytes of a message: the spans of `annotate` with their declarations.
 
 Conformance is checked at these places.
 """
@@ -25,7 +25,7 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 class Place:
     """One span of a message's bytes. `field` is its declaration: None for an array's element and for tags.
 
-    `content` is where its length or count ends and what that speaks of begins; an array's span is its count alone.
+    `content` is the position after its length or count; the span of an array is its count alone.
     """
 
     span: Span
@@ -36,17 +36,17 @@ class Place:
 
     @property
     def kind(self) -> str:
-        """Kafka's name of the type, `[]` before it for an array; or what else the bytes are (`tag count`)."""
+        """Kafka's name of the type, `[]` before it for an array; or the purpose of the bytes (`tag count`)."""
         return self.span.type_name
 
     @property
     def is_count(self) -> bool:
-        """Whether it is the count of an array."""
+        """True if it is the count of an array."""
         return self.kind.startswith("[]")
 
     @property
     def has_length(self) -> bool:
-        """Whether it begins with a length or a count; a negative one is null."""
+        """True if it begins with a length or a count; a negative one is null."""
         return self.is_count or self.kind in SIZED_KINDS
 
 
@@ -56,7 +56,7 @@ def places_of(cls: type[Message], version: int, data: Buffer, position: int = 0)
 
 
 def field_at(cls: type[Struct], path: str) -> Field | None:
-    """The field behind a path; None for an element of an array, and for what is no field (`unknown_tags`)."""
+    """The declaration of a path; None for an element of an array and for `unknown_tags`."""
     if path.endswith("]"):
         return None
     return _field_at(cls, _INDEX.sub("", path))  # type: ignore[arg-type]  # a class is hashable, see Message.struct
@@ -77,7 +77,7 @@ def _field_at(cls: type[Struct], path: str) -> Field | None:
 
 
 def varint_stop(data: Buffer, position: int) -> int:
-    """Where the varint at `position` ends."""
+    """The position after the varint at `position`."""
     while data[position] >= 0x80:
         position += 1
     return position + 1

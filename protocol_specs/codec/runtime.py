@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class CodecFault(Exception):
-    """Generated code met bytes or a value that do not fit: the place is found by a second, slower walk."""
+    """Bytes or a value that do not fit; a second, slower walk finds the field."""
 
 
 FAULTS: Final = (CodecFault, struct.error, IndexError, AttributeError, TypeError, ValueError, OverflowError)
-"""What generated code may raise: struct.error and IndexError for short bytes, the others for values of a wrong kind."""
+"""The exceptions of generated code: struct.error and IndexError for short bytes, the others for wrong types."""
 
 INT32_MAX: Final = 0x7FFFFFFF
 
@@ -29,7 +29,7 @@ UVARINT: Final[tuple[bytes, ...]] = tuple(
 def uvarint_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
     """Finish a varint whose first byte had its high bit set: (value, position after it). At most 5 bytes.
 
-    Kafka keeps it in an int32, so that one above 2**31 is a negative number: null where it is a length.
+    Kafka stores it in an int32, so that a value above 2**31 is negative: null where it is a length.
     """
     value = first & 0x7F
     shift = 7
@@ -52,7 +52,7 @@ def length_tail(data: Buffer, position: int, first: int) -> tuple[int, int]:
 
 
 def compact_stretch(data: Buffer, position: int, first: int) -> tuple[int, int]:
-    """Where the bytes behind a compact length start and stop; `position` is behind its first byte. Null stops early."""
+    """Start and stop of the bytes after a compact length, whose first byte is before `position`; null stops early."""
     length, position = length_tail(data, position, first) if first >= 0x80 else (first, position)
     return position, position + length - 1
 
@@ -65,7 +65,7 @@ def unknown_tag(
     of_other_versions: tuple[int, ...],
     unknown: list[tuple[int, bytes]],
 ) -> int:
-    """Append a tagged field that the version does not know to `unknown`; answer the position after it."""
+    """Append an undeclared tagged field to `unknown`; return the position after it."""
     if tag in of_other_versions:
         raise CodecFault("tag of another version")
     stop = position + size
@@ -78,7 +78,7 @@ def unknown_tag(
 def unknown_tags(
     data: Buffer, position: int, of_other_versions: tuple[int, ...]
 ) -> tuple[list[tuple[int, bytes]], int]:
-    """Read the tag section of a struct that knows none: the tags, and the position after them."""
+    """Read the tag section of a struct without declared tags: the tags, and the position after them."""
     count, position = uvarint(data, position)
     unknown: list[tuple[int, bytes]] = []
     # 2**31 is a length of 2**31 - 1 after Java took one off, but no count: negative, so that no tag is read.

@@ -1,4 +1,4 @@
-"""What the writers of decode and encode source share: lines, names, and which fields a version carries."""
+"""Base of the writers of decode and encode source: lines, names, and the fields of a version."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SHORT_ARRAY: Final = 16
 """An array of numbers with fewer elements than this has a `struct` call made beforehand."""
 
 ELEMENT: Final[Field] = field(String)
-"""Stands for an array's element where a field is asked for: in every version, never null."""
+"""The field of an array's element: in every version, never null."""
 
 
 class SourceWriter:
-    """Lines of source with indentation, names that never clash, and the objects that the source refers to."""
+    """Lines of source with indentation, unique names, and the objects that the source refers to."""
 
     def __init__(self, cls: type[Message], version: int) -> None:
         self.cls = cls
@@ -62,11 +62,11 @@ class SourceWriter:
         return plain, tagged, absent
 
     def is_nullable(self, f: Field) -> bool:
-        """Whether None is allowed in this version."""
+        """True if None is allowed in this version."""
         return self.version in f.nullable
 
     def size_min(self, field_type: FieldType | type[Struct], *, flexible: bool) -> int:
-        """How many bytes a value takes at least when it is not null."""
+        """The minimum size in bytes of a value that is not null."""
         if isinstance(field_type, FixedType):
             return field_type.size
         if isinstance(field_type, SizedType):
@@ -82,7 +82,7 @@ class SourceWriter:
         return sum(sizes) + (1 if flexible else 0)
 
     def compile(self, name: str, source: str) -> Any:
-        """Run the source and answer the function of this name in it."""
+        """Run the source and return its function of this name."""
         code = compile(source, f"<{name} of {self.cls.__name__} v{self.version}>", "exec")
         exec(code, self.names)  # noqa: S102 - the source is made of our own declarations
         return self.names[name]

@@ -1,11 +1,12 @@
 """Message and version -> construct.Struct: the readable reference of the wire format.
 
-It shares nothing with the generated code but the declarations. Parsing answers construct's Containers, with None for
-null and bytes for uuids; building takes the same. `to_reference` turns a message into what building takes.
+It shares nothing with the generated code but the declarations. Parsing returns construct's Containers, with None for
+null and bytes for uuids; building takes the same. `to_reference` converts a message to that form.
 """
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -103,9 +104,9 @@ class Sized(construct.Construct):  # type: ignore[misc]
 
 
 def bytes_left(stream: Any) -> int:
-    """How many bytes a seekable stream still has."""
-    position = stream.tell()
-    end: int = stream.seek(0, 2)
+    """The number of bytes left in a seekable stream."""
+    position = stream.seek(0, os.SEEK_CUR)
+    end: int = stream.seek(0, os.SEEK_END)
     stream.seek(position)
     return end - int(position)
 
@@ -226,7 +227,7 @@ def struct_for(cls: type[Message], version: int) -> construct.Struct[Any, Any]:
 
 
 def struct_reference(cls: type[Struct], version: int, *, flexible: bool) -> construct.Struct[Any, Any]:
-    """The reference of a struct inside of a message."""
+    """The reference of a struct inside a message."""
     carried = [f for f in cls.FIELDS if version in f.versions]
     parts = [f.name / field_reference(f, version, flexible=flexible) for f in carried if version not in f.tagged]
     if flexible:
@@ -238,7 +239,7 @@ def struct_reference(cls: type[Struct], version: int, *, flexible: bool) -> cons
 
 
 def field_reference(f: Field, version: int, *, flexible: bool) -> construct.Construct[Any, Any]:
-    """The reference of one field in a version; `flexible` says whether the version is."""
+    """The reference of one field in a version; `flexible` is that of the version."""
     nullable, flexible = version in f.nullable, flexible and f.flexible
     if isinstance(f.type, Array) and not isinstance(f.type.element, FieldType):
         inner = struct_reference(f.type.element, version, flexible=flexible)
@@ -250,7 +251,7 @@ def field_reference(f: Field, version: int, *, flexible: bool) -> construct.Cons
 
 
 def to_reference(message: Struct, version: int, *, flexible: bool) -> dict[str, Any]:
-    """What the reference builds, and parses back, for a message in a version."""
+    """Convert a message to the value that the reference builds and parses in a version."""
     values: dict[str, Any] = {}
     tags: dict[str | int, Any] = {}
     for f in message.FIELDS:

@@ -1,1 +1,1 @@
-"""Bytes for people and machines: hex, frame files, captures and JSON lines, taken apart and put together again."""
+"""Inspection of bytes: hex, frame files, captures and JSON lines, decoded and encoded again."""

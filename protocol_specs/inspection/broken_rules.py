@@ -1,4 +1,4 @@
-"""From the reason of a decode error to the rule of the wire format that the bytes break."""
+"""The rule of the wire format that bytes break, by the reason of the decode error."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from typing import Final
 
 CUT_BATCH: Final = "the record set ends inside of it"
-"""How a batch is called that the end of its record set cuts: the last one of a Fetch response may be."""
+"""The name of a batch that its record set cuts off, as the last one of a Fetch response may be."""
 
 _RULES: Final = (
     (re.compile(CUT_BATCH), "a batch is whole"),
     (re.compile(r"^\d+ bytes? needed, -?\d+ bytes left"), "a field ends before its message does"),
     (re.compile(r"never null"), "null (length -1, in flexible versions 0) stands only where the version allows it"),
     (re.compile(r"^(?:tag \d+: )?length -?\d+, -?\d+ bytes left"), "a length is no more than the bytes that are left"),
-    (re.compile(r"^size -?\d+, -?\d+ bytes left"), "a frame has as many bytes as its size says"),
+    (re.compile(r"^size -?\d+, -?\d+ bytes left"), "a frame has as many bytes as its size field"),
     (re.compile(r"varint is longer"), "a varint has at most 5 bytes"),
     (re.compile(r"a string has at most"), "a string has at most 32767 bytes"),
     (
@@ -34,7 +34,7 @@ _RULES: Final = (
 
 
 def rule_of(reason: str) -> str:
-    """The rule behind a reason; empty when the reason says it all."""
+    """The rule behind a reason; empty if the reason is sufficient."""
     for pattern, rule in _RULES:
         if pattern.search(reason):
             return rule

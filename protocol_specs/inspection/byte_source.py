@@ -1,4 +1,4 @@
-"""Opening what a user named: a file, or `-` for stdin. What cannot be read is refused by name."""
+"""Opens the input that a user names: a file, or `-` for stdin. Errors contain the name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STDIN: Final = "-"
 
 
 def open_source(name: str, *, or_hex: bool = False) -> AbstractContextManager[IO[bytes]]:
-    """The bytes behind a name, which might have been meant as hex. Raises InputError when there are none to read."""
+    """The bytes of a named source. Raises InputError if it cannot be read, also for malformed hex as name."""
     if name == STDIN:
         return nullcontext(sys.stdin.buffer)
     if not name:
@@ -36,12 +36,12 @@ def open_source(name: str, *, or_hex: bool = False) -> AbstractContextManager[IO
 
 
 def shown_name(name: str) -> str:
-    """How errors call a source."""
+    """The name of a source in errors."""
     return "<stdin>" if name == STDIN else name
 
 
 def _no_hex(name: str) -> str:
-    """Why the name is no hex either; nothing when it does not look as if it was meant so."""
+    """The mistake in a name that looks like hex; empty for other names."""
     from protocol_specs.inspection.hex_text import bytes_of_hex
 
     if set(name) & set("./\\_-"):

@@ -1,8 +1,8 @@
-"""One direction of a TCP connection put in order: segments in any order -> its bytes, and gaps. Mirrors RFC 9293.
+"""Reassembles one direction of a TCP connection: segments in any order become bytes and gaps. Mirrors RFC 9293.
 
-Bytes come out as soon as all before them are there. A hole is waited for, because captures have segments out of order
-and sent again; it becomes a gap when the other side has acknowledged it (the capture lost it), when more than
-REORDERED_BYTES_MAX wait behind it, or when the stream ends.
+Bytes are returned as soon as all bytes before them are known. A hole may still be filled, because captures have
+reordered and retransmitted segments. It becomes a gap when the peer has acknowledged it (the capture lost it), when
+more than REORDERED_BYTES_MAX wait after it, or when the stream ends.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 REORDERED_BYTES_MAX: Final = 4 * 1024 * 1024
-"""How many bytes may wait behind a hole."""
+"""The limit on bytes that wait after a hole."""
 
 REORDERED_SEGMENTS_MAX: Final = 4096
-"""How many segments may wait behind a hole."""
+"""The limit on segments that wait after a hole."""
 
 WINDOW_BYTES_MAX: Final = 2**30
-"""How far from its place a segment may be: the largest window of TCP. What is farther belongs to another connection."""
+"""The largest window of TCP: a segment beyond it belongs to another connection."""
 
 _SEQUENCE_NUMBERS: Final = 2**32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """So many bytes are missing from the capture."""
+    """A number of bytes that the capture misses."""
 
     size: int
 
@@ -37,13 +37,13 @@ Piece: TypeAlias = bytes | Gap
 
 
 class ByteStream:
-    """Takes the segments of one direction; answers bytes and gaps in order."""
+    """Takes the segments of one direction and returns bytes and gaps in order."""
 
     __slots__ = ("_heap", "_next", "_sequence", "_waiting", "_waiting_bytes")
 
     def __init__(self) -> None:
         self._sequence: int | None = None
-        # Where the next byte is, and where those that wait are: counted on without the wrap of sequence numbers.
+        # Positions of the next byte and of waiting segments, without the wrap of sequence numbers.
         self._next = 0
         self._waiting: dict[int, tuple[bytes, int]] = {}
         self._heap: list[int] = []
@@ -51,12 +51,12 @@ class ByteStream:
 
     @property
     def has_hole(self) -> bool:
-        """Whether segments wait for others before them."""
+        """True if segments wait for earlier ones."""
         return bool(self._heap)
 
     @property
     def waiting_bytes(self) -> int:
-        """How many bytes wait behind a hole."""
+        """The number of bytes that wait after a hole."""
         return self._waiting_bytes
 
     def begin(self, sequence: int) -> None:
@@ -67,7 +67,7 @@ class ByteStream:
         self._waiting_bytes = 0
 
     def receive(self, sequence: int, payload: bytes, cut: int) -> Iterator[Piece]:
-        """Take a segment, of which the capture left out the last `cut` bytes; without a begin it is the first."""
+        """Take a segment, whose last `cut` bytes the capture omitted; without a known begin it is the first."""
         if self._sequence is None:
             self._sequence = sequence
         ahead = self._ahead(sequence)
@@ -82,19 +82,19 @@ class ByteStream:
         yield from self._deliver_waiting()
 
     def acknowledged(self, sequence: int) -> Iterator[Piece]:
-        """The other side has everything before `sequence`: a hole before it will not be filled any more."""
+        """Note that the peer has all bytes before `sequence`: a hole before it will not be filled any more."""
         while self._heap and 0 < (ahead := self._ahead(sequence)) <= WINDOW_BYTES_MAX:
             if self._heap[0] > self._next + ahead:
                 break
             yield from self._skip_hole()
 
     def end(self) -> Iterator[Piece]:
-        """Nothing more comes: what waits comes out, with gaps."""
+        """End the stream: return the waiting bytes, with gaps."""
         while self._heap:
             yield from self._skip_hole()
 
     def _ahead(self, sequence: int) -> int:
-        """How far a sequence number is from the next one expected; negative before it."""
+        """The distance of a sequence number from the next expected one; negative before it."""
         assert self._sequence is not None
         distance = (sequence - self._sequence) % _SEQUENCE_NUMBERS
         return distance if distance < _SEQUENCE_NUMBERS // 2 else distance - _SEQUENCE_NUMBERS
@@ -109,7 +109,7 @@ class ByteStream:
         self._waiting[place] = payload, cut
 
     def _deliver(self, skip: int, payload: bytes, cut: int) -> Iterator[Piece]:
-        """Hand out what a segment has that is new: its first `skip` bytes came before."""
+        """Return the new bytes of a segment: its first `skip` bytes are known already."""
         fresh = payload[skip:]
         if fresh:
             self._advance(len(fresh))

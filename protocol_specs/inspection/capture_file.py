@@ -1,7 +1,7 @@
 """Packets of a capture file, one by one: classic libpcap (both byte orders, micro- and nanoseconds) and pcapng.
 
-Mirrors the file formats of libpcap and of draft-ietf-opsawg-pcapng. A length is compared with a limit before it is
-believed, and no more than one packet is held.
+Mirrors the file formats of libpcap and of draft-ietf-opsawg-pcapng. Each length is compared with a limit
+before it is used, and memory holds one packet at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKET_BYTES_MAX: Final = 16 * 1024 * 1024
-"""How long one packet or block may be; libpcap itself stops at 256 KiB."""
+"""The size limit of one packet or block; that of libpcap is 256 KiB."""
 
 INTERFACES_MAX: Final = 4096
-"""How many interfaces a section of a pcapng file may describe."""
+"""The limit on interfaces in a section of a pcapng file."""
 
 _READ_BYTES: Final = 64 * 1024
 _CLASSIC: Final = {
@@ -36,7 +36,7 @@ _NANOSECONDS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """One packet, as far as it was kept. `number` counts from 1; `time_ns` is since 1970, None where there is none."""
+    """One packet, as far as the capture kept it. `number` counts from 1; `time_ns` is since 1970, None if unknown."""
 
     number: int
     time_ns: int | None
@@ -45,7 +45,7 @@ class Packet:
 
 
 def is_capture(start: bytes) -> bool:
-    """Whether a file that begins so is a capture."""
+    """True if a file with this beginning is a capture."""
     return start[:4] in _CLASSIC or start[:4] == _SECTION
 
 
@@ -73,7 +73,7 @@ class _Reader:
         return InputError(self.source, f"byte {self.position if position is None else position}", reason)
 
     def read(self, size: int, what: str, *, or_end: bool = False) -> bytes:
-        """So many bytes; none at all at the file's end when that is a good place to end."""
+        """Read `size` bytes; none at the end of the file, if the file may end there."""
         parts, wanted = [], size
         while wanted and (part := self.file.read(min(wanted, _READ_BYTES))):
             parts.append(part)
@@ -93,7 +93,7 @@ class _Reader:
 def _classic(reader: _Reader, order: str, unit_ns: int) -> Iterator[Packet]:
     header = reader.read(20, "the file header")
     (link_type,) = struct.unpack_from(order + "I", header, 16)
-    # The upper bits say how long a frame check sequence is.
+    # The upper bits are the length of a frame check sequence.
     link_type &= 0xFFFF
     while record := reader.read(16, "a packet's header", or_end=True):
         seconds, fraction, kept, _ = struct.unpack(order + "IIII", record)
@@ -139,7 +139,7 @@ def _next_generation(reader: _Reader) -> Iterator[Packet]:
 
 
 def _section(reader: _Reader) -> str:
-    """Read the rest of a section header, after its type; answer the byte order."""
+    """Read the rest of a section header, after its type; return the byte order."""
     at = reader.position - 4
     length, magic = reader.read(4, "a section's length"), reader.read(4, "a section's byte order")
     orders = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}

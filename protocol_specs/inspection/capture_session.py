@@ -1,7 +1,7 @@
-"""The frames of a whole capture in order, over all of its connections; what is missing is said where it is missing.
+"""The frames of a whole capture in order, over all of its connections, with a note at each gap.
 
-A capture may be larger than memory: packets are read one by one, and what is held has the limits BUFFERED_BYTES_MAX and
-CONNECTIONS_MAX over all connections, beside those of each connection.
+A capture may be larger than memory: packets are read one by one, and memory has the limits BUFFERED_BYTES_MAX and
+CONNECTIONS_MAX over all connections, beside the limits of each connection.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from protocol_specs.inspection.capture_file import Packet
-    from protocol_specs.inspection.conversation import Asked
+    from protocol_specs.inspection.conversation import SentRequest
     from protocol_specs.inspection.decoded_frame import DecodedFrame
     from protocol_specs.message import Message
 
 BUFFERED_BYTES_MAX: Final = 512 * 1024 * 1024
-"""How many bytes all connections together may hold; the one that holds most loses its own first."""
+"""The limit on bytes held by all connections; the connection that holds most drops its own first."""
 
 CONNECTIONS_MAX: Final = 65_536
-"""How many connections are followed at once; the oldest is given up first."""
+"""The limit on connections that are followed at once; the oldest is dropped first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedFrame:
-    """A frame, who sent it to whom, and the request that it answers; `time_ns` is when its last byte was captured."""
+    """A frame with its source, destination and, for a response, its request; `time_ns` is the time of its last byte."""
 
     number: int
     connection: int
@@ -39,12 +39,12 @@ class CapturedFrame:
     source: Endpoint
     destination: Endpoint
     frame: DecodedFrame
-    answers: Asked | None
+    request: SentRequest | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureNote:
-    """What is to be known beside the frames: bytes that are missing, connections that are left alone."""
+    """A note beside the frames: missing bytes, or an ignored connection."""
 
     text: str
 
@@ -53,7 +53,7 @@ Event: TypeAlias = CapturedFrame | CaptureNote
 
 
 class CaptureSession:
-    """Packets of a capture in, its frames out. `port` is the broker's, `forced`: what other responses are."""
+    """Converts packets to frames. `port` is the broker's; `forced` is the type of responses without a request."""
 
     def __init__(
         self, source: str, *, port: int | None = None, forced: tuple[type[Message], int] | None = None
@@ -71,7 +71,7 @@ class CaptureSession:
         self._left_alone: dict[str, int] = {}
 
     def events(self, packets: Iterable[Packet]) -> Iterator[Event]:
-        """Frames and notes in the order of the capture. Raises InputError, after what came before it."""
+        """Frames and notes in the order of the capture. Raises InputError after the frames before the fault."""
         time_ns: int | None = None
         try:
             for packet in packets:
@@ -127,11 +127,11 @@ class CaptureSession:
                 yield CaptureNote(text=f"connection {connection.number}, {text}")
                 continue
             self._frames += 1
-            asked = None
+            request = None
             if party is Party.CLIENT:
                 frame = connection.conversation.request(piece, self._frames, time_ns)
             else:
-                frame, asked = connection.conversation.response(piece)
+                frame, request = connection.conversation.response(piece)
             yield CapturedFrame(
                 number=self._frames,
                 connection=connection.number,
@@ -139,7 +139,7 @@ class CaptureSession:
                 source=source,
                 destination=destination,
                 frame=frame,
-                answers=asked,
+                request=request,
             )
 
     def _close(self, key: tuple[Endpoint, Endpoint], time_ns: int | None) -> Iterator[Event]:
@@ -192,8 +192,8 @@ class CaptureSession:
 
     def _why_nothing(self) -> str:
         if self._left_alone:
-            told = "; ".join(f"{_count(count, 'connection')}: {reason}" for reason, count in self._left_alone.items())
-            return f"no Kafka frames in plain text: {told} (--port names the broker's port)"
+            causes = "; ".join(f"{_count(count, 'connection')}: {reason}" for reason, count in self._left_alone.items())
+            return f"no Kafka frames in plain text: {causes} (--port names the broker's port)"
         if self._segments:
             return f"no Kafka frames: {_count(self._segments, 'TCP segment')} without a byte of payload"
         if self._unread_link_types:

@@ -1,7 +1,7 @@
-"""A client and a broker on one connection: their frames, each response with the request that it answers.
+"""A client and a broker on one connection: their frames, each response with its request.
 
-Mirrors InFlightRequests and NetworkClient.parseResponse: a response says neither its API nor its version, only the
-correlation id of its request. A Produce with acks 0 is never answered. After SaslHandshake v0 the frames of both sides
+Mirrors InFlightRequests and NetworkClient.parseResponse: a response contains neither its API nor its version, only the
+correlation id of its request. A Produce with acks 0 has no response. After SaslHandshake v0 the frames of both sides
 are bare SASL tokens until the next request.
 """
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
 
 OUTSTANDING_MAX: Final = 10_000
-"""How many requests without a response are remembered; the oldest is forgotten first."""
+"""The limit on remembered requests without a response; the oldest is forgotten first."""
 
 _PRODUCE, _SASL_HANDSHAKE = 0, 17
 _SPANS_BEFORE_ACKS_MAX: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A request that waits for its response: `number` is what the caller calls it."""
+class SentRequest:
+    """A request that waits for its response; `number` is the caller's number of it."""
 
     correlation_id: int
     api_key: int
@@ -46,27 +46,27 @@ class Asked:
 
 
 class Conversation:
-    """Which request each response answers. `forced`: the API and version of the others, as the user says."""
+    """Matches responses with requests. `forced`: the API and version of all other responses."""
 
     __slots__ = ("_outstanding", "_outstanding_count", "_tokens", "_tokens_expected", "forced")
 
     def __init__(self, forced: tuple[type[Message], int] | None = None) -> None:
         self.forced = forced
-        self._outstanding: dict[int, deque[Asked]] = {}
+        self._outstanding: dict[int, deque[SentRequest]] = {}
         self._outstanding_count = 0
         self._tokens = False
         self._tokens_expected = 0
 
     def outstanding_ids(self) -> list[int]:
-        """The correlation ids of the requests that wait, oldest first."""
+        """The correlation ids of the outstanding requests, oldest first."""
         return list(self._outstanding)
 
-    def answers(self, data: bytes) -> bool:
-        """Whether a frame has the correlation id of a request that waits."""
-        return self.asked_of(data) is not None
+    def is_response(self, data: bytes) -> bool:
+        """True if a frame has the correlation id of an outstanding request."""
+        return self.request_of(data) is not None
 
-    def asked_of(self, data: bytes) -> Asked | None:
-        """The request that waits for this frame."""
+    def request_of(self, data: bytes) -> SentRequest | None:
+        """The outstanding request with the correlation id of this frame."""
         if len(data) < 8:
             return None
         waiting = self._outstanding.get(struct.unpack_from(">i", data, 4)[0])
@@ -78,48 +78,46 @@ class Conversation:
             return broken_size(data, Kind.REQUEST, FRAME_BYTES_MAX)
         if self._tokens and not is_request_start(data, 0):
             self._tokens_expected += 1
-            return opaque_frame(data, Kind.REQUEST, "a SASL token, bare as after SaslHandshake v0")
+            return opaque_frame(data, Kind.REQUEST, "a SASL token without header, as after SaslHandshake v0")
         frame = decode_request(data)
         if frame.cls is not None and len(data) >= 12:
             self._remember(frame, number, time_ns)
         return frame
 
-    def response(self, data: bytes) -> tuple[DecodedFrame, Asked | None]:
-        """Take a frame of the broker, with its size; the request that it answers, when that is known."""
+    def response(self, data: bytes) -> tuple[DecodedFrame, SentRequest | None]:
+        """Take a frame of the broker, with its size; return it with its request, if that is known."""
         if _is_broken(data):
             return broken_size(data, Kind.RESPONSE, FRAME_BYTES_MAX), None
-        asked = self.asked_of(data)
-        if asked is not None:
-            self._forget(asked.correlation_id)
+        sent = self.request_of(data)
+        if sent is not None:
+            self._forget(sent.correlation_id)
         elif self._tokens_expected:
             self._tokens_expected -= 1
-            return opaque_frame(data, Kind.RESPONSE, "a SASL token, bare as after SaslHandshake v0"), None
-        if asked is None and self.forced is not None:
+            return opaque_frame(data, Kind.RESPONSE, "a SASL token without header, as after SaslHandshake v0"), None
+        if sent is None and self.forced is not None:
             return decode_response(data, *self.forced), None
-        if asked is None:
-            note = (
-                "its request is not here, and a response says neither its API nor its version: give --api and --version"
-            )
+        if sent is None:
+            note = "its request is missing, and a response has neither API nor version in it: give --api and --version"
             return opaque_frame(data, Kind.RESPONSE, note), None
-        return decode_response(data, registry.response_type(asked.api_key), asked.version), asked
+        return decode_response(data, registry.response_type(sent.api_key), sent.version), sent
 
     def _remember(self, frame: DecodedFrame, number: int, time_ns: int | None) -> None:
         assert frame.cls is not None
         (correlation_id,) = struct.unpack_from(">i", frame.data, 8)
         self._tokens = frame.cls.API_KEY == _SASL_HANDSHAKE and frame.version == 0
-        if frame.cls.API_KEY == _PRODUCE and _wants_no_answer(frame):
-            frame.notes.append("acks 0: the broker does not answer")
+        if frame.cls.API_KEY == _PRODUCE and _has_no_response(frame):
+            frame.notes.append("acks 0: the broker sends no response")
             return
         if self._outstanding_count == OUTSTANDING_MAX:
             self._forget(next(iter(self._outstanding)))
-        asked = Asked(
+        sent = SentRequest(
             correlation_id=correlation_id,
             api_key=frame.cls.API_KEY,
             version=frame.version,
             number=number,
             time_ns=time_ns,
         )
-        self._outstanding.setdefault(correlation_id, deque()).append(asked)
+        self._outstanding.setdefault(correlation_id, deque()).append(sent)
         self._outstanding_count += 1
 
     def _forget(self, correlation_id: int) -> None:
@@ -135,12 +133,12 @@ def _is_broken(data: bytes) -> bool:
     return len(data) < 4 or not 0 <= struct.unpack_from(">i", data)[0] <= FRAME_BYTES_MAX
 
 
-def _wants_no_answer(frame: DecodedFrame) -> bool:
+def _has_no_response(frame: DecodedFrame) -> bool:
     return any(span.path == "acks" and span.value == 0 for span in frame.spans[:_SPANS_BEFORE_ACKS_MAX])
 
 
 def looks_like_request(data: bytes) -> bool:
-    """Whether a whole frame can be read as a request to its last byte."""
+    """True if a whole frame can be read as a request to its last byte."""
     if not is_request_start(data, 0):
         return False
     from protocol_specs.framing import decode_request_header

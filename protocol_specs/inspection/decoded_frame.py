@@ -1,7 +1,7 @@
-"""One frame or message taken apart: spans of its header, its body and its record sets, and every rule that it breaks.
+"""One decoded frame or message: spans of its header, its body and its record sets, and every rule that it breaks.
 
-Mirrors what RequestHeader.parse and AbstractResponse.parseResponse read. Nothing here raises for bytes: what cannot be
-read is a fault, what a broker reads but no good peer sends is a remark.
+Mirrors RequestHeader.parse and AbstractResponse.parseResponse. Nothing here raises for bytes: bytes that cannot be
+read are a fault, bytes that a broker reads but that no correct peer sends are a remark.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIZE_BYTES: Final = 4
 UNSUPPORTED_VERSION: Final = 35
 _OF_OURS: Final = ("needs the package", "pass limit_bytes")
 _SPANS_OF_RECORDS_MAX: Final = 100_000
-"""How many spans of record sets one frame shows."""
+"""The limit on spans of record sets per frame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +50,9 @@ class Remark:
 
 @dataclass(slots=True, kw_only=True)
 class DecodedFrame:
-    """`data` whole, with its size when it is a frame. Positions count from its start; the body begins at `body`.
+    """The whole `data`, with its size if it is a frame. Positions count from its start; the body begins at `body`.
 
-    `is_read` says that the body fits its layout; faults may then still be in its size or in its records.
+    `is_read` is true if the body fits its layout; its size or its records may still have faults.
     """
 
     data: bytes
@@ -78,12 +78,12 @@ class DecodedFrame:
         self.spans.append(Span(path=path, start=start, stop=stop, type_name=type_name, value=value))
 
     def fault(self, path: str, position: int, reason: str, rule: str | None = None) -> None:
-        """Add a fault; its rule follows from the reason when it is not given."""
+        """Add a fault; by default its rule follows from the reason."""
         rule = rule_of(reason) if rule is None else rule
         self.faults.append(Remark(path=path, position=position, reason=reason, rule=rule))
 
     def bytes_within(self) -> Callable[[str], bytes]:
-        """How to get the bytes that a span's `within` names: what a section holds, decompressed."""
+        """Return a function that returns the decompressed bytes for the `within` of a span."""
         return _Holders(self).bytes_of
 
 
@@ -95,7 +95,7 @@ def decode_message(cls: type[Message], version: int, data: bytes) -> DecodedFram
 
 
 def decode_request(data: bytes, forced: tuple[type[Message], int] | None = None) -> DecodedFrame:
-    """A request frame with its size: header and body. `forced` is how to read the body, whatever the header says."""
+    """A request frame with its size: header and body. `forced` replaces the header's API and version."""
     frame = DecodedFrame(data=data, kind=Kind.REQUEST)
     if not _size(frame):
         return frame
@@ -127,16 +127,14 @@ def decode_request(data: bytes, forced: tuple[type[Message], int] | None = None)
 def decode_response(data: bytes, cls: type[Message], version: int) -> DecodedFrame:
     """A response frame with its size, to a request of that API and version.
 
-    An ApiVersions response with error 35 is of version 0, whatever was asked (KIP-511).
+    An ApiVersions response with error 35 is of version 0 for any version of its request (KIP-511).
     """
     frame = DecodedFrame(data=data, kind=Kind.RESPONSE, cls=cls, version=version)
     if not _size(frame):
         return frame
     error = data[SIZE_BYTES + 4 : SIZE_BYTES + 6]
     if cls.API_KEY == ApiKey.API_VERSIONS and version > 0 and error == struct.pack(">h", UNSUPPORTED_VERSION):
-        frame.notes.append(
-            f"version 0, though version {version} was asked for: the broker does not have that (KIP-511)"
-        )
+        frame.notes.append(f"version 0, though version {version} was requested: the broker does not have it (KIP-511)")
         frame.version = version = 0
     if version not in cls.VERSIONS:
         frame.add("body", SIZE_BYTES, len(data), "bytes of an unknown layout", data[SIZE_BYTES:])
@@ -149,7 +147,7 @@ def decode_response(data: bytes, cls: type[Message], version: int) -> DecodedFra
 
 
 def opaque_frame(data: bytes, kind: Kind | None, note: str) -> DecodedFrame:
-    """A frame whose bytes have no layout that could be known; `note` says why."""
+    """A frame of unknown layout; `note` is the reason."""
     frame = DecodedFrame(data=data, kind=kind, notes=[note])
     if _size(frame) and len(data) > SIZE_BYTES:
         frame.add("body", SIZE_BYTES, len(data), "bytes of an unknown layout", data[SIZE_BYTES:])
@@ -157,7 +155,7 @@ def opaque_frame(data: bytes, kind: Kind | None, note: str) -> DecodedFrame:
 
 
 def broken_size(data: bytes, kind: Kind | None, limit_bytes: int) -> DecodedFrame:
-    """Bytes that should begin with a frame's size and do not."""
+    """Bytes that do not begin with a valid frame size."""
     frame = DecodedFrame(data=data, kind=kind)
     if len(data) < SIZE_BYTES:
         _size(frame)
@@ -183,7 +181,7 @@ def _size(frame: DecodedFrame) -> bool:
 
 
 def _header(frame: DecodedFrame, cls: type[Message], version: int) -> int | None:
-    """Add the header; answer where the body begins, None when the header does not fit."""
+    """Add the header; return the position of the body, None if the header does not fit."""
     spans, fault = annotate_partly(cls, version, frame.data, SIZE_BYTES)
     frame.spans += [replace(span, path=f"header.{span.path}") for span in spans]
     frame.header_version = version
@@ -216,7 +214,7 @@ def _body(frame: DecodedFrame, cls: type[Message], version: int, position: int) 
 
 
 def _raw_rest(frame: DecodedFrame, path: str) -> None:
-    """Add what no span covers because the walk stopped at a fault."""
+    """Add the bytes that no span covers because the walk stopped at a fault."""
     end = frame.spans[-1].stop if frame.spans else 0
     for span in reversed(frame.spans):
         if not span.within:
@@ -252,7 +250,7 @@ def _records(frame: DecodedFrame, span: Span) -> None:
 
 
 def _is_no_fault(frame: DecodedFrame, finding: Finding) -> bool:
-    """Whether a finding says nothing against the bytes: a Fetch response may end inside of a batch; limits are ours."""
+    """True if a finding is no fault of the bytes: a Fetch response may end inside a batch; limits are ours."""
     if frame.kind is Kind.RESPONSE and CUT_BATCH in finding.reason:
         return True
     return any(words in finding.reason for words in _OF_OURS)
@@ -278,7 +276,7 @@ def _conformance(
 
 
 class _Holders:
-    """The bytes that spans of a frame hold: the last answer is kept, because neighbours ask alike."""
+    """The content of spans of a frame; the last result is cached, because neighbouring spans share it."""
 
     def __init__(self, frame: DecodedFrame) -> None:
         self.frame = frame

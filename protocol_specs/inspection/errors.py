@@ -1,4 +1,4 @@
-"""What a user gave to be taken apart and cannot be: one line that says where, what, and what would be right."""
+"""Errors about input that cannot be decoded: one line with the place, the problem and the expected form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from protocol_specs.errors import ProtocolError
 
 
 class InputError(ProtocolError):
-    """A file, a line or an argument that cannot be used. `source` is the file's name or what stands for one."""
+    """A file, a line or an argument that cannot be used. `source` is the name of the file or of the argument."""
 
     def __init__(self, source: str, place: str, reason: str) -> None:
         super().__init__(source, place, reason)

@@ -1,7 +1,7 @@
-"""Frames of one direction of a connection, also after missing bytes: then the next plausible frame is looked for.
+"""Cuts the bytes of one direction into frames. After missing bytes it searches for the next plausible frame.
 
 Frames are cut by their size as NetworkReceive does. Without a known beginning (the capture began in the middle, or lost
-something) a request is recognised by its header, a response by the correlation id of a request that waits for it.
+bytes) a request is recognized by its header, a response by the correlation id of an outstanding request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 FRAME_BYTES_MAX: Final = 104_857_600
-"""How large a frame is believed to be: Kafka's default of socket.request.max.bytes."""
+"""The size limit of a plausible frame: Kafka's default of socket.request.max.bytes."""
 
 _LEAST_REQUEST: Final = 8
 _LEAST_RESPONSE: Final = 4
@@ -30,7 +30,7 @@ _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
 class FrameCutter:
-    """Takes the bytes of one direction; answers whole frames with their sizes. `synced`: one begins at the buffer."""
+    """Takes the bytes of one direction and returns whole frames. `synced`: a frame begins with the buffer."""
 
     __slots__ = ("_buffer", "_start", "find", "synced")
 
@@ -42,7 +42,7 @@ class FrameCutter:
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes of an unfinished frame are held."""
+        """The number of buffered bytes of an unfinished frame."""
         return len(self._buffer) - self._start
 
     def receive(self, data: bytes) -> None:
@@ -53,7 +53,7 @@ class FrameCutter:
         self._buffer += data
 
     def drop(self) -> int:
-        """Forget what is buffered, because what follows it is missing; answer how many bytes that were."""
+        """Drop the buffered bytes, because the bytes after them are missing; return their number."""
         dropped = self.buffered_bytes
         self._buffer.clear()
         self._start = 0
@@ -61,7 +61,7 @@ class FrameCutter:
         return dropped
 
     def take(self) -> bytes | None:
-        """The next whole frame, with its size; None when there is none yet. An unbelievable size ends being synced."""
+        """The next whole frame, with its size; None if it is incomplete. An invalid size clears `synced`."""
         if not self.synced and not self._synchronise():
             return None
         if self.buffered_bytes < 4:
@@ -81,7 +81,7 @@ class FrameCutter:
         return bytes(self._buffer[self._start : self._start + count])
 
     def _take_broken(self) -> bytes:
-        """All that is buffered: where the next frame begins cannot be known."""
+        """Take all buffered bytes: the beginning of the next frame is unknown."""
         broken = bytes(self._buffer[self._start :])
         self.drop()
         return broken
@@ -93,14 +93,14 @@ class FrameCutter:
             self._start += found
             self.synced = True
             return True
-        # A frame may have begun in the last bytes; those before them have been looked at.
+        # A frame may begin in the last bytes; the bytes before them are searched already.
         keep = 12 + _CLIENT_ID_BYTES_MAX
         self._start += max(0, len(data) - keep)
         return False
 
 
 def request_start(data: bytes, position: int) -> int | None:
-    """Where the first plausible request frame at or after `position` begins."""
+    """The position of the first plausible request frame at or after `position`."""
     for match in _REQUEST_START.finditer(data, position):
         if is_request_start(data, match.start()):
             return match.start()
@@ -108,7 +108,7 @@ def request_start(data: bytes, position: int) -> int | None:
 
 
 def response_start(outstanding: Iterable[int]) -> Callable[[bytes, int], int | None]:
-    """What finds the first plausible response frame to one of the requests with these correlation ids."""
+    """Make a function that finds the first plausible response frame with one of these correlation ids."""
 
     def find(data: bytes, position: int) -> int | None:
         best: int | None = None
@@ -127,7 +127,7 @@ def response_start(outstanding: Iterable[int]) -> Callable[[bytes, int], int | N
 
 
 def is_request_start(data: bytes, position: int) -> bool:
-    """Whether a request frame may begin here: a believable size, an API with that version, a client id of text."""
+    """True if a request frame may begin here: a plausible size, a known API and version, a printable client id."""
     if len(data) - position < 12:
         return False
     size, api_key, version = struct.unpack_from(">ihh", data, position)
@@ -147,7 +147,7 @@ def is_request_start(data: bytes, position: int) -> bool:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether bytes are printable UTF-8, of which the end may be missing."""
+    """True if bytes are printable UTF-8, possibly cut at the end."""
     try:
         return _UTF8().decode(data).isprintable()
     except UnicodeDecodeError:

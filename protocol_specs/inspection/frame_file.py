@@ -1,7 +1,7 @@
 """Size-prefixed frames one after the other, as one side of a connection sends them, or both sides mixed.
 
-Nothing says which frames are requests. Without a word from the user a frame is a response when it can be read whole as
-the answer to an earlier request of the file, else a request; with an API and a version it may be their response.
+A frame does not contain its kind. By default it is a response if it can be read whole as the response to an earlier
+request of the file, else a request; if the user names an API and a version, it may be their response.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from protocol_specs.messages.headers import ResponseHeader, response_header_vers
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from protocol_specs.inspection.conversation import Asked
+    from protocol_specs.inspection.conversation import SentRequest
     from protocol_specs.inspection.decoded_frame import DecodedFrame
     from protocol_specs.message import Message
 
@@ -29,7 +29,7 @@ _READ_BYTES: Final = 1024 * 1024
 
 
 class FrameFile:
-    """Reads frames and says what they are. `kind`, and the `api` class with its `version`, are what the user said."""
+    """Reads frames and finds their kind, unless the user names the `kind`, or the `api` class with its `version`."""
 
     def __init__(self, source: str, *, kind: Kind | None, api: str | None, version: int | None) -> None:
         self.source = source
@@ -41,19 +41,19 @@ class FrameFile:
             self.response = registry.find(api, Kind.RESPONSE), version
         self.conversation = Conversation(self.response)
         if kind is Kind.RESPONSE and self.response is None:
-            raise InputError(source, "", "a response says neither its API nor its version: give --api and --version")
+            raise InputError(source, "", "a response has neither API nor version in it: give --api and --version")
 
-    def frames(self, file: IO[bytes]) -> Iterator[tuple[int, DecodedFrame, Asked | None]]:
-        """Each frame with the offset where it begins and the request that it answers."""
+    def frames(self, file: IO[bytes]) -> Iterator[tuple[int, DecodedFrame, SentRequest | None]]:
+        """Each frame with its offset and, for a response, its request."""
         offset = number = 0
         while data := _read_frame(file):
             number += 1
-            frame, asked = self.decoded(data, number)
-            yield offset, frame, asked
+            frame, request = self.decoded(data, number)
+            yield offset, frame, request
             offset += len(data)
 
-    def decoded(self, data: bytes, number: int) -> tuple[DecodedFrame, Asked | None]:
-        """A frame taken apart, and the request that it answers."""
+    def decoded(self, data: bytes, number: int) -> tuple[DecodedFrame, SentRequest | None]:
+        """A decoded frame and, for a response, its request."""
         size = int.from_bytes(data[:4], "big", signed=True)
         if len(data) >= 4 and not 0 <= size <= FRAME_BYTES_MAX:
             return broken_size(data, self.kind, FRAME_BYTES_MAX), None
@@ -63,28 +63,28 @@ class FrameFile:
             return decode_request(data, self.request), None
         frame = self.conversation.request(data, number, None)
         if self.kind is None and self.response is None and not frame.is_read and not _names_its_client(frame):
-            frame.notes.append("read as a request; if it is a response, say to what: --api and --version")
+            frame.notes.append("read as a request; if it is a response, name its API and version: --api and --version")
         return frame, None
 
     def is_response(self, data: bytes) -> bool:
-        """Whether a frame is to be read as a response."""
+        """True if a frame is read as a response."""
         if self.kind is not None:
             return self.kind is Kind.RESPONSE
-        if self.conversation.answers(data):
-            asked = self.conversation.asked_of(data)
-            assert asked is not None
-            return not looks_like_request(data) or _fits(data, registry.response_type(asked.api_key), asked.version)
+        if self.conversation.is_response(data):
+            request = self.conversation.request_of(data)
+            assert request is not None
+            return not looks_like_request(data) or _fits(data, registry.response_type(request.api_key), request.version)
         return self.response is not None and not looks_like_request(data)
 
 
 def _names_its_client(frame: DecodedFrame) -> bool:
-    """Whether a frame has the header of a request beyond doubt, so that only what follows is broken."""
+    """True if a frame certainly has the header of a request, so that only the bytes after it are broken."""
     client_id = getattr(frame.header, "client_id", None)
     return bool(client_id) and str(client_id).isprintable()
 
 
 def _fits(data: bytes, cls: type[Message], version: int) -> bool:
-    """Whether a frame can be read whole as this response."""
+    """True if a frame can be read whole as this response."""
     if version not in cls.VERSIONS:
         return False
     try:
@@ -95,7 +95,7 @@ def _fits(data: bytes, cls: type[Message], version: int) -> bool:
 
 
 def _read_frame(file: IO[bytes]) -> bytes:
-    """A frame with its size, or what is left of one; when the size cannot be believed, the bytes to be shown."""
+    """A frame with its size, or the rest of one; after an invalid size, the bytes to show."""
     start = _read(file, 4)
     if len(start) < 4:
         return start

@@ -1,4 +1,4 @@
-"""Hex as people write it -> bytes: spaces, newlines, colons, 0x, and the offsets and texts of xxd and hexdump -C."""
+"""Parses hex text: with spaces, newlines, colons, 0x, and the offsets and text columns of xxd and hexdump -C."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Final
 from protocol_specs.inspection.errors import InputError
 
 _OFFSET: Final = re.compile(r"^\s*[0-9a-fA-F]{4,16}(?::\s|  +)", re.MULTILINE)
-# Text beside the bytes may be made of hex digits too: it stands after 16 bytes, or after more than two spaces.
+# The text column may contain hex digits too: it follows 16 bytes, or more than two spaces.
 _DUMP_LINE: Final = re.compile(r"^\s*([0-9a-fA-F]{4,16})(?::\s|  +)((?:[0-9a-fA-F]{2}[ \t]{0,2}){0,16})(?:[\s|].*)?$")
 _SEPARATORS: Final = re.compile(r"0[xX]|\\x|[\s:,;]+")
 _NO_DIGIT: Final = re.compile(r"[^0-9a-fA-F]")
 
 
 def bytes_of_hex(text: str, source: str) -> bytes:
-    """The bytes that the digits stand for. Raises InputError: what stands there, where, and what would be right."""
+    """The bytes of hex digits. Raises InputError with the text, its place and the expected form."""
     if _OFFSET.match(text) and (dumped := _dump(text)) is not None:
         return dumped
     return bytes_of_digits(_SEPARATORS.sub("", text), source)
 
 
 def bytes_of_digits(digits: str, source: str, place: str = "") -> bytes:
-    """The bytes behind hex digits that nothing separates. Raises InputError."""
+    """The bytes of hex digits without separators. Raises InputError."""
     stray = _NO_DIGIT.search(digits)
     if stray is not None:
         raise InputError(source, place, f"{stray.group()!a} is no hex digit (digit {stray.start() + 1})")
@@ -34,7 +34,7 @@ def bytes_of_digits(digits: str, source: str, place: str = "") -> bytes:
 
 
 def looks_like_hex(text: str) -> bool:
-    """Whether text was meant as hex: digits and separators, or a dump with offsets."""
+    """True if text looks like hex: digits and separators, or a dump with offsets."""
     if _OFFSET.match(text) and _dump(text) is not None:
         return True
     digits = _SEPARATORS.sub("", text)
@@ -42,7 +42,7 @@ def looks_like_hex(text: str) -> bool:
 
 
 def _dump(text: str) -> bytes | None:
-    """The bytes of a dump with offsets; None when its offsets do not follow each other, so that it is none."""
+    """The bytes of a dump with offsets; None if the offsets are not consecutive, so that it is no dump."""
     data = bytearray()
     for line in text.splitlines():
         if not line.strip():

@@ -1,6 +1,6 @@
-"""What a user gave to `decode`: a capture, frames, or one message; bytes, or hex of them. Found out from its beginning.
+"""The form of the input of `decode`, detected from its beginning: a capture, frames, or one message; binary or hex.
 
-Captures and frame files are passed on as streams. Hex text is read whole, up to HEX_CHARACTERS_MAX.
+Captures and frame files are passed on as streams. Hex text is read completely, up to HEX_CHARACTERS_MAX.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEX_CHARACTERS_MAX: Final = 256 * 1024 * 1024
-"""How much hex text is read: a frame of 100 MB fits."""
+"""The limit on hex text: a frame of 100 MB fits."""
 
 _START_BYTES: Final = 64 * 1024
 _TEXT: Final = frozenset((*range(0x20, 0x7F), *b"\t\r\n"))
@@ -29,7 +29,7 @@ _PATH_NAME_MAX: Final = 255
 
 
 class Form(enum.Enum):
-    """What the bytes are; AUTO is to be found out."""
+    """The form of the bytes; AUTO is detected."""
 
     AUTO = "auto"
     CAPTURE = "capture"
@@ -39,14 +39,14 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """Bytes and what they are."""
+    """Bytes and their form."""
 
     form: Form
     file: IO[bytes]
 
 
 def is_file_name(arguments: Sequence[str]) -> bool:
-    """Whether the arguments name a file (or stdin), and are not hex digits themselves."""
+    """True if the arguments name a file or stdin, and are not hex digits."""
     if len(arguments) != 1:
         return False
     name = arguments[0]
@@ -60,12 +60,12 @@ def is_file_name(arguments: Sequence[str]) -> bool:
 
 
 def input_of_hex(text: str, source: str, form: Form, *, bare_message: bool) -> Input:
-    """The input that hex digits stand for. Raises InputError."""
+    """The input of hex digits. Raises InputError."""
     return _of_bytes(bytes_of_hex(text, source), source, form, bare_message=bare_message)
 
 
 def input_of_file(file: IO[bytes], source: str, form: Form, *, bare_message: bool) -> Input:
-    """The input in a file. `bare_message`: the user has said which message it would be. Raises InputError."""
+    """The input in a file. `bare_message`: the user has named the message. Raises InputError."""
     start = file.read(_START_BYTES)
     if not start:
         raise InputError(source, "", f"empty: {_EXPECTED}")
@@ -132,7 +132,7 @@ def _may_be_frames(start: bytes) -> bool:
 
 
 class _Rest(io.RawIOBase):
-    """A file whose beginning has been read already."""
+    """A file whose beginning has already been read."""
 
     def __init__(self, start: bytes, file: IO[bytes]) -> None:
         super().__init__()

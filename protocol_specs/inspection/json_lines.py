@@ -1,9 +1,9 @@
 """Lines of ``{"api", "kind", "version", "hex"}`` with ``"json"`` added, and back. Mirrors Kafka's JSON converters.
 
 A line is one message body, without frame and header, in the form of the Java vectors: `json` as `json_form` has it,
-`unknown_tags` the tags of the message's own tag section as ``[tag, hex]``. Unknown tags deeper inside stand in
-`nested_unknown_tags` by the path of their struct, so that every line that was decoded encodes to its bytes again. Other
-keys stay, in order. Lines are read, turned and answered one by one.
+`unknown_tags` the tags of the message's own tag section as ``[tag, hex]``. Unknown tags of inner structs are in
+`nested_unknown_tags` by the path of their struct, so that every decoded line encodes to its bytes again. Other keys
+stay, in order. Lines are read, converted and written one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LINE_BYTES_MAX", "decode_lines", "encode_lines", "named_kind", "tags_to_json"]
 
 LINE_BYTES_MAX: Final = 256 * 1024 * 1024
-"""How long a line may be: a message of 100 MB (socket.request.max.bytes) in hex fits."""
+"""The limit on a line: a message of 100 MB (socket.request.max.bytes) in hex fits."""
 
 _TAG_MAX: Final = 2**32 - 1
 
@@ -43,7 +43,7 @@ def encode_lines(file: IO[bytes], source: str) -> Iterator[str]:
 
 
 def named_kind(name: str) -> Kind:
-    """The kind of that name. Raises ProtocolError with the names that there are."""
+    """The kind of that name. Raises ProtocolError with the valid names."""
     try:
         return Kind(name)
     except ValueError:
@@ -69,7 +69,7 @@ def _turn_lines(
             cls, version = _declaration(line)
             turn(line, cls, version)
         except MessageEncodeError as error:
-            # The encoder names fields as Python does, but it was JSON that was given.
+            # The encoder uses Python's names of fields, but the input is JSON.
             shown = MessageEncodeError(error.message, error.version, camel_case(error.path), error.reason)
             raise InputError(source, f"line {number}", str(shown)) from None
         except ProtocolError as error:
@@ -173,7 +173,7 @@ def _set_nested_tags(message: Message, nested: object) -> None:
 
 
 def _structs(owner: Struct, prefix: str) -> Iterator[tuple[str, Struct]]:
-    """The structs inside of a struct, each with its JSON path."""
+    """The structs inside a struct, each with its JSON path."""
     for f in owner.FIELDS:
         value = getattr(owner, f.name)
         path = prefix + camel_case(f.name)

@@ -4,7 +4,7 @@
 output is also one of `encode --jsonl`. `json` is missing when the body does not fit. Beside them: `size` (bytes of the
 frame), `header`, `fields` (each with `path`, `offset`, `length`, `type`, `value`; `within` as in Span), `faults` and
 `remarks` (`path`, `offset`, `reason`, `rule`), `notes`; and of a capture `number`, `connection`, `time`, `source`,
-`destination`, `answers`.
+`destination`, and `request_frame` (the number of the request of a response).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def json_of_frame(frame: DecodedFrame, **place: object) -> dict[str, Any]:
-    """The object of a frame; `place` says where it was found and goes first."""
+    """The object of a frame; its place in the input, `place`, comes first."""
     made: dict[str, Any] = dict(place)
     made["api"] = frame.api or None
     made["kind"] = frame.kind.value if frame.kind else None
@@ -45,7 +45,7 @@ def json_of_frame(frame: DecodedFrame, **place: object) -> dict[str, Any]:
 
 def json_of_captured(captured: CapturedFrame) -> dict[str, Any]:
     """The object of a frame of a capture."""
-    asked = captured.answers
+    request = captured.request
     place = {
         "number": captured.number,
         "connection": captured.connection,
@@ -53,8 +53,8 @@ def json_of_captured(captured: CapturedFrame) -> dict[str, Any]:
         "source": str(captured.source),
         "destination": str(captured.destination),
     }
-    if asked is not None:
-        place["answers"] = asked.number
+    if request is not None:
+        place["request_frame"] = request.number
     return json_of_frame(captured.frame, **place)
 
 
@@ -86,7 +86,7 @@ def _field(span: Span) -> dict[str, Any]:
 def _value(span: Span) -> object:
     value = span.value
     if span.type_name.startswith("records"):
-        # What is in it follows, field by field.
+        # Its content follows, field by field.
         return None
     if isinstance(value, bytes):
         return to_text(value) if span.type_name == "uuid" else value.hex()

@@ -1,7 +1,7 @@
-"""One TCP connection of a capture that may be Kafka's: its two byte streams, who is the broker, and its frames.
+"""One TCP connection of a capture that may be Kafka's: its two byte streams, the broker's end, and its frames.
 
-Who is the broker follows from the port that the user named, from who sent the SYN, from port 9092, or from which side's
-bytes can be read as a whole request. A connection whose first bytes are no request is left alone, and says why.
+The broker's end follows from the port that the user named, from the sender of the SYN, from port 9092, or from the side
+whose bytes can be read as a whole request. A connection whose first bytes are no request is ignored, with a reason.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from protocol_specs.message import Message
 
 UNDECIDED_BYTES_MAX: Final = 256 * 1024
-"""How many bytes of a direction are looked through for a request that says who the broker is."""
+"""The limit on bytes per direction that are searched for a request, which identifies the client."""
 
 HELD_BYTES_MAX: Final = 64 * 1024 * 1024
-"""How many bytes of responses may wait for a request that the capture has out of order."""
+"""The limit on bytes of responses that wait for a reordered request."""
 
 CANDIDATES_MAX: Final = 256
-"""How many of the latest requests a response is looked for after bytes that are missing."""
+"""The number of latest requests whose responses are searched for after missing bytes."""
 
 KAFKA_PORT: Final = 9092
 _REQUEST_START_BYTES: Final = 14
@@ -36,7 +36,7 @@ _TLS_HANDSHAKE: Final = b"\x16\x03"
 
 
 class Party(enum.Enum):
-    """Who sends a frame."""
+    """The sender of a frame."""
 
     CLIENT = "client"
     BROKER = "broker"
@@ -54,12 +54,12 @@ class Direction:
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes are held."""
+        """The number of held bytes."""
         return self.stream.waiting_bytes + self.cutter.buffered_bytes
 
 
 class KafkaConnection:
-    """Takes segments; answers frames as (party, bytes), and gaps. `no_kafka` says why it is left alone, if it is."""
+    """Takes segments; returns frames as (party, bytes), and gaps. `no_kafka` is the reason to ignore the connection."""
 
     def __init__(self, segment: Segment, port: int | None, forced: tuple[type[Message], int] | None) -> None:
         self.ends = (segment.source, segment.destination)
@@ -77,12 +77,12 @@ class KafkaConnection:
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes are held."""
+        """The number of held bytes."""
         return self._held_bytes + sum(direction.buffered_bytes for direction in self.directions.values())
 
     @property
     def ended(self) -> bool:
-        """Whether both sides have sent their FIN."""
+        """True if both ends have sent their FIN."""
         return all(direction.ended for direction in self.directions.values())
 
     @property
@@ -91,11 +91,11 @@ class KafkaConnection:
         return None if self.client is None else self.other(self.client)
 
     def other(self, end: Endpoint) -> Endpoint:
-        """The end that is not this one."""
+        """The opposite end."""
         return self.ends[1] if end == self.ends[0] else self.ends[0]
 
     def begin(self, segment: Segment, *, from_client: bool) -> None:
-        """Take a SYN: it says where the stream of its sender begins, and who is the client."""
+        """Take a SYN: it gives the first sequence number of its sender, which is the client."""
         direction = self.directions[segment.source]
         direction.stream.begin(segment.sequence + 1)
         direction.cutter.synced = True
@@ -107,7 +107,7 @@ class KafkaConnection:
         self.had_payload = self.had_payload or bool(segment.payload)
         if self.no_kafka:
             return
-        # What is acknowledged was there before this segment was sent.
+        # Acknowledged bytes were received before this segment was sent.
         if segment.flags & ACK:
             stream = self.directions[segment.destination].stream
             yield from self._pieces(segment.destination, stream.acknowledged(segment.acknowledgement))
@@ -117,7 +117,7 @@ class KafkaConnection:
             yield from self._pieces(segment.source, stream.receive(sequence % 2**32, segment.payload, segment.cut))
 
     def finish(self) -> Iterator[tuple[Party, bytes | Gap]]:
-        """Nothing more comes: what waits for missing bytes comes out without them."""
+        """End the connection: return the bytes that wait for missing ones."""
         for end in self.ends:
             yield from self._pieces(end, self.directions[end].stream.end())
             if self.client is None and not self.no_kafka:
@@ -126,7 +126,7 @@ class KafkaConnection:
         yield from self._frames(at_end=True)
 
     def drop(self) -> None:
-        """Forget all bytes that are held."""
+        """Drop all held bytes."""
         for direction in self.directions.values():
             for _ in direction.stream.end():
                 pass
@@ -167,7 +167,7 @@ class KafkaConnection:
         cutter = self.directions[end].cutter
         if cutter.buffered_bytes < self._undecided_next[end]:
             return
-        # Looked through again only when a quarter more has come: many small segments stay linear.
+        # Searched again only after a quarter more bytes: many small segments take linear time.
         self._undecided_next[end] = min(cutter.buffered_bytes * 5 // 4 + 1, UNDECIDED_BYTES_MAX)
         data = cutter.peek(UNDECIDED_BYTES_MAX)
         start = request_start(data, 0)
@@ -182,7 +182,7 @@ class KafkaConnection:
             self.no_kafka = "no request in its first bytes"
 
     def _check_start(self) -> None:
-        """The first bytes of a client whose SYN was seen are a request, or this is no plaintext Kafka."""
+        """Check the first bytes of a client whose SYN was seen: without a request this is no plaintext Kafka."""
         assert self.client is not None
         cutter = self.directions[self.client].cutter
         if not cutter.synced or cutter.buffered_bytes < _REQUEST_START_BYTES:
@@ -208,13 +208,13 @@ class KafkaConnection:
         while (frame := cutter.take()) is not None:
             self._held.append(frame)
             self._held_bytes += len(frame)
-            yield from self._answers(wait=wait)
-        yield from self._answers(wait=wait)
+            yield from self._responses(wait=wait)
+        yield from self._responses(wait=wait)
 
-    def _answers(self, *, wait: bool) -> Iterator[tuple[Party, bytes | Gap]]:
-        """Hand out responses whose request is known; others wait for the bytes that requests may still be in."""
+    def _responses(self, *, wait: bool) -> Iterator[tuple[Party, bytes | Gap]]:
+        """Return responses whose request is known; others wait for bytes that may contain their request."""
         while self._held and (
-            not wait or self._held_bytes > HELD_BYTES_MAX or self.conversation.answers(self._held[0])
+            not wait or self._held_bytes > HELD_BYTES_MAX or self.conversation.is_response(self._held[0])
         ):
             frame = self._held.popleft()
             self._held_bytes -= len(frame)

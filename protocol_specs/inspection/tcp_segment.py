@@ -1,7 +1,7 @@
-"""A packet of a capture -> the TCP segment in it. Mirrors RFC 791, RFC 8200, RFC 9293 and libpcap's link types.
+"""Extracts the TCP segment of a packet. Mirrors RFC 791, RFC 8200, RFC 9293 and libpcap's link types.
 
-Reads Ethernet (with VLAN tags), BSD loopback, Linux cooked (SLL and SLL2) and raw IP. What is no TCP, or too short to
-be read, is None: a capture holds other things too.
+Reads Ethernet (with VLAN tags), BSD loopback, Linux cooked (SLL and SLL2) and raw IP. Packets that are
+not TCP, or too short, give None.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXTENSIONS_MAX: Final = 16
 
 
 class Endpoint(NamedTuple):
-    """One side of a connection."""
+    """One end of a connection."""
 
     address: str
     port: int
@@ -35,7 +35,7 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A TCP segment; `cut` is how many bytes of its payload the capture did not keep."""
+    """A TCP segment; `cut` is the number of payload bytes that the capture did not keep."""
 
     source: Endpoint
     destination: Endpoint
@@ -47,7 +47,7 @@ class Segment:
 
 
 def segment_of(link_type: int, data: bytes) -> Segment | None:
-    """The TCP segment of a packet; None when it holds none. Raises KeyError for a link type that is not read."""
+    """The TCP segment of a packet; None when it holds none. Raises KeyError for an unknown link type."""
     reader = LINK_TYPES[link_type][1]
     try:
         version, position = reader(data)
@@ -101,7 +101,7 @@ LINK_TYPES: Final[Mapping[int, tuple[str, Callable[[bytes], tuple[int, int]]]]] 
     229: ("IPV6", _raw),
     276: ("LINUX_SLL2", _cooked_2),
 }
-"""The link types that are read: libpcap's name, and what finds the protocol and where its header begins."""
+"""The known link types: libpcap's name, and a function that finds the protocol and the position of its header."""
 
 
 def _ipv4(data: bytes, position: int) -> Segment | None:
@@ -110,7 +110,7 @@ def _ipv4(data: bytes, position: int) -> Segment | None:
     if protocol != _TCP or fragment & 0x3FFF or header < 20:
         return None
     source, destination = (".".join(map(str, data[at : at + 4])) for at in (position + 12, position + 16))
-    # Segmentation by the network card leaves the length 0 in what the sender captured.
+    # With segmentation by the network card, the sender captures packets of length 0.
     stop = position + total if total else len(data)
     return _tcp(data, position + header, stop, source, destination)
 

@@ -1,7 +1,7 @@
-"""A decoded frame as an annotated tree: offset, bytes, field, type and value, then what is wrong, with a caret.
+"""A decoded frame as an annotated tree: offset, bytes, field, type and value, then faults with a caret.
 
-Offsets count from the frame's first byte (its size); those with a `'` count in what the section above them holds,
-decompressed. Lines are made one by one.
+Offsets count from the frame's first byte (its size); those with a `'` count in the decompressed bytes of the section
+above them. Lines are made one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from protocol_specs.inspection.decoded_frame import DecodedFrame, Remark
 
 BYTES_A_SPAN: Final = 8
-"""How many bytes of a span are shown."""
+"""The limit on shown bytes per span."""
 
 BYTES_A_CARET_LINE: Final = 16
 
@@ -42,13 +42,13 @@ def tree_lines(frame: DecodedFrame) -> Iterator[str]:
 
 
 def fault_lines(remark: Remark, data: bytes, word: str) -> Iterator[str]:
-    """What is wrong, the bytes around it with a caret under the first one that is, and the rule."""
+    """The fault, the bytes around it with a caret under the first wrong one, and the rule."""
     tick = "'" if remark.within else ""
     path = f"{remark.path}, " if remark.path else ""
     yield f"  {word}: {path}byte {remark.position}{tick}: {remark.reason}"
     start = remark.position // BYTES_A_CARET_LINE * BYTES_A_CARET_LINE
     if start == len(data) and start:
-        # Bytes are missing at the end: the caret stands behind the last that are there.
+        # Bytes are missing at the end: the caret follows the last byte.
         start -= BYTES_A_CARET_LINE
     shown = data[start : start + BYTES_A_CARET_LINE].hex(" ")
     margin = f"{start}{tick}".rjust(8) + "  "
@@ -74,13 +74,13 @@ def _line(offset: str, shown: str, field: str, type_name: str, value: str) -> st
 
 
 class _Outline:
-    """Where the fields stand in the tree: a heading for each struct that has no bytes of its own."""
+    """The structure of the tree: a heading for each struct without bytes of its own."""
 
     def __init__(self) -> None:
         self.open: list[str] = []
 
     def headings(self, path: str) -> Iterator[tuple[int, str]]:
-        """The headings that must stand before the field, as (depth, label)."""
+        """The headings before the field, as (depth, label)."""
         self.close(path)
         for prefix in _prefixes(path):
             if not self.open or len(prefix) > len(self.open[-1]):
@@ -88,7 +88,7 @@ class _Outline:
                 self.open.append(prefix)
 
     def place(self, path: str) -> tuple[int, str]:
-        """The depth and the label of the field itself, which is a heading for what follows inside of it."""
+        """The depth and the label of the field itself, which is a heading for what follows inside it."""
         if self.open and self.open[-1] == path:
             self.open.pop()
         found = len(self.open), self.label(path)
@@ -116,7 +116,7 @@ def _prefixes(path: str) -> Iterator[str]:
 
 
 def summary(frame: DecodedFrame) -> str:
-    """A frame in a few words: what it is and whether something is wrong."""
+    """A frame in a few words: its type, and that it has faults if so."""
     header: Any = frame.header
     parts = [f"{frame.api} v{frame.version} {frame.kind.value}" if frame.cls and frame.kind else _unknown(frame)]
     if header is not None:

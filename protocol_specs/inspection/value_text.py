@@ -1,4 +1,4 @@
-"""A field's value in words that people read: names of codes, flags and times beside the numbers."""
+"""The value of a field as text: names of codes, flags and times beside the numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from protocol_specs.codec.annotate import Span
 
 TEXT_CHARACTERS_MAX: Final = 60
-"""How much of a long value is shown."""
+"""The limit on the text of a value."""
 
 _PRINTABLE: Final = frozenset(range(0x20, 0x7F))
 _TIMESTAMP_MIN: Final = 86_400_000
@@ -21,7 +21,7 @@ _ZERO_OR_MORE: Final = "[]"
 
 
 def value_text(span: Span) -> str:
-    """The value of a span, cut when it is long."""
+    """The value of a span, truncated if it is long."""
     value, type_name = span.value, span.type_name
     if value is None:
         return "null"

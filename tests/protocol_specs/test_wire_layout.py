@@ -132,7 +132,7 @@ def test_the_legend_explains_the_elements_of_arrays() -> None:
 @pytest.mark.parametrize(
     ("name", "version", "before"),
     [
-        ("RequestHeader", 2, "int32 size of what follows"),
+        ("RequestHeader", 2, "int32 size of the bytes after it"),
         ("GroupMetadataKey", 0, "int16 record type 2"),
         ("GroupMetadataValue", 4, "int16 version 4"),
         ("PartitionRecord", 1, "uvarints frame version 1, record type 3, version 1"),

@@ -44,6 +44,8 @@ FOLDERS: Final = (
     "broker_sim/log/files",
     "docs/reference/fidelity.md",
     "protocol_specs/api_key.py",
+    "protocol_specs/codec",
+    "protocol_specs/inspection",
     "protocol_specs/messages",
     "protocol_specs/schemas",
     "tests/differential",

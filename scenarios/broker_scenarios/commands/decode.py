@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from protocol_specs.inspection.capture_session import CapturedFrame
-    from protocol_specs.inspection.conversation import Asked
+    from protocol_specs.inspection.conversation import SentRequest
     from protocol_specs.inspection.decoded_frame import DecodedFrame
     from protocol_specs.inspection.input_form import Form, Input
     from protocol_specs.message import Kind, Message
@@ -124,9 +124,9 @@ class _Showing:
         if self.options.api is not None:
             self.declaration(source, self.kind or Kind.RESPONSE)
         frames = FrameFile(source, kind=self.kind, api=self.options.api, version=self.version)
-        for number, (offset, frame, asked) in enumerate(frames.frames(given.file), start=1):
+        for number, (offset, frame, request) in enumerate(frames.frames(given.file), start=1):
             if self.frame_number in {None, number}:
-                yield from self.frame(frame, asked, number=number, offset=offset)
+                yield from self.frame(frame, request, number=number, offset=offset)
 
     def of_capture(self, given: Input, source: str) -> Iterator[str]:
         import sys
@@ -149,19 +149,19 @@ class _Showing:
             else:
                 yield f"-- {event.text}"
 
-    def frame(self, frame: DecodedFrame, asked: Asked | None, **place: int) -> Iterator[str]:
+    def frame(self, frame: DecodedFrame, request: SentRequest | None, **place: int) -> Iterator[str]:
         self.broken = self.broken or bool(frame.faults)
         if self.options.json:
             from protocol_specs.inspection.json_view import json_of_frame
 
-            yield _compact(json_of_frame(frame, **place, **({"answers": asked.number} if asked else {})))
+            yield _compact(json_of_frame(frame, **place, **({"request_frame": request.number} if request else {})))
             return
         start = f"frame {place['number']} at byte {place['offset']}: " if place else ""
-        answers = f", answers frame {asked.number}" if asked else ""
+        answers = f", to frame {request.number}" if request else ""
         yield from self.tree(frame, f"{start}{_summary(frame)}{answers}")
 
     def captured(self, captured: CapturedFrame) -> Iterator[str]:
-        frame, asked, time_ns = captured.frame, captured.answers, captured.time_ns
+        frame, request, time_ns = captured.frame, captured.request, captured.time_ns
         self.broken = self.broken or bool(frame.faults)
         if self.options.json:
             from protocol_specs.inspection.json_view import json_of_captured
@@ -172,11 +172,13 @@ class _Showing:
         if time_ns is not None:
             moment = f" {(time_ns - (self.first_ns or 0)) / 1e9:.6f} s"
         answers = ""
-        if asked is not None:
+        if request is not None:
             took = (
-                "" if time_ns is None or asked.time_ns is None else f" after {(time_ns - asked.time_ns) / 1e6:.3f} ms"
+                ""
+                if time_ns is None or request.time_ns is None
+                else f" after {(time_ns - request.time_ns) / 1e6:.3f} ms"
             )
-            answers = f", answers frame {asked.number}{took}"
+            answers = f", to frame {request.number}{took}"
         ends = f"{captured.source} -> {captured.destination}"
         yield from self.tree(frame, f"frame {captured.number}{moment} {ends}: {_summary(frame)}{answers}")
 

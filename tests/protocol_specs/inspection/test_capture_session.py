@@ -50,7 +50,7 @@ def told_events(reader: CaptureSession, data: bytes) -> list[str]:
             words.append(f"-- {event.text}")
             continue
         (correlation_id,) = struct.unpack_from(">i", event.frame.data, 8 if event.frame.kind.value == "request" else 4)
-        answers = f" to {event.answers.number}" if event.answers else ""
+        answers = f" to {event.request.number}" if event.request else ""
         broken = " !" if event.frame.faults else ""
         words.append(f"{event.frame.api} {event.frame.kind.value} {correlation_id}{answers}{broken}")
     return words
@@ -105,7 +105,7 @@ def test_a_real_session_is_read_to_its_end() -> None:
     assert [frame.frame.faults + frame.frame.remarks for frame in frames if frame.frame.faults] == []
     assert {frame.frame.api for frame in frames} >= {"ApiVersions", "Metadata", "InitProducerId", "Produce", "Fetch"}
     responses = [frame for frame in frames if frame.frame.kind and frame.frame.kind.value == "response"]
-    assert all(frame.answers is not None for frame in responses)
+    assert all(frame.request is not None for frame in responses)
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 40))
@@ -198,7 +198,7 @@ def test_a_produce_without_acks_waits_for_no_response() -> None:
     reader = CaptureSession("x")
     events = list(reader.events(read_packets(io.BytesIO(pcap(dialogue.packets)), "x")))
     frames = [event for event in events if isinstance(event, CapturedFrame)]
-    assert frames[0].frame.notes == ["acks 0: the broker does not answer"]
+    assert frames[0].frame.notes == ["acks 0: the broker sends no response"]
     assert frames[1].frame.notes == []
 
 
@@ -216,7 +216,7 @@ def test_tokens_after_sasl_handshake_0_are_no_requests() -> None:
     frames = [event.frame for event in events if isinstance(event, CapturedFrame)]
     assert [frame.api for frame in frames] == ["SaslHandshake", "SaslHandshake", "", "", "Metadata", "Metadata"]
     assert [frame.faults for frame in frames] == [[]] * 6
-    assert frames[2].notes == frames[3].notes == ["a SASL token, bare as after SaslHandshake v0"]
+    assert frames[2].notes == frames[3].notes == ["a SASL token without header, as after SaslHandshake v0"]
 
 
 def test_an_api_versions_response_with_error_35_is_of_version_0() -> None:
@@ -228,7 +228,7 @@ def test_an_api_versions_response_with_error_35_is_of_version_0() -> None:
     _, response = events
     assert isinstance(response, CapturedFrame)
     assert (response.frame.version, response.frame.faults) == (0, [])
-    assert "version 4 was asked for" in response.frame.notes[0]
+    assert "version 4 was requested" in response.frame.notes[0]
 
 
 def test_a_response_without_its_request_says_so_and_can_be_forced() -> None:

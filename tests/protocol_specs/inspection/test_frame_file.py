@@ -49,7 +49,7 @@ def test_responses_alone_need_the_api_and_the_version() -> None:
         "0 Metadata v9 response",
         f"{len(answered(1))} Metadata v9 request",
     ]
-    with pytest.raises(InputError, match="a response says neither its API nor its version: give --api and --version"):
+    with pytest.raises(InputError, match="a response has neither API nor version in it: give --api and --version"):
         told(answered(1), kind=Kind.RESPONSE)
     with pytest.raises(UnknownApi, match="did you mean Metadata"):
         told(answered(1), kind=Kind.RESPONSE, api="Metadatum", version=9)
@@ -57,7 +57,7 @@ def test_responses_alone_need_the_api_and_the_version() -> None:
 
 def test_a_frame_that_is_no_request_may_be_a_response() -> None:
     ((_, frame, _),) = FrameFile("f", kind=None, api=None, version=None).frames(io.BytesIO(answered(1)))
-    assert frame.notes == ["read as a request; if it is a response, say to what: --api and --version"]
+    assert frame.notes == ["read as a request; if it is a response, name its API and version: --api and --version"]
 
 
 def test_a_request_can_be_read_as_another_version() -> None:

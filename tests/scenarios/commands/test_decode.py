@@ -156,7 +156,7 @@ def test_the_capture_may_come_through_a_pipe(run: Callable[..., Run], type_in: C
 def test_a_broken_frame_is_shown_and_ends_with_1(run: Callable[..., Run]) -> None:
     told = run("decode", "--brief", REQUEST[:-1].hex())
     assert (told.code, told.err) == (1, "")
-    assert "the rule: a frame has as many bytes as its size says" in told.out
+    assert "the rule: a frame has as many bytes as its size field" in told.out
 
 
 FRAME = REQUEST.hex()
@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     "a port that is none": (["half.pcap", "--port", "x"], "--port: 'x': expected a whole number from 0 to 65535"),
     "a response of nothing": (
         [RESPONSE.hex(), "--kind", "response"],
-        "HEX: a response says neither its API nor its version: give --api and --version",
+        "HEX: a response has neither API nor version in it: give --api and --version",
     ),
     "a message of nothing": (
         ["0000", "--format", "message"],

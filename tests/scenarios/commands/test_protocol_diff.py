@@ -61,7 +61,7 @@ def test_steps_go_version_by_version(capsys: pytest.CaptureFixture[str]) -> None
         "ProduceRequest v10 -> v11: the same layout",
         "",
         "beyond the layout",
-        "  v11  may answer TRANSACTION_ABORTABLE (KIP-890)",
+        "  v11  may return TRANSACTION_ABORTABLE (KIP-890)",
     ]
     assert "ProduceRequest v12 -> v13" in printed(capsys, "Produce")
     assert "ProduceRequest v12 -> v13" in printed(capsys, "Produce", "12")
