@@ -1,16 +1,15 @@
 """Records of one partition on their way to one log append. Mirrors ProducerBatch and MemoryRecordsBuilder's part in it.
 
-A batch belongs to its partition's queue, under whose lock callers append. Once drained it belongs to the Sender. It
-ends once: SUCCEEDED, FAILED or ABORTED; what comes after a success is our mistake, what comes after another end is
-ignored.
+A batch belongs to its partition's queue, under whose lock callers append. Once drained it belongs to the Sender. Its
+states are in batch_states.py.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from broker_client.core.batching.batch_states import BATCH_STATES, BatchState, BatchStep
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer.produce_request_result import ProduceRequestResult
 from broker_client.errors import IllegalState, ProducerError, RecordTooLarge
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 __all__ = [
     "COMPRESSION_RATE_ESTIMATION_FACTOR",
     "NO_PRODUCER_ID_AND_EPOCH",
-    "BatchState",
     "Compression",
     "ProducerBatch",
     "ProducerIdAndEpoch",
@@ -47,15 +45,6 @@ _LENGTHS_MAX: Final = MAX_RECORD_OVERHEAD + 5 + 5 + 1
 _NO_EPOCH: Final = -1
 # A future is made for every record, and what a named tuple's own constructor does beyond this takes as long again.
 _new_tuple: Final = tuple.__new__
-
-
-class BatchState(Enum):
-    """How a batch ended, or that it has not."""
-
-    OPEN = auto()
-    SUCCEEDED = auto()
-    FAILED = auto()
-    ABORTED = auto()
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
@@ -90,10 +79,8 @@ class ProducerBatch:
         "_builder",
         "_bytes",
         "_callbacks",
-        "_closed_for_appends",
         "_estimator",
         "_growth",
-        "_reopened",
         "_surely_fits_bytes",
         "_timestamp_ms",
         "_write_limit_bytes",
@@ -103,10 +90,6 @@ class ProducerBatch:
         "drained_ms",
         "estimated_size_in_bytes",
         "granted_bytes",
-        "in_flight",
-        "in_retry",
-        "is_full",
-        "is_split",
         "last_append_ms",
         "last_attempt_ms",
         "leader_epoch",
@@ -118,6 +101,7 @@ class ProducerBatch:
         "record_count",
         "result",
         "retry_backoff_ms",
+        "sequence_has_been_reset",
         "state",
         "topic_partition",
     )
@@ -144,15 +128,14 @@ class ProducerBatch:
         self.attempts_when_leader_changed = 0
         self.leader_epoch = _NO_EPOCH
         self.retry_backoff_ms = 0
-        self.in_retry = False
-        self.in_flight = False
         self.maybe_written = False
+        """True once an attempt may have written it: it stays so through every retry and in the parts of a split."""
+        self.sequence_has_been_reset = False
+        """True if the sequence was rewritten since the batch was last sent."""
         self.record_count = 0
         self.max_record_size = 0
         # What the batch takes on the wire: exact without a codec, a careful guess with one until it is built.
         self.estimated_size_in_bytes = RECORD_BATCH_OVERHEAD
-        self.is_full = False
-        self.is_split = False
         self.result = ProduceRequestResult(topic_partition)
         self.state = BatchState.OPEN
         self._builder = RecordBatchBuilder(codec=compression.codec, level=compression.level)
@@ -163,10 +146,8 @@ class ProducerBatch:
         # Up to this uncompressed size no exact look is needed.
         self._surely_fits_bytes = int(write_limit_bytes / max(self._growth, 1.0))
         self._base_timestamp_ms = self._timestamp_ms = NO_TIMESTAMP
-        self._closed_for_appends = False
         self._callbacks: list[tuple[FutureRecordMetadata, DeliveryCallback]] = []
         self._bytes: bytes | None = None
-        self._reopened = False
 
     # Appending, under the queue's lock
 
@@ -180,7 +161,7 @@ class ProducerBatch:
         now_ms: int,
     ) -> FutureRecordMetadata | None:
         """Add a record if there is room; the first always fits. None means: a new batch, please."""
-        if self._closed_for_appends:
+        if self.state is not BatchState.OPEN:
             return None
         key_size = -1 if key is None else len(key)
         value_size = -1 if value is None else len(value)
@@ -205,7 +186,7 @@ class ProducerBatch:
             size = self._grown(size)
         self.estimated_size_in_bytes = size
         if size >= self._write_limit_bytes:
-            self.is_full = True
+            self.close_for_record_appends()
         self.record_count = count + 1
         future = _new_tuple(FutureRecordMetadata, (self.result, count, timestamp_ms, key_size, value_size))
         if on_delivery is not None:
@@ -234,8 +215,34 @@ class ProducerBatch:
         self._callbacks.append((future, on_delivery))
 
     def close_for_record_appends(self) -> None:
-        """A next record goes to the next batch."""
-        self._closed_for_appends = self.is_full = True
+        """Accept no more records; without effect once it is closed."""
+        if self.state is BatchState.OPEN:
+            self._advance(BatchStep.CLOSE)
+
+    @property
+    def is_full(self) -> bool:
+        """True if it accepts no more records."""
+        return self.state is not BatchState.OPEN
+
+    @property
+    def in_flight(self) -> bool:
+        """True while a request carries it, even after it has ended."""
+        state = self.state
+        return (
+            state is BatchState.IN_FLIGHT
+            or state is BatchState.FAILED_IN_FLIGHT
+            or state is BatchState.ABORTED_IN_FLIGHT
+        )
+
+    @property
+    def in_retry(self) -> bool:
+        """True after the first failed attempt."""
+        return self.attempts > 0
+
+    @property
+    def is_split(self) -> bool:
+        """True if it is a part of a batch that was split."""
+        return self.origin != self.number
 
     def pack(self) -> None:
         """A batch that is closed for appends may wait long: keep its bytes, and none of the objects they came in."""
@@ -269,11 +276,6 @@ class ProducerBatch:
         return self._builder.producer_epoch
 
     @property
-    def sequence_has_been_reset(self) -> bool:
-        """Whether the sequence was rewritten since the batch was last sent."""
-        return self._reopened
-
-    @property
     def is_transactional(self) -> bool:
         """Whether it is part of a transaction."""
         return self._builder.is_transactional
@@ -296,7 +298,7 @@ class ProducerBatch:
         builder.producer_id = producer.producer_id
         builder.producer_epoch = producer.epoch
         builder.base_sequence = base_sequence
-        self._reopened = True
+        self.sequence_has_been_reset = True
         if self._bytes is not None:
             self._bytes = with_producer_state(
                 self._bytes,
@@ -308,8 +310,8 @@ class ProducerBatch:
 
     def close(self) -> bytes:
         """Compress, seal and answer the bytes; the costly part, outside of every lock. Again after a reset."""
-        self._closed_for_appends = self.is_full = True
-        self._reopened = False
+        self.close_for_record_appends()
+        self.sequence_has_been_reset = False
         built = self._bytes
         if built is None:
             built = self._bytes = self._builder.build()
@@ -327,20 +329,23 @@ class ProducerBatch:
         return (len(built) - RECORD_BATCH_OVERHEAD) / max(self._builder.size_in_bytes - RECORD_BATCH_OVERHEAD, 1)
 
     def drained(self, now_ms: int) -> None:
-        """It goes out with a request."""
+        """Record that a request carries it from now on."""
         self.drained_ms = max(self.drained_ms, now_ms)
-        self.in_flight = True
+        self._advance(BatchStep.DRAIN)
+
+    def request_ended(self) -> None:
+        """Record that no request carries it any more."""
+        self._advance(BatchStep.REQUEST_END)
 
     # Retrying
 
     def reenqueued(self, now_ms: int, backoff_ms: int) -> None:
-        """Its attempt failed; it may go again after `backoff_ms`."""
+        """Record a failed attempt; the next one may come after `backoff_ms`."""
+        self._advance(BatchStep.RETRY)
         self.attempts += 1
         self.last_attempt_ms = max(self.last_append_ms, now_ms)
         self.last_append_ms = max(self.last_append_ms, now_ms)
         self.retry_backoff_ms = backoff_ms
-        self.in_retry = True
-        self.in_flight = False
 
     def waited_ms(self, now_ms: int) -> int:
         """How long since it was made, or since its last attempt ended."""
@@ -368,36 +373,45 @@ class ProducerBatch:
 
     @property
     def is_done(self) -> bool:
-        """Whether it has ended."""
-        return self.state is not BatchState.OPEN
+        """True if it has ended."""
+        state = self.state
+        return state is not BatchState.OPEN and state is not BatchState.CLOSED and state is not BatchState.IN_FLIGHT
 
     def complete(self, base_offset: int, log_append_time_ms: int) -> bool:
-        """It was written (offset -1: written, the broker does not say where). False when it had ended otherwise."""
-        return self._end(BatchState.SUCCEEDED, base_offset, log_append_time_ms, None)
+        """End it with success, at `base_offset` (-1: the broker does not name it). False if it had failed before.
+
+        Raises:
+            IllegalTransition: it had succeeded before, or its request has not ended.
+        """
+        return self._end(BatchStep.SUCCEED, base_offset, log_append_time_ms, None)
 
     def fail(self, error_of_record: Callable[[int], ProducerError]) -> bool:
-        """It failed for good; the function answers each record's error. False when it had ended before."""
-        return self._end(BatchState.FAILED, NO_OFFSET, NO_TIMESTAMP, error_of_record)
+        """End it with failure; `error_of_record` returns each record's error. False if it had failed before.
+
+        Raises:
+            IllegalTransition: it had succeeded before.
+        """
+        return self._end(BatchStep.FAIL, NO_OFFSET, NO_TIMESTAMP, error_of_record)
 
     def abort(self, error: ProducerError) -> None:
-        """It is given up, by close or by an aborted transaction."""
-        if self.is_done:
-            raise IllegalState(f"a batch for {self.topic_partition} has ended already: {self.state.name}")
-        self._end(BatchState.ABORTED, NO_OFFSET, NO_TIMESTAMP, lambda _: error)
+        """End it because the producer is closed or its transaction is aborted.
+
+        Raises:
+            IllegalTransition: it had ended before.
+        """
+        self._end(BatchStep.ABORT, NO_OFFSET, NO_TIMESTAMP, lambda _: error)
 
     def _end(
         self,
-        state: BatchState,
+        step: BatchStep,
         base_offset: int,
         log_append_time_ms: int,
         error_of_record: Callable[[int], ProducerError] | None,
     ) -> bool:
-        if self.state is BatchState.SUCCEEDED:
-            raise IllegalState(f"a batch for {self.topic_partition} that succeeded cannot end as {state.name}")
-        if self.is_done:
+        had_ended = self.is_done
+        self._advance(step)
+        if had_ended:
             return False
-        self.state = state
-        self.close_for_record_appends()
         result = self.result
         result.set(base_offset, log_append_time_ms, error_of_record)
         for future, callback in self._callbacks:
@@ -405,6 +419,9 @@ class ProducerBatch:
         self._callbacks.clear()
         result.complete()
         return True
+
+    def _advance(self, step: BatchStep) -> None:
+        self.state = BATCH_STATES.next(self.state, step)
 
     # Splitting
 
@@ -425,7 +442,6 @@ class ProducerBatch:
                 bound = estimate_size_in_bytes_upper_bound(record.key, record.value, record.headers)
                 part = self._part(next_number(), max(bound, split_batch_size))
                 part.origin = self.origin
-                part.is_split = True
                 parts.append(part)
                 part.try_append(*sent)
         self._callbacks.clear()

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from broker_client.core.batching.batch_drain import BatchDrain
+from broker_client.core.batching.batch_observer import BatchObserver
 from broker_client.core.batching.compression_ratio import CompressionRatioEstimator
 from broker_client.core.batching.message_set_batch import MessageSetBatch
 from broker_client.core.batching.node_latencies import NodeLatencies
@@ -20,7 +21,7 @@ from broker_client.core.batching.partition_queue import PartitionQueue, QueuesBy
 from broker_client.core.batching.partitioners import BuiltInPartitioner, StickyPartition
 from broker_client.core.batching.producer_batch import COMPRESSION_RATE_ESTIMATION_FACTOR, Compression, ProducerBatch
 from broker_client.core.batching.ready_made_batch import ReadyMadeBatch
-from broker_client.core.producer.trace import BatchEventKind
+from broker_client.core.producer.trace import BatchEventKind, ReadyReason
 from broker_client.errors import IllegalState, ProducerClosed, ProducerError
 from broker_client.records import UNKNOWN_PARTITION, Headers, TopicPartition
 from protocol_specs.records.batch_builder import estimate_size_in_bytes_upper_bound
@@ -70,9 +71,6 @@ class ReadyCheckResult:
 class RecordAccumulator:
     """`wakeup` is called from the appending thread when a batch was made or became full."""
 
-    batch_type: type[ProducerBatch] = ProducerBatch
-    message_set_type: type[MessageSetBatch] = MessageSetBatch
-
     def __init__(
         self,
         *,
@@ -84,10 +82,12 @@ class RecordAccumulator:
         wakeup: Callable[[], None],
         formats: MessageFormats | None = None,
         append_buffers: AppendBuffers | None = None,
+        observer: BatchObserver | None = None,
     ) -> None:
         self.config = config
         self._formats = formats
         self._append_buffers = append_buffers
+        self.observer = BatchObserver() if observer is None else observer
         self.pool = pool
         self.closed = False
         self._retry_backoff = retry_backoff
@@ -156,8 +156,7 @@ class RecordAccumulator:
                     future = batch.try_append(timestamp_ms, key, value, headers, on_delivery, now_ms)
                     full = batch.is_full
                     if future is None:
-                        batch.close_for_record_appends()
-                        batch.pack()
+                        self._close_last(batch)
                 if future is None:
                     batch = self._new_batch(queue, key, value, headers, granted_bytes, now_ms)
                     if batch is None:
@@ -167,6 +166,7 @@ class RecordAccumulator:
                     batches.append(batch)
                     full = True  # at least one batch was made: the Sender has to know its time
                 assert batch is not None
+                self.observer.appended(batch)
                 if sticky is not None:
                     sticky.produced_bytes += batch.estimated_size_in_bytes - before
                     if sticky.produced_bytes >= partitioner.sticky_batch_size:
@@ -201,8 +201,10 @@ class RecordAccumulator:
         queue.flush()
         if queue.batches:
             queue.batches[-1].close_for_record_appends()
+            self.observer.closed(queue.batches[-1])
         queue.batches.append(batch)
         self._incomplete[batch] = None
+        self.observer.ready_made(batch)
         return batch
 
     def growth_of(self, topic: str) -> float:
@@ -225,21 +227,19 @@ class RecordAccumulator:
     def ready(self, cluster: Cluster, now_ms: int) -> ReadyCheckResult:
         """Which nodes have a batch to be sent now; also weighs partitions for the adaptive partitioner."""
         result = ReadyCheckResult()
-        at_once = (
-            self.pool.queued > 0
-            or self.closed
-            or self._flushes_in_progress > 0
-            or (self._transactions is not None and self._transactions.is_completing)
-        )
+        ready_now = self._ready_now()
         for info in list(self._topics.values()):
-            self._topic_ready(info, cluster, now_ms, result, at_once=at_once)
+            self._topic_ready(info, cluster, now_ms, result, ready_now)
         return result
 
     def drain(
         self, cluster: Cluster, nodes: Iterable[int], max_size: int, now_ms: int
     ) -> dict[int, list[ProducerBatch]]:
         """Take what each node gets with its next request: at most one batch a partition, `max_size` bytes in all."""
-        return {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
+        drained = {node: self._drain.drain_node(cluster, node, max_size, now_ms) for node in nodes}
+        for node, batches in drained.items():
+            self.observer.drained(node, batches)
+        return drained
 
     def first_created_ms(self) -> int:
         """When the oldest of the queued batches was made; NEVER_MS when nothing is queued."""
@@ -292,6 +292,7 @@ class RecordAccumulator:
                 if self._transactions is not None:
                     self._transactions.add_in_flight_batch(part)
                 self._put_back(queue, part)
+        self.observer.split(batch, parts)
         return parts
 
     def deallocate(self, batch: ProducerBatch) -> None:
@@ -301,6 +302,7 @@ class RecordAccumulator:
         granted, batch.granted_bytes = batch.granted_bytes, 0
         if granted:
             self.pool.deallocate(granted)
+        self.observer.freed(batch, granted)
 
     def forget(self, batch: ProducerBatch) -> None:
         """A batch has ended but its request has not: its memory stays taken until then (KAFKA-19012)."""
@@ -359,7 +361,7 @@ class RecordAccumulator:
             if not batch.is_done:
                 error_of_batch = self._error_of_aborted(batch, error)
                 batch.abort(error_of_batch)
-                self.tell(BatchEventKind.FAILED, batch, str(error_of_batch), error=type(error).__name__)
+                self.observer.completed(BatchEventKind.FAILED, batch, str(error_of_batch), error=type(error).__name__)
             if batch.in_flight:
                 self.forget(batch)
             else:
@@ -372,7 +374,7 @@ class RecordAccumulator:
                 continue
             self._take_out(batch)
             batch.abort(error)
-            self.tell(BatchEventKind.FAILED, batch, str(error), error=type(error).__name__)
+            self.observer.completed(BatchEventKind.FAILED, batch, str(error), error=type(error).__name__)
             self.deallocate(batch)
 
     def close(self) -> None:
@@ -382,14 +384,6 @@ class RecordAccumulator:
         for queue in self._queues:
             with queue.lock:
                 queue.flush()
-
-    # What TracedAccumulator tells
-
-    def tell(self, kind: BatchEventKind, batch: ProducerBatch, detail: str = "", *, error: str = "") -> None:
-        """A step of a batch's life; nobody listens here."""
-
-    def tell_sent(self, batches: Iterable[ProducerBatch], node: int, correlation_id: int) -> None:
-        """The request of these batches is on its way; nobody listens here."""
 
     # Details
 
@@ -431,7 +425,7 @@ class RecordAccumulator:
             return None
         with self._lock:
             number = self._next_number()
-        make = self.batch_type if magic == MAGIC_V2 else partial(self.message_set_type, magic=magic)
+        make = ProducerBatch if magic == MAGIC_V2 else partial(MessageSetBatch, magic=magic)
         batch = make(
             queue.topic_partition,
             number=number,
@@ -442,6 +436,7 @@ class RecordAccumulator:
             now_ms=now_ms,
         )
         self._incomplete[batch] = None
+        self.observer.created(batch, waited=granted_bytes > 0)
         return batch
 
     def _check_old_format(self, granted_bytes: int) -> None:
@@ -476,14 +471,37 @@ class RecordAccumulator:
         assert future is not None, "the first record fits always"
         return future
 
+    def _close_last(self, batch: ProducerBatch) -> None:
+        """Close the last batch of a queue, because the next record does not fit into it."""
+        batch.close_for_record_appends()
+        batch.pack()
+        self.observer.closed(batch)
+
     @staticmethod
     def _switched_late(partitioner: BuiltInPartitioner, sticky: StickyPartition, cluster: Cluster) -> bool:
         """Make the switch that waited for the queue's last batch to be full, if one did."""
         partitioner.maybe_switch(sticky, cluster, enable_switch=True)
         return partitioner.sticky is not sticky
 
+    def _ready_now(self) -> ReadyReason | None:
+        """Return the reason for which every batch is ready, whatever its age and size."""
+        if self.pool.queued:
+            return ReadyReason.MEMORY
+        if self.closed:
+            return ReadyReason.CLOSE
+        if self._flushes_in_progress:
+            return ReadyReason.FLUSH
+        if self._transactions is not None and self._transactions.is_completing:
+            return ReadyReason.TRANSACTION
+        return None
+
     def _topic_ready(
-        self, info: TopicInfo, cluster: Cluster, now_ms: int, result: ReadyCheckResult, *, at_once: bool
+        self,
+        info: TopicInfo,
+        cluster: Cluster,
+        now_ms: int,
+        result: ReadyCheckResult,
+        ready_now: ReadyReason | None,
     ) -> None:
         led = self._led.get(info.topic)
         if led is None or led.cluster is not cluster or led.queues_in_all != len(info.queues):
@@ -493,7 +511,8 @@ class RecordAccumulator:
         if any(sizes):
             for queue, leader in zip(led.queues, led.leaders, strict=True):
                 if queue.batches:
-                    self._batch_ready(queue, leader, cluster, now_ms, result, at_once=at_once)
+                    self._batch_ready(queue, leader, cluster, now_ms, result, at_once=ready_now is not None)
+                    self.observer.checked(queue, ready_now, now_ms)
             if self.config.availability_timeout_ms > 0:
                 sizes, partitions = self._in_time(led, sizes)
         if led.without_leader and any(queue.batches for queue in led.without_leader):

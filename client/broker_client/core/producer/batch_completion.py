@@ -110,7 +110,7 @@ class BatchCompletion:
         if not batch.fail(lambda _: error):
             return
         self._metrics.failed(batch)
-        self._accumulator.tell(BatchEventKind.EXPIRED, batch, str(error), error=type(error).__name__)
+        self._accumulator.observer.completed(BatchEventKind.EXPIRED, batch, str(error), error=type(error).__name__)
         if self._transactions is not None:
             self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=False)
             if batch.in_retry:
@@ -124,7 +124,7 @@ class BatchCompletion:
         if self._transactions is not None:
             self._transactions.handle_completed_batch(batch, answer.base_offset)
         if batch.complete(answer.base_offset, answer.log_append_time_ms):
-            self._accumulator.tell(BatchEventKind.ACKNOWLEDGED, batch)
+            self._accumulator.observer.completed(BatchEventKind.ACKNOWLEDGED, batch)
         self._accumulator.deallocate(batch)
 
     def _retry(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
@@ -137,12 +137,14 @@ class BatchCompletion:
         )
         self._metrics.retried(batch)
         self._accumulator.reenqueue(batch, now_ms)
-        self._accumulator.tell(BatchEventKind.RETRIED, batch, answer.message or "", error=answer.error_code.name)
+        self._accumulator.observer.completed(
+            BatchEventKind.RETRIED, batch, answer.message or "", error=answer.error_code.name
+        )
 
     def _split(self, batch: ProducerBatch) -> None:
         _log.warn("{key}: a batch was too large for the broker, splitting it", key=batch.topic_partition)
         self._metrics.split()
-        self._accumulator.tell(BatchEventKind.SPLIT, batch, error=ErrorCode.MESSAGE_TOO_LARGE.name)
+        self._accumulator.observer.completed(BatchEventKind.SPLIT, batch, error=ErrorCode.MESSAGE_TOO_LARGE.name)
         if self._transactions is not None:
             self._transactions.remove_in_flight_batch(batch)
         self._accumulator.split_and_reenqueue(batch)
@@ -164,7 +166,7 @@ class BatchCompletion:
         error.maybe_written = batch.maybe_written
         self._metrics.failed(batch)
         if batch.fail(_errors_of_records(answer, error)):
-            self._accumulator.tell(BatchEventKind.FAILED, batch, str(error), error=answer.error_code.name)
+            self._accumulator.observer.completed(BatchEventKind.FAILED, batch, str(error), error=answer.error_code.name)
             if self._transactions is not None:
                 self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=adjust_sequence_numbers)
         self._accumulator.deallocate(batch)

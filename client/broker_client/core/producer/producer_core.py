@@ -7,7 +7,6 @@ max.block.ms.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from twisted.internet.defer import Deferred
@@ -23,11 +22,11 @@ from broker_client.core.network.api_versions import ApiVersions
 from broker_client.core.network.metadata import Metadata
 from broker_client.core.network.network_client import NetworkClient
 from broker_client.core.network.reactor_signal import metadata_change
+from broker_client.core.producer.batch_tracer import BatchTracer
 from broker_client.core.producer.future_record_metadata import DeliveryCallback, FutureRecordMetadata
 from broker_client.core.producer.pending_sends import PendingSends
 from broker_client.core.producer.sender import Sender
 from broker_client.core.producer.sender_loop import SenderLoop, now_ms_of
-from broker_client.core.producer.traced_accumulator import TracedAccumulator
 from broker_client.core.producer.wait_for_room import WaitingRecord
 from broker_client.core.producer.waits import WaitFor
 from broker_client.core.telemetry.producer_telemetry import client_instance_id, telemetry_of
@@ -139,8 +138,6 @@ class ProducerCore:
         self.pool = BufferPool(config.number("buffer.memory"), accumulator_config.batch_size, self.metrics.pool)
         self.append_buffers = AppendBuffers(self.metadata, self._seconds, self._surely_small)
         self.accumulator = self._record_accumulator(accumulator_config, backoff, random, trace)
-        if isinstance(self.accumulator, TracedAccumulator):
-            self.client.watch_writes(self.accumulator.written)
         self.sender = Sender(
             config=config.sender_config(),
             client=self.client,
@@ -530,12 +527,19 @@ class ProducerCore:
         random: random.Random,
         trace: Trace | None,
     ) -> RecordAccumulator:
-        # A transaction and a trace want to hear of each record.
-        hears_of_each = trace is not None or isinstance(self.transactions, TransactionManager)
-        make: Callable[..., RecordAccumulator] = RecordAccumulator
+        tracer: BatchTracer | None = None
         if trace is not None:
-            make = partial(TracedAccumulator, trace=trace, client_id=self.config.client_id, seconds=self._seconds)
-        return make(
+            tracer = BatchTracer(
+                trace=trace,
+                client_id=self.config.client_id,
+                seconds=self._seconds,
+                pool=self.pool,
+                linger_ms=accumulator_config.linger_ms,
+            )
+            self.client.watch_writes(tracer.written)
+        # A transaction and a trace need each record at once, without a buffer.
+        needs_each = trace is not None or isinstance(self.transactions, TransactionManager)
+        return RecordAccumulator(
             config=accumulator_config,
             pool=self.pool,
             retry_backoff=backoff,
@@ -543,7 +547,8 @@ class ProducerCore:
             random=random,
             wakeup=self.wakeup,
             formats=self._formats,
-            append_buffers=None if hears_of_each else self.append_buffers,
+            append_buffers=None if needs_each else self.append_buffers,
+            observer=tracer,
         )
 
     def _transaction_manager(self) -> ProducerIdState | None:

@@ -370,7 +370,7 @@ class Sender:
             timeout_ms=self.config.request_timeout_ms,
             highest_version=highest,
         )
-        self.accumulator.tell_sent(by_partition.values(), node_id, correlation_id)
+        self.accumulator.observer.sent(by_partition.values(), node_id, correlation_id)
 
     # Answers
 
@@ -414,7 +414,7 @@ class Sender:
             self.metadata.update_leaders(leaders, nodes)
 
     def _complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
-        batch.in_flight = False
+        batch.request_ended()
         self._forget_in_flight(batch)
         self.completion.complete(batch, answer, now_ms)
         if self.config.guarantee_message_order:

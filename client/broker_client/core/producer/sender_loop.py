@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.logger import Logger
 
+from broker_client.core.network.repeated_errors import RepeatedErrors
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -41,6 +43,7 @@ class SenderLoop:
 
     __slots__ = (
         "_call_from_thread",
+        "_errors",
         "_in_turn",
         "_next_turn",
         "_reactor",
@@ -48,7 +51,6 @@ class SenderLoop:
         "_taker",
         "_woken",
         "after_turn",
-        "errors",
     )
 
     def __init__(
@@ -58,7 +60,7 @@ class SenderLoop:
         reactor: IReactorTime,
         call_from_thread: Callable[[Callable[[], None]], object],
     ) -> None:
-        self.errors = 0
+        self._errors = RepeatedErrors(_log, "network loop")
         self.after_turn: Callable[[], None] | None = None
         self._taker = taker
         self._reactor = reactor
@@ -82,9 +84,15 @@ class SenderLoop:
         elif self._in_turn:
             self._woken = True
 
+    @property
+    def errors(self) -> int:
+        """How many iterations have ended with an error."""
+        return self._errors.total
+
     def stop(self) -> None:
         """Take no more turns."""
         self._stopped = True
+        self._errors.close()
         self._cancel_next_turn()
 
     def _turn(self) -> None:
@@ -123,9 +131,8 @@ class SenderLoop:
     def _take_turn(self) -> int:
         try:
             delay_ms = self._taker.run_once(now_ms_of(self._reactor))
-        except Exception:  # noqa: BLE001 - as Kafka's loop: logged, and the next turn goes on
-            self.errors += 1
-            _log.failure("uncaught error in a turn of the producer's network loop")
+        except Exception as error:  # noqa: BLE001 - as in Kafka's loop: logged, and the next iteration goes on
+            self._errors.caught(error)
             delay_ms = 1
         if self.after_turn is not None:
             self.after_turn()

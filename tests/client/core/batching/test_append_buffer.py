@@ -172,6 +172,8 @@ class Side:
         for batch in batches:
             described = batch.topic_partition, batch.record_count, batch.max_record_size, batch.last_append_ms
             self.results.append((*described, batch.estimated_size_in_bytes, batch.is_full, batch.close()))
+            if batch.in_flight:
+                batch.request_ended()
             batch.complete(0, -1)
             self.accumulator.deallocate(batch)
 

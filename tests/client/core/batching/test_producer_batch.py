@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from broker_client.core.batching.compression_ratio import CompressionRatioEstimator
 from broker_client.core.batching.producer_batch import Compression, ProducerBatch, ProducerIdAndEpoch
-from broker_client.errors import IllegalState, ProducerClosed, ProducerError
+from broker_client.errors import ProducerClosed, ProducerError
 from broker_client.records import TopicPartition
 from protocol_specs.records.batch_peek import check_batch
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.record_batch import read_records
+from sim_runtime.state_table import IllegalTransition
 
 KEY = TopicPartition("t", 0)
 
@@ -102,9 +103,10 @@ def test_the_estimate_improves_slowly_and_worsens_at_once() -> None:
 def test_every_future_ends_once_with_its_own_offset() -> None:
     batch = batch_of()
     futures = fill(batch, 3)
+    batch.close()
     assert batch.complete(100, -1)
     assert [future.result(0).offset for future in futures] == [100, 101, 102]
-    with pytest.raises(IllegalState, match="that succeeded cannot end as FAILED"):
+    with pytest.raises(IllegalTransition, match="in state SUCCEEDED does not take FAIL"):
         batch.fail(lambda _: ProducerError("late"))
 
 
@@ -122,13 +124,14 @@ def test_an_aborted_batch_says_why() -> None:
     (future,) = fill(batch, 1)
     batch.abort(ProducerClosed("closed"))
     assert isinstance(future.exception(0), ProducerClosed)
-    with pytest.raises(IllegalState):
+    with pytest.raises(IllegalTransition, match="in state ABORTED does not take ABORT"):
         batch.abort(ProducerClosed("again"))
 
 
 def test_the_time_of_the_log_replaces_the_records_own() -> None:
     batch = batch_of()
     (future,) = fill(batch, 1)
+    batch.close()
     batch.complete(0, 777)
     assert future.result(0).timestamp_ms == 777
 

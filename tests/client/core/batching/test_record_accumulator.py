@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broker_client.core.batching.batch_observer import BatchObserver
 from broker_client.core.batching.buffer_pool import BufferPool
-from broker_client.core.batching.record_accumulator import AccumulatorConfig
+from broker_client.core.batching.record_accumulator import AccumulatorConfig, RecordAccumulator
 from broker_client.core.network.cluster import Cluster, Node, TopicMetadata
-from broker_client.core.producer.trace import BatchEvent, BatchEventKind
-from broker_client.core.producer.traced_accumulator import TracedAccumulator
 from broker_client.errors import ProducerClosed, ProducerError
 from broker_client.records import UNKNOWN_PARTITION, PartitionInfo, TopicPartition
 from sim_runtime.backoff import ExponentialBackoff
 
+if TYPE_CHECKING:
+    from broker_client.core.batching.producer_batch import ProducerBatch
+
 NEVER_MS = 1 << 62
 BATCH_SIZE = 200
+
+
+class CreatedBatches(BatchObserver):
+    """The partition of each batch, in the order in which they were created."""
+
+    def __init__(self) -> None:
+        self.partitions: list[int] = []
+
+    def created(self, batch: ProducerBatch, *, waited: bool) -> None:  # noqa: ARG002 - as BatchObserver
+        self.partitions.append(batch.topic_partition.partition)
 
 
 class Parts:
@@ -25,9 +37,9 @@ class Parts:
 
     def __init__(self, **options: Any) -> None:
         self.woken = 0
-        self.events: list[BatchEvent] = []
+        self.batches = CreatedBatches()
         self.pool = BufferPool(options.pop("memory", 10_000), BATCH_SIZE)
-        self.accumulator = TracedAccumulator(
+        self.accumulator = RecordAccumulator(
             config=AccumulatorConfig(
                 **{"batch_size": BATCH_SIZE, "linger_ms": 5, "delivery_timeout_ms": 1_000, **options}
             ),
@@ -36,9 +48,7 @@ class Parts:
             transactions=None,
             random=random.Random(1),
             wakeup=self.wake,
-            trace=self.events.append,
-            client_id="c",
-            seconds=lambda: 0.0,
+            observer=self.batches,
         )
         self.cluster = self.cluster_of([1, 2, 1, 2])
 
@@ -142,10 +152,12 @@ def test_a_retry_waits_for_its_back_off_or_a_newer_leader(parts: Parts) -> None:
     parts.append()
     parts.drain()
     (batch,) = parts.drained
+    batch.request_ended()
     parts.accumulator.reenqueue(batch, 10)
     assert (list(parts.ready(109).ready_nodes), parts.ready(109).next_ready_check_ms) == ([], 1)
     assert list(parts.ready(110).ready_nodes) == [1]
     parts.drain(110)
+    batch.request_ended()
     parts.accumulator.reenqueue(batch, 120)
     assert list(parts.ready(121).ready_nodes) == []
     parts.cluster = parts.cluster_of([2], epoch=1)
@@ -157,6 +169,7 @@ def test_a_retry_goes_before_what_was_queued_behind_it(parts: Parts) -> None:
     parts.append(value=b"second" * 25)
     parts.drain()
     (first,) = parts.drained
+    first.request_ended()
     parts.accumulator.reenqueue(first, 0)
     parts.drain(200)
     assert parts.drained == [first]
@@ -181,6 +194,7 @@ def test_without_memory_an_append_answers_nothing_and_goes_on_with_a_grant() -> 
     waiter = parts.pool.wait(parts.accumulator.batch_memory(None, b"x" * 50, ()), lambda: granted.append(1))
     parts.drain(5)
     for batch in parts.drained:
+        batch.request_ended()
         batch.complete(0, -1)
         parts.accumulator.deallocate(batch)
     assert granted
@@ -224,7 +238,7 @@ def test_a_closed_accumulator_takes_no_records(parts: Parts) -> None:
 def test_records_without_key_stick_to_a_partition_and_then_move_on(parts: Parts) -> None:
     for _ in range(40):
         parts.append(UNKNOWN_PARTITION)
-    created = [event.topic_partition.partition for event in parts.events if event.kind is BatchEventKind.CREATED]
+    created = parts.batches.partitions
     # A batch of 200 takes two records and is not full then: the switch comes at twice the size, with the fifth record.
     assert [len(set(created[index : index + 3])) for index in range(0, 9, 3)] == [1, 1, 1]
     assert set(created) == {0, 1, 2, 3}
@@ -240,7 +254,7 @@ def test_a_node_that_does_not_take_what_is_ready_is_left_out_of_the_choice() -> 
     parts.ready(101)
     for _ in range(60):
         parts.append(UNKNOWN_PARTITION, now_ms=101)
-    created = [event.topic_partition.partition for event in parts.events if event.kind is BatchEventKind.CREATED]
+    created = parts.batches.partitions
     assert set(created[6:]) <= {0, 2}
 
 
@@ -257,5 +271,5 @@ def test_a_slow_node_is_chosen_again_once_what_waited_for_it_has_expired() -> No
     parts.ready(1_000)
     for _ in range(60):
         parts.append(UNKNOWN_PARTITION, now_ms=1_000)
-    created = [event.topic_partition.partition for event in parts.events if event.kind is BatchEventKind.CREATED]
+    created = parts.batches.partitions
     assert set(created[5:]) == {0, 1, 2, 3}

@@ -161,7 +161,7 @@ class SchedulingMachine(RuleBasedStateMachine):
     def end_a_request(self, data: st.DataObject, fails: bool) -> None:
         one = self.in_flight.pop(data.draw(st.integers(0, len(self.in_flight) - 1)))
         partition = one.batch.topic_partition.partition
-        one.batch.in_flight = False
+        one.batch.request_ended()
         if not fails:
             one.batch.complete(0, -1)
             self.accumulator.deallocate(one.batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from twisted.logger import Logger, formatEvent
 
 from broker_client.core.producer.sender_loop import NEVER_MS, SenderLoop
 
@@ -89,3 +90,18 @@ def test_a_stopped_loop_takes_no_turn(world: World, wake: str) -> None:
     getattr(turns.loop, wake)()
     world.run_for(ms=50)
     assert turns.at_ms == [0]
+
+
+def test_an_error_that_repeats_is_logged_once_and_counted_at_the_end(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+    logger = Logger(observer=lambda event: logged.append(formatEvent(event)), namespace="test")
+    monkeypatch.setattr("broker_client.core.producer.sender_loop._log", logger)
+    turns = Turns(world, [-1] * 7)
+    turns.loop.wakeup()
+    world.run_for(ms=100)
+    assert turns.loop.errors == 7
+    assert logged == ["network loop: uncaught error"]
+    turns.loop.stop()
+    assert logged[1:] == ["network loop: uncaught error occurred count=7 times: ValueError: a turn went wrong"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from broker_client.core.batching.record_accumulator import RecordAccumulator
+from broker_client.core.batching.batch_observer import BatchObserver
 from broker_client.core.producer.producer_core import ProducerCore
 from broker_client.core.producer.trace import BatchEvent, BatchEventKind
 from broker_client.errors import ProducerError
@@ -252,7 +252,7 @@ def test_the_end_of_a_transaction_makes_its_batches_ready(world: World, cluster:
 def test_a_producer_without_a_trace_has_nothing_of_it(world: World, cluster: ScriptedCluster) -> None:
     config = ProducerConfig({"bootstrap_servers": cluster.bootstrap_servers})
     core = ProducerCore(config, cluster.client, world.streams.stream("p"))
-    assert type(core.accumulator) is RecordAccumulator
+    assert type(core.accumulator.observer) is BatchObserver
     assert core.client.selector.on_written is None
     world.run_until(core.close(0))
 
