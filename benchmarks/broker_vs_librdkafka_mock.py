@@ -1,11 +1,14 @@
 """The same confluent-kafka producer against `broker-sim serve` and against librdkafka's mock cluster, both in memory.
 
-The mock keeps the last 5 MiB of a partition and no more, and ours is told to do the same: what is kept for good is
-memory that nobody has touched before, and the price of that is the machine's.
+The mock keeps the last 5 MiB of a partition, and ours is configured to keep the same. A log without limit would measure
+the machine's price of memory that was never used before.
 
-One process has a producer for each and lets them take turns, so that a slow moment of the machine meets both; a ratio
-is the median over all turns of all pairs of servers, in both orders. With records of 100 bytes the producer is the
-limit: its thread that sends is never idle, whichever server it sends to.
+One process runs one producer per server. They alternate, so that a slow moment of the machine affects both; a ratio is
+the median over all rounds of all pairs of servers, in both orders. With records of 100 bytes the producer is the limit:
+its sending thread is never idle, with either server.
+
+CPU is user and system time of the broker's process, in microseconds per request where each record is a request, else
+per record. It includes the time in which the broker waits actively for the next request.
 """
 
 from __future__ import annotations
@@ -18,12 +21,15 @@ from typing import TYPE_CHECKING
 
 from benchmarks.librdkafka_mock import librdkafka_mock
 from benchmarks.measured_producer import measure
+from benchmarks.process_usage import cpu_seconds
 from benchmarks.result import Result, table
 from tests.interop.served_cluster import served_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
+
+    from benchmarks.librdkafka_mock import Server
 
 TOPIC = "measured"
 PARTITIONS = 4  # what the mock gives a topic that it makes on first use
@@ -37,43 +43,46 @@ KEPT_BY_THE_MOCK = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What one producer sends in one turn, and the bar for ours over the mock's."""
+    """The records that one producer sends per round, and the target for the ratio of ours to the mock's figure."""
 
     name: str
     kind: str
     record_bytes: int
     records: int
     configs: tuple[str, ...]
-    bar: float
+    target: float
     processes: int = 1
     """How many processes measure a pair of servers in each order, one after another."""
+    cpu_unit: str = "record"
+    """The unit of the printed CPU time: a request where each record is sent by itself."""
 
 
 ROUNDS = 6
-"""Turns of each side in one process."""
+"""Rounds of each side in one process, after one round that is not measured."""
 ORDERS = (1, -1)
-"""The first producer of a process is some hundredths slower than the second, whatever server it has."""
+"""The first producer of a process is some percent slower than the second, with either server."""
 
 LOADS = [
-    # The bar is that the servers come out even. To see a small difference takes many turns, and many processes, because
-    # luck stays with a producer; with the queue full, which is its default's size, it would wait for itself.
+    # The target is equality. A small difference needs many rounds and many processes, because the speed of a process
+    # depends on where its memory is; with the default size of the queue the producer would wait for itself.
     Load(
         name="100 B records",
         kind="throughput",
         record_bytes=100,
         records=100_000,
         configs=("queue.buffering.max.messages=1000000",),
-        bar=1.0,
+        target=1.0,
         processes=8,
     ),
-    Load(name="1 kB records", kind="throughput", record_bytes=1000, records=100_000, configs=(), bar=0.8),
+    Load(name="1 kB records", kind="throughput", record_bytes=1000, records=100_000, configs=(), target=0.8),
     Load(
-        name="one record a request",
+        name="one record per request",
         kind="throughput",
         record_bytes=100,
         records=20_000,
         configs=("linger.ms=0", "batch.num.messages=1"),
-        bar=0.9,
+        target=0.9,
+        cpu_unit="request",
     ),
     Load(
         name="synchronous send, median",
@@ -81,13 +90,14 @@ LOADS = [
         record_bytes=100,
         records=500,
         configs=("linger.ms=0",),
-        bar=1.25,
+        target=1.25,
+        cpu_unit="request",
     ),
 ]
 
 
 def run(pairs: int) -> list[Result]:
-    """Every load, `pairs` times against each."""
+    """Measure every load with `pairs` pairs of servers."""
     return [
         compare(load, pairs, other=librdkafka_mock, name="librdkafka's mock", configs=KEPT_BY_THE_MOCK)
         for load in LOADS
@@ -98,54 +108,61 @@ def compare(
     load: Load,
     pairs: int,
     *,
-    other: Callable[[], AbstractContextManager[str]],
+    other: Callable[[], AbstractContextManager[Server]],
     name: str,
     configs: Mapping[str, int] = MappingProxyType({}),
 ) -> Result:
-    """One load, ours with `configs`. Both servers start fresh for each pair; an idle one costs the other nothing."""
+    """Measure one load, ours with `configs`. Both servers start anew for each pair; an idle server uses no CPU."""
     rounds: dict[int, list[list[float]]] = {order: [] for order in ORDERS}
+    cpu_us: tuple[list[float], list[float]] = ([], [])
     arguments = ["--brokers", "1", "--port", "0", "--topic", f"{TOPIC}:{PARTITIONS}:1"]
     for key, value in configs.items():
         arguments += ["-o", f"{key}={value}"]
     for _ in range(pairs):
-        with served_cluster(*arguments) as cluster, other() as other_servers:
-            servers = [cluster.bootstrap_servers, other_servers]
+        with served_cluster(*arguments) as cluster, other() as peer:
+            servers = [cluster.bootstrap_servers, peer.bootstrap_servers]
+            pids = [cluster.process.pid, peer.pid]
+            before_s = [cpu_seconds(pid) for pid in pids]
             for order in ORDERS * load.processes:
-                told = measure(
+                measured = measure(
                     load.kind, servers[::order], TOPIC, load.record_bytes, load.records, *load.configs, rounds=ROUNDS
                 )
-                rounds[order] += [figures[::order] for figures in told]
+                rounds[order] += [figures[::order] for figures in measured]
+            sent = load.records * (ROUNDS + 1) * len(ORDERS) * load.processes
+            for side, (pid, start_s) in enumerate(zip(pids, before_s, strict=True)):
+                cpu_us[side].append((cpu_seconds(pid) - start_s) / sent * 1e6)
     ours, others = zip(*(figures for of_order in rounds.values() for figures in of_order), strict=True)
     # In logarithms, where a ratio and its inverse are the same size.
     ratios = [[math.log(our / their) for our, their in of_order] for of_order in rounds.values()]
     ratio = math.exp(statistics.mean(statistics.median(of_order) for of_order in ratios))
     errors = [median_error(of_order) for of_order in ratios]
-    show = milliseconds if load.kind == "latency" else records_a_second
+    show = milliseconds if load.kind == "latency" else records_per_second
+    ours_us, other_us = (f"{statistics.median(each):.2f} us CPU/{load.cpu_unit}" for each in cpu_us)
     return Result(
         name=f"{load.name}, against {name}",
-        ours=show(statistics.median(ours)),
-        other=show(statistics.median(others)),
+        ours=f"{show(statistics.median(ours))}, {ours_us}",
+        other=f"{show(statistics.median(others))}, {other_us}",
         figure=ratio,
         error=ratio * math.hypot(*errors) / len(errors),
-        bar=load.bar,
+        target=load.target,
         at_least=load.kind == "throughput",
         unit="x",
     )
 
 
 def median_error(figures: Sequence[float]) -> float:
-    """The standard error of their median: half the distance of those a standard deviation of ranks beside it."""
+    """Return the standard error of the median: half the distance between the figures one deviation of ranks away."""
     ordered, middle, ranks = sorted(figures), len(figures) / 2, math.sqrt(len(figures)) / 2
     return (ordered[min(math.ceil(middle + ranks), len(figures) - 1)] - ordered[math.floor(middle - ranks)]) / 2
 
 
-def records_a_second(figure: float) -> str:
-    """A throughput as text."""
+def records_per_second(figure: float) -> str:
+    """Format a throughput."""
     return f"{figure:,.0f}/s"
 
 
 def milliseconds(seconds: float) -> str:
-    """A time as text."""
+    """Format a time."""
     return f"{1000 * seconds:.3f} ms"
 
 

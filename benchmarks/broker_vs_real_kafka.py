@@ -1,6 +1,6 @@
 """The same confluent-kafka producer against `broker-sim serve` and a real Kafka as it is shipped (`make interop`).
 
-Says in one line why it cannot run where Java or Maven is missing. Exit status 0 also when a bar is missed.
+Where Java or Maven is missing, it prints one line that names it. A missed target leaves exit status 0.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.broker_vs_librdkafka_mock import LOADS, PARTITIONS, TOPIC, compare
+from benchmarks.librdkafka_mock import Server
 from benchmarks.result import table
 from tests.interop.kafka_release import ToolMissingError
 from tests.interop.real_kafka import AS_SHIPPED, real_kafka
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RELEASE: Final = "4.3.1"
-BARS: Final = (1.2, 1.5, 4.0, 1.0)
+TARGETS: Final = (1.2, 1.5, 4.0, 1.0)
 
 
 @contextlib.contextmanager
-def real() -> Iterator[str]:
-    """A real broker with the measured topic; its bootstrap servers."""
+def real() -> Iterator[Server]:
+    """Start a real broker with the measured topic."""
     with real_kafka(RELEASE, jvm=AS_SHIPPED) as kafka:
         create_topic(kafka.bootstrap_servers, TOPIC, PARTITIONS)
-        yield kafka.bootstrap_servers
+        yield Server(kafka.bootstrap_servers, kafka.pid_of(1))
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=3, help="runs of each side of a comparison (default 3)")
     options = parser.parse_args()
-    loads = [replace(load, bar=bar) for load, bar in zip(LOADS, BARS, strict=True)]
+    loads = [replace(load, target=target) for load, target in zip(LOADS, TARGETS, strict=True)]
     try:
         results = [compare(load, options.pairs, other=real, name=f"Kafka {RELEASE}") for load in loads]
     except ToolMissingError as missing:

@@ -33,9 +33,9 @@ from tests.against import kafka_python_peer, kio_peer
 if TYPE_CHECKING:
     from protocol_specs.message import Message
 
-KAFKA_PYTHON_BAR: Final = 2.0
-KIO_ENCODE_BAR: Final = 5.0
-KIO_DECODE_BAR: Final = 0.5
+KAFKA_PYTHON_TARGET: Final = 2.0
+KIO_ENCODE_TARGET: Final = 5.0
+KIO_DECODE_TARGET: Final = 0.5
 SLICE_SECONDS: Final = 0.005
 
 Call = Callable[[], Any]
@@ -91,15 +91,15 @@ MESSAGES: Final = (
 
 
 def run(rounds: int) -> list[Result]:
-    """Every message, both directions, both peers; then record batches."""
+    """Measure every message in both directions against both peers, then record batches."""
     results = []
     for name, make, version in MESSAGES:
         message = make()
         data = message.encode(version)
         encoders, decoders = _encoders(message, version), _decoders(type(message), version, data)
         assert len({bytes(encode()) for encode in encoders}) == 1, f"{name}: the codecs disagree"
-        results += _results(f"encode {name}", encoders, KIO_ENCODE_BAR, rounds)
-        results += _results(f"decode {name}", decoders, KIO_DECODE_BAR, rounds)
+        results += _results(f"encode {name}", encoders, KIO_ENCODE_TARGET, rounds)
+        results += _results(f"decode {name}", decoders, KIO_DECODE_TARGET, rounds)
     return results + record_batches.run(rounds)
 
 
@@ -121,19 +121,19 @@ def _decoders(cls: type[Message], version: int, data: bytes) -> tuple[Call, Call
     return lambda: cls.decode(version, data), lambda: theirs.decode(data, version), lambda: read(data, 0)
 
 
-def _results(name: str, calls: tuple[Call, Call, Call], kio_bar: float, rounds: int) -> list[Result]:
+def _results(name: str, calls: tuple[Call, Call, Call], kio_target: float, rounds: int) -> list[Result]:
     repeats = [_repeats(call) for call in calls]
     seconds = [[_seconds(call, count) for call, count in zip(calls, repeats, strict=True)] for _ in range(rounds)]
     ours, *others = (statistics.median(column) for column in zip(*seconds, strict=True))
     results = []
-    for column, (peer, bar) in enumerate((("kafka-python", KAFKA_PYTHON_BAR), ("kio", kio_bar)), 1):
+    for column, (peer, target) in enumerate((("kafka-python", KAFKA_PYTHON_TARGET), ("kio", kio_target)), 1):
         results.append(
             Result(
                 name=f"{name}, beside {peer}",
                 ours=f"{ours * 1e6:.1f} us",
                 other=f"{others[column - 1] * 1e6:.1f} us",
                 figure=statistics.median(row[column] / row[0] for row in seconds),
-                bar=bar,
+                target=target,
                 at_least=True,
                 unit="x",
             )

@@ -8,27 +8,35 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from confluent_kafka import Producer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+class Server(NamedTuple):
+    """A running broker to compare with."""
+
+    bootstrap_servers: str
+    pid: int
+
+
 START_SECONDS_MAX = 10
 PREFIX = "BOOTSTRAP_SERVERS="
 
 
 @contextlib.contextmanager
-def librdkafka_mock() -> Iterator[str]:
-    """Start the mock cluster with one broker; its bootstrap servers."""
+def librdkafka_mock() -> Iterator[Server]:
+    """Start the mock cluster with one broker."""
     process = subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
         line = process.stdout.readline().strip()
         assert line.startswith(PREFIX), line
-        yield line.removeprefix(PREFIX)
+        yield Server(line.removeprefix(PREFIX), process.pid)
     finally:
         process.stdin.close()
         process.stdout.close()

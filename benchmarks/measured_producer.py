@@ -1,14 +1,14 @@
-"""confluent-kafka producers in one process, one for each server: they take turns, and each turn prints one number.
+"""confluent-kafka producers in one process, one per server: they alternate, and each round prints one line.
 
     python benchmarks/measured_producer.py throughput TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
     python benchmarks/measured_producer.py latency    TOPIC RECORD_BYTES RECORDS ROUNDS SERVERS [...] [name=value ...]
 
-`throughput` prints records a second, from the first record to the last acknowledgement; `latency` prints the median
+`throughput` prints records per second, from the first record to the last acknowledgement; `latency` prints the median
 seconds of a synchronous send. A line has the figures of one round, in the order of the servers. A first round, not
 measured, fetches the metadata and warms all sides up.
 
-What a process is dealt when it starts (its memory, its processor) makes a tenth of its speed, and so does what else the
-machine has to do: here all sides share both.
+The memory and the processor that a process gets at its start change its speed by a tenth, and so does other work of the
+machine: here all sides share both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RUN_SECONDS_MAX = 120
 def measure(
     kind: str, servers: Sequence[str], topic: str, record_bytes: int, records: int, *configs: str, rounds: int = 1
 ) -> list[list[float]]:
-    """Run producers in a process of their own, one for each bootstrap servers; their figures, round by round."""
+    """Run producers in a process of their own, one per bootstrap servers; return their figures, round by round."""
     arguments = [kind, topic, str(record_bytes), str(records), str(rounds), *servers, *configs]
     run = subprocess.run(
         [sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX
@@ -39,7 +39,7 @@ def measure(
 
 
 def throughput(producer: Producer, topic: str, value: bytes, records: int) -> float:
-    """Records a second, acknowledged."""
+    """Return the acknowledged records per second."""
     started = time.perf_counter()
     for _ in range(records):
         while True:
@@ -53,24 +53,24 @@ def throughput(producer: Producer, topic: str, value: bytes, records: int) -> fl
 
 
 def latency(producer: Producer, topic: str, value: bytes, records: int) -> float:
-    """The median seconds from send to acknowledgement, one record at a time."""
-    told: list[float] = []
+    """Return the median seconds from send to acknowledgement, one record at a time."""
+    waits_s: list[float] = []
     for _ in range(records):
         started = time.perf_counter()
         producer.produce(topic, value)
         flush(producer)
-        told.append(time.perf_counter() - started)
-    return statistics.median(told)
+        waits_s.append(time.perf_counter() - started)
+    return statistics.median(waits_s)
 
 
 def flush(producer: Producer) -> None:
-    """Wait for every acknowledgement; what is not acknowledged is no result."""
+    """Wait for every acknowledgement; exit if one is missing, because the figure would be wrong."""
     if producer.flush(RUN_SECONDS_MAX) != 0:
         raise SystemExit(f"records are not acknowledged within {RUN_SECONDS_MAX} s")
 
 
 def main() -> None:
-    """Measure as the command line says."""
+    """Measure as the command line requests."""
     kind, topic, record_bytes, records, rounds, *others = sys.argv[1:]
     configs = dict(one.split("=", 1) for one in others if "=" in one)
     all_servers = [one for one in others if "=" not in one]

@@ -1,11 +1,11 @@
-"""One producer of any library in a process of its own: sends, waits for every acknowledgement, prints what it took.
+"""One producer of any library in a process of its own: sends, waits for every acknowledgement, prints its figures.
 
     python benchmarks/measured_producers.py CLIENT KIND BOOTSTRAP_SERVERS TOPIC RECORDS BATCH_BYTES [SERVER_PID]
 
-CLIENT is ours, ours-columnar, confluent-kafka, aiokafka or kafka-python. KIND `throughput` prints records a second from
-the first record to the last acknowledgement, `latency` the median seconds of a synchronous send without lingering;
+CLIENT is ours, ours-columnar, confluent-kafka, aiokafka or kafka-python. KIND `throughput` prints records per second
+from the first record to the last acknowledgement, `latency` the median seconds of a synchronous send without lingering;
 `pending` (ours) stops the server's process while it sends, so that every record is kept, and prints the resident MB
-with all of them. Each prints, too, the microseconds of CPU for a record and the largest resident memory in MB. A first
+with all of them. Each also prints the microseconds of CPU per record and the largest resident memory in MB. A first
 part warms both sides up. Records have no key and 100 bytes; BATCH_BYTES 0 leaves each library its own batch size.
 """
 
@@ -28,7 +28,7 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    # What sends so many records and waits for them, and what sends one and waits.
+    # One function sends that many records and waits for them, the other sends one record and waits.
     Senders: TypeAlias = tuple[Callable[[int], None], Callable[[], object]]
 
 RECORD_BYTES: Final = 100
@@ -42,7 +42,7 @@ PENDING_MEMORY_BYTES: Final = 128 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one run of one client took."""
+    """The figures of one run of one client."""
 
     figure: float
     cpu_us: float
@@ -51,7 +51,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What one run is asked for."""
+    """The parameters of one run."""
 
     client: str
     kind: str
@@ -62,12 +62,12 @@ class Run:
     server_pid: int = 0
 
     def arguments(self) -> list[str]:
-        """As the command line has them."""
+        """Return the arguments of the command line."""
         numbers = [self.records, self.batch_bytes, self.server_pid]
         return [self.client, self.kind, self.servers, self.topic, *map(str, numbers)]
 
     def configs(self, batch_key: str, linger_key: str) -> dict[str, Any]:
-        """The client's configurations, under its own names."""
+        """Return the client's configurations under its own names."""
         configs: dict[str, Any] = {batch_key: self.batch_bytes} if self.batch_bytes else {}
         if self.kind == "latency":
             configs[linger_key] = 0
@@ -88,7 +88,7 @@ def measure(run: Run) -> Measured:
 
 
 def ours(run: Run) -> Senders:
-    """A call for each record."""
+    """One call per record."""
     from broker_client import Producer
 
     producer = Producer({"bootstrap.servers": run.servers, **run.configs("batch.size", "linger.ms")})
@@ -102,7 +102,7 @@ def ours(run: Run) -> Senders:
 
 
 def ours_columnar(run: Run) -> Senders:
-    """A call for each Arrow table of TABLE_ROWS rows, which are made before."""
+    """One call per Arrow table of TABLE_ROWS rows; the tables are made in advance."""
     import pyarrow as pa
 
     from broker_client import Producer
@@ -116,28 +116,28 @@ def ours_columnar(run: Run) -> Senders:
             for first in range(0, records, TABLE_ROWS)
         ]
         for future in futures:
-            told = future.result(RUN_SECONDS_MAX)
-            assert told["error"].null_count == len(told)
+            outcomes = future.result(RUN_SECONDS_MAX)
+            assert outcomes["error"].null_count == len(outcomes)
 
     return send, lambda: producer.send_batch(run.topic, table.slice(0, 1)).result(RUN_SECONDS_MAX)
 
 
 def confluent(run: Run) -> Senders:
-    """confluent-kafka; what fails is noted by the delivery callback, as each record's future notes it elsewhere."""
+    """confluent-kafka; the delivery callback records failures, as the future of each record does elsewhere."""
     from confluent_kafka import Producer
 
     configs = {"bootstrap.servers": run.servers, "queue.buffering.max.messages": QUEUE_RECORDS_MAX}
     producer = Producer(configs | run.configs("batch.size", "linger.ms"))
     failed: list[object] = []
 
-    def told(error: object, _: object) -> None:
+    def delivered(error: object, _: object) -> None:
         if error is not None:
             failed.append(error)
 
     def produce() -> None:
         while True:
             try:
-                producer.produce(run.topic, VALUE, on_delivery=told)
+                producer.produce(run.topic, VALUE, on_delivery=delivered)
             except BufferError:
                 producer.poll(0.1)
             else:
@@ -179,7 +179,7 @@ BLOCKING: Final = {
 
 
 async def aiokafka(run: Run) -> tuple[float, float]:
-    """Run aiokafka, which lives in a coroutine: answers the figure and the CPU seconds of the measured part."""
+    """Run aiokafka in a coroutine; return the figure and the CPU seconds of the measured part."""
     from aiokafka import AIOKafkaProducer
 
     producer = AIOKafkaProducer(bootstrap_servers=run.servers, acks="all", **run.configs("max_batch_size", "linger_ms"))
@@ -196,18 +196,18 @@ async def aiokafka(run: Run) -> tuple[float, float]:
             started = time.perf_counter()
             await send(run.records)
             return run.records / (time.perf_counter() - started), time.process_time() - cpu
-        told = []
+        waits_s = []
         for _ in range(run.records):
             started = time.perf_counter()
             await producer.send_and_wait(run.topic, VALUE)
-            told.append(time.perf_counter() - started)
-        return statistics.median(told), time.process_time() - cpu
+            waits_s.append(time.perf_counter() - started)
+        return statistics.median(waits_s), time.process_time() - cpu
     finally:
         await producer.stop()
 
 
 def blocking(run: Run) -> tuple[float, float]:
-    """The clients whose calls block: answers the figure and the CPU seconds of the measured part."""
+    """Run a client whose calls block; return the figure and the CPU seconds of the measured part."""
     send, send_one = BLOCKING[run.client](run)
     send(run.records // WARM_UP_SHARE)
     cpu = time.process_time()
@@ -215,16 +215,16 @@ def blocking(run: Run) -> tuple[float, float]:
         started = time.perf_counter()
         send(run.records)
         return run.records / (time.perf_counter() - started), time.process_time() - cpu
-    told = []
+    waits_s = []
     for _ in range(run.records):
         started = time.perf_counter()
         send_one()
-        told.append(time.perf_counter() - started)
-    return statistics.median(told), time.process_time() - cpu
+        waits_s.append(time.perf_counter() - started)
+    return statistics.median(waits_s), time.process_time() - cpu
 
 
 def pending(run: Run) -> tuple[float, float]:
-    """Records of their own bytes, none of them acknowledged, and their futures: the resident MB with all of them."""
+    """Keep distinct records and their futures, none acknowledged; return the resident MB with all of them."""
     from broker_client import Producer
 
     configs = {"buffer.memory": PENDING_MEMORY_BYTES, **run.configs("batch.size", "linger.ms")}
@@ -245,7 +245,7 @@ def pending(run: Run) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure as the command line says."""
+    """Measure as the command line requests."""
     client, kind, servers, topic, records, *numbers = sys.argv[1:]
     batch_bytes, server_pid = [*map(int, numbers), 0, 0][:2]
     run = Run(

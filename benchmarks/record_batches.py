@@ -1,9 +1,9 @@
 """Record batches of magic 2: records of 100 bytes written one by one and by the column, and read by the column.
 
-Writing record by record is measured in records a second, the columns beside it; reading beside aiokafka's reader,
-which is C made by Cython. All calls of a comparison take turns, a slice of time each; its figure is the median over the
-rounds of how many times faster ours was, that of a rate its median. Seconds are those of this process alone, because a
-rate, unlike a comparison, would otherwise tell how busy the machine is.
+Writing record by record is measured in records per second, and columns against it. Reading is compared with aiokafka's
+reader, which is C made by Cython. All calls of a comparison alternate, with a slice of time each. The figure of a
+comparison is the median of the ratios of all rounds, that of a rate is its median. Seconds are CPU time of this
+process, because a rate would otherwise depend on other work of the machine.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ RECORDS: Final = 1000
 VALUE_BYTES: Final = 100
 RECORDS_PER_MS: Final = 10
 START_MS: Final = 1_700_000_000_000
-PER_RECORD_BAR: Final = 2.5
-COLUMNAR_BAR: Final = 2.0
-READ_BAR: Final = 1.0
+PER_RECORD_TARGET: Final = 2.5
+COLUMNAR_TARGET: Final = 2.0
+READ_TARGET: Final = 1.0
 # Arrow tables are turned into numpy's arrays and back; with varied sizes, records are followed one by one.
-ARROW_WRITE_BAR: Final = 1.0
-ARROW_READ_BAR: Final = 0.5
-VARIED_READ_BAR: Final = 0.5
+ARROW_WRITE_TARGET: Final = 1.0
+ARROW_READ_TARGET: Final = 0.5
+VARIED_READ_TARGET: Final = 0.5
 SLICE_SECONDS: Final = 0.005
 
 Call = Callable[[], Any]
@@ -73,17 +73,17 @@ def varied_records() -> list[Record]:
 
 
 LOADS: Final = (
-    ("100 B values", equal_records, READ_BAR),
-    ("keys and 100 B values", keyed_records, READ_BAR),
-    ("varied sizes", varied_records, VARIED_READ_BAR),
+    ("100 B values", equal_records, READ_TARGET),
+    ("keys and 100 B values", keyed_records, READ_TARGET),
+    ("varied sizes", varied_records, VARIED_READ_TARGET),
 )
 
 
 def run(rounds: int) -> list[Result]:
     """Rates and ratios, in this order: written, written by the column, read by the column."""
     results = _written(equal_records(), rounds)
-    for name, make, bar in LOADS:
-        results += _read(name, make(), bar, rounds)
+    for name, make, target in LOADS:
+        results += _read(name, make(), target, rounds)
     return results
 
 
@@ -118,22 +118,22 @@ def _written(records: list[Record], rounds: int) -> list[Result]:
 
     calls = (append, append_many, columnar, from_arrow, aiokafka)
     assert len({call() for call in calls[:-1]}) == 1, "our writers disagree"
-    seconds = _turns(calls, rounds)
+    seconds = _rounds(calls, rounds)
     one, many, arrays, table_seconds, peer = (statistics.median(column) for column in zip(*seconds, strict=True))
     rates = [
         _rate("write 100 B records, append", one, peer),
         _rate("write 100 B records, append_many", many, peer),
     ]
     columnar_ratios, arrow_ratios = [row[0] / row[2] for row in seconds], [row[0] / row[3] for row in seconds]
-    what = "write 100 B records by the column"
+    what = "write 100 B records in columns"
     return [
         *rates,
-        _ratio(f"{what}, numpy, beside append", arrays, one, columnar_ratios, COLUMNAR_BAR),
-        _ratio(f"{what}, Arrow, beside append", table_seconds, one, arrow_ratios, ARROW_WRITE_BAR),
+        _ratio(f"{what}, numpy, beside append", arrays, one, columnar_ratios, COLUMNAR_TARGET),
+        _ratio(f"{what}, Arrow, beside append", table_seconds, one, arrow_ratios, ARROW_WRITE_TARGET),
     ]
 
 
-def _read(name: str, records: list[Record], bar: float, rounds: int) -> list[Result]:
+def _read(name: str, records: list[Record], target: float, rounds: int) -> list[Result]:
     builder = RecordBatchBuilder()
     builder.append_many((record.timestamp, record.key, record.value, ()) for record in records)
     batch = builder.build()
@@ -144,12 +144,12 @@ def _read(name: str, records: list[Record], bar: float, rounds: int) -> list[Res
             _ = record.offset, record.timestamp, record.key, record.value
 
     calls = (lambda: read_columns(batch), lambda: read_columns(batch).to_arrow(), aiokafka)
-    seconds = _turns(calls, rounds)
+    seconds = _rounds(calls, rounds)
     arrays, arrow, peer = (statistics.median(column) for column in zip(*seconds, strict=True))
     array_ratios, arrow_ratios = [row[2] / row[0] for row in seconds], [row[2] / row[1] for row in seconds]
     return [
-        _ratio(f"read {name} into numpy, beside aiokafka", arrays, peer, array_ratios, bar),
-        _ratio(f"read {name} into Arrow, beside aiokafka", arrow, peer, arrow_ratios, ARROW_READ_BAR * bar),
+        _ratio(f"read {name} into numpy, beside aiokafka", arrays, peer, array_ratios, target),
+        _ratio(f"read {name} into Arrow, beside aiokafka", arrow, peer, arrow_ratios, ARROW_READ_TARGET * target),
     ]
 
 
@@ -159,19 +159,19 @@ def _rate(name: str, ours: float, other: float) -> Result:
         ours=_of_record(ours),
         other=_of_record(other),
         figure=1e-6 / ours,
-        bar=PER_RECORD_BAR,
+        target=PER_RECORD_TARGET,
         at_least=True,
         unit=" M/s",
     )
 
 
-def _ratio(name: str, ours: float, other: float, ratios: list[float], bar: float) -> Result:
+def _ratio(name: str, ours: float, other: float, ratios: list[float], target: float) -> Result:
     return Result(
         name=name,
         ours=_of_record(ours),
         other=_of_record(other),
         figure=statistics.median(ratios),
-        bar=bar,
+        target=target,
         at_least=True,
         unit="x",
     )
@@ -181,8 +181,8 @@ def _of_record(seconds: float) -> str:
     return f"{seconds * 1e9:.0f} ns"
 
 
-def _turns(calls: tuple[Call, ...], rounds: int) -> list[list[float]]:
-    """Seconds a record of each call, for each round."""
+def _rounds(calls: tuple[Call, ...], rounds: int) -> list[list[float]]:
+    """Return the seconds per record of each call, for each round."""
     repeats = [max(1, int(SLICE_SECONDS / _seconds(call, 3) / RECORDS)) for call in calls]
     return [[_seconds(call, count) for call, count in zip(calls, repeats, strict=True)] for _ in range(rounds)]
 

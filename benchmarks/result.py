@@ -1,4 +1,4 @@
-"""What a benchmark found beside what it should reach, and the table of it."""
+"""Benchmark results: a figure, its target, and the table that `make bench` prints."""
 
 from __future__ import annotations
 
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 from typing import Final
 
 ERRORS_OF_CHANCE: Final = 2
-"""Two sittings of the same differ by more than so many standard errors once in twenty times."""
+"""Two benchmark runs of equal programs differ by more than this number of standard errors once in twenty times."""
 EVEN_SHARE: Final = 0.01
-"""What is further from its bar than this share of it is not even with it, however much chance there may be."""
+"""A figure that misses its target by more than this share of it is not even with it, with any error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One figure. `bar` is reached from above (`at_least`) or from below; `error` is the figure's standard error."""
+    """One figure. It must be at least its target (`at_least`) or at most; `error` is the figure's standard error."""
 
     name: str
     ours: str
     other: str
     figure: float
-    bar: float
+    target: float
     at_least: bool
     unit: str
     error: float | None = None
 
     @property
     def reached(self) -> bool:
-        """Whether the figure is on the right side of its bar, whatever its error."""
+        """True if the figure meets its target, without regard to its error."""
         return self._short <= 0
 
     @property
     def verdict(self) -> str:
-        """`reached`, `MISSED`, or `even`: short of the bar by what chance may do, and by next to nothing."""
+        """`reached`, `MISSED`, or `even`: short of the target by less than chance and EVEN_SHARE explain."""
         if self.reached:
             return "reached"
         chance = 0 if self.error is None else ERRORS_OF_CHANCE * self.error
-        return "even" if self._short < min(chance, EVEN_SHARE * self.bar) else "MISSED"
+        return "even" if self._short < min(chance, EVEN_SHARE * self.target) else "MISSED"
 
     @property
     def _short(self) -> float:
-        return self.bar - self.figure if self.at_least else self.figure - self.bar
+        return self.target - self.figure if self.at_least else self.figure - self.target
 
     @property
-    def told(self) -> str:
-        """The figure as text, with as many decimals as its error makes sense of."""
+    def text(self) -> str:
+        """The figure with as many decimals as its error justifies."""
         if self.error is None:
             return f"{self.figure:.2f}{self.unit}"
         decimals = 3 if self.error < EVEN_SHARE * self.figure else 2
@@ -51,15 +51,15 @@ class Result:
 
 
 def table(results: list[Result]) -> str:
-    """One line a figure; the last column is its verdict."""
-    heads = ("what", "ours", "other", "figure", "bar", "")
+    """One line per figure; the last column is the verdict."""
+    heads = ("benchmark", "ours", "other", "figure", "target", "")
     rows = [
         (
             result.name,
             result.ours,
             result.other,
-            result.told,
-            f"{'>=' if result.at_least else '<='} {result.bar:g}{result.unit}",
+            result.text,
+            f"{'>=' if result.at_least else '<='} {result.target:g}{result.unit}",
             result.verdict,
         )
         for result in results

@@ -1,4 +1,4 @@
-"""`make bench`: every benchmark, one table, each figure beside its bar. Exit status 0 also when a bar is missed."""
+"""`make bench`: every benchmark in one table, each figure beside its target. A missed target leaves exit status 0."""
 
 from __future__ import annotations
 

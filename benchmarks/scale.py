@@ -1,15 +1,15 @@
-"""Many connections, many topics, much idle time: how long, and in how much memory.
+"""Many connections, many topics, long idle time: the time and the memory that they take.
 
     python benchmarks/scale.py [--connections N] [--topics N]
 
-`broker-sim serve` runs in a process of its own, with topics of 10 partitions from the start; every connection asks for
-the API versions and for one topic, and stays. Then one of them asks for all topics. CPU and memory are the server's.
+`broker-sim serve` runs in a process of its own, with topics of 10 partitions from the start. Every connection requests
+the API versions and the metadata of one topic, and stays open. Then one of them requests all topics. CPU and memory are
+the server's.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import socket
 import statistics
@@ -20,6 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.process_usage import cpu_seconds, peak_memory_mb
 from benchmarks.result import Result, table
 from protocol_specs.framing import FrameReader, decode_response, encode_request
 from protocol_specs.messages.api_versions import ApiVersionsRequest
@@ -29,12 +30,12 @@ from tests.interop.served_cluster import environment, served_cluster
 CONNECTIONS = 1_000
 TOPICS = 1_000
 PARTITIONS = 10
-METADATA_MS_BAR = 50.0
-MEMORY_MB_BAR = 250.0
-SERVE_SECONDS_BAR = 1.0
-IDLE_SECONDS_BAR = 1.0
-ASKED = 21
-ANSWER_SECONDS = 30.0
+METADATA_MS_MAX = 50.0
+MEMORY_MB_MAX = 250.0
+SERVE_SECONDS_MAX = 1.0
+IDLE_SECONDS_MAX = 1.0
+METADATA_REQUESTS = 21
+RESPONSE_SECONDS_MAX = 30.0
 RUN_SECONDS_MAX = 120
 METADATA_VERSION = 12
 FRAME_BYTES_MAX = 1 << 26
@@ -58,14 +59,14 @@ print(time.perf_counter() - started)
 
 
 class Client:
-    """One connection that asks and waits."""
+    """One connection, which waits for each response."""
 
     def __init__(self, address: tuple[str, int]) -> None:
-        self._socket = socket.create_connection(address, ANSWER_SECONDS)
+        self._socket = socket.create_connection(address, RESPONSE_SECONDS_MAX)
         self._reader = FrameReader(limit_bytes=FRAME_BYTES_MAX, option="benchmark")
 
-    def ask(self, request: ApiVersionsRequest | MetadataRequest, version: int) -> bytes:
-        """The frame of the answer."""
+    def call(self, request: ApiVersionsRequest | MetadataRequest, version: int) -> bytes:
+        """Send a request and return the frame of the response."""
         self._socket.sendall(encode_request(request, version, correlation_id=1, client_id="scale"))
         frames: list[bytes] = []
         while not frames:
@@ -80,12 +81,12 @@ class Client:
 
 
 def run(connections: int = CONNECTIONS, topics: int = TOPICS) -> list[Result]:
-    """Everything, one server after the other."""
+    """Run all parts, one server after the other."""
     return [*served(connections, topics), idle_hour()]
 
 
 def served(connections: int, topics: int) -> list[Result]:
-    """Start with all topics, connect, ask."""
+    """Start with all topics, connect, send requests."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + 200
     if soft < wanted:
@@ -94,76 +95,64 @@ def served(connections: int, topics: int) -> list[Result]:
     started = time.perf_counter()
     with served_cluster("--brokers", "3", "--port", "0", *arguments) as cluster:
         ready_s = time.perf_counter() - started
-        ready_cpu_s = _cpu_s(cluster.process.pid)
+        ready_cpu_s = cpu_seconds(cluster.process.pid)
         addresses = [_address(text) for text in cluster.bootstrap_servers.split(",")]
-        cpu_before_s = _cpu_s(cluster.process.pid)
+        cpu_before_s = cpu_seconds(cluster.process.pid)
         clients = [Client(addresses[index % len(addresses)]) for index in range(connections)]
         for index, client in enumerate(clients):
-            client.ask(ApiVersionsRequest(), 3)
+            client.call(ApiVersionsRequest(), 3)
             wanted_topic = MetadataRequestTopic(name=f"topic-{index % topics}")
-            client.ask(MetadataRequest(topics=[wanted_topic], allow_auto_topic_creation=False), METADATA_VERSION)
-        connected_cpu_s = _cpu_s(cluster.process.pid) - cpu_before_s
-        cpu_before_s = _cpu_s(cluster.process.pid)
-        times_ms = [_all_topics_ms(clients[0], topics) for _ in range(ASKED)]
-        asked_cpu_ms = 1000 * (_cpu_s(cluster.process.pid) - cpu_before_s) / ASKED
-        cpu_before_s = _cpu_s(cluster.process.pid)
+            client.call(MetadataRequest(topics=[wanted_topic], allow_auto_topic_creation=False), METADATA_VERSION)
+        connected_cpu_s = cpu_seconds(cluster.process.pid) - cpu_before_s
+        cpu_before_s = cpu_seconds(cluster.process.pid)
+        times_ms = [_all_topics_ms(clients[0], topics) for _ in range(METADATA_REQUESTS)]
+        metadata_cpu_ms = 1000 * (cpu_seconds(cluster.process.pid) - cpu_before_s) / METADATA_REQUESTS
+        cpu_before_s = cpu_seconds(cluster.process.pid)
         time.sleep(2.0)  # the server idles in its own process
-        idle_cpu_s = (_cpu_s(cluster.process.pid) - cpu_before_s) / 2.0
-        memory_mb = _memory_mb(cluster.process.pid)
+        idle_cpu_s = (cpu_seconds(cluster.process.pid) - cpu_before_s) / 2.0
+        memory_mb = peak_memory_mb(cluster.process.pid)
         for client in clients:
             client.close()
-    what = f"{connections} connections, {topics} topics x {PARTITIONS}"
+    load = f"{connections} connections, {topics} topics x {PARTITIONS}"
     return [
-        _at_most(f"serve, ready with {topics} topics x {PARTITIONS}", ready_s, SERVE_SECONDS_BAR, " s"),
-        _at_most("the same, CPU", ready_cpu_s, SERVE_SECONDS_BAR, " s"),
-        _at_most(f"{what}: Metadata for all, first", times_ms[0], METADATA_MS_BAR, " ms"),
-        _at_most(f"{what}: Metadata for all, median", statistics.median(times_ms), METADATA_MS_BAR, " ms"),
-        _at_most("the same, CPU of the server for each", asked_cpu_ms, METADATA_MS_BAR, " ms"),
-        _at_most(f"{what}: memory at most", memory_mb, MEMORY_MB_BAR, " MB"),
-        _at_most(f"{what}: CPU to connect and ask twice", connected_cpu_s, 1.0, " s"),
-        _at_most(f"{what}: CPU of an idle second", 1000 * idle_cpu_s, 100.0, " ms"),
+        _at_most(f"serve, ready with {topics} topics x {PARTITIONS}", ready_s, SERVE_SECONDS_MAX, " s"),
+        _at_most("the same, CPU", ready_cpu_s, SERVE_SECONDS_MAX, " s"),
+        _at_most(f"{load}: Metadata for all, first", times_ms[0], METADATA_MS_MAX, " ms"),
+        _at_most(f"{load}: Metadata for all, median", statistics.median(times_ms), METADATA_MS_MAX, " ms"),
+        _at_most("the same, CPU of the server per request", metadata_cpu_ms, METADATA_MS_MAX, " ms"),
+        _at_most(f"{load}: memory at most", memory_mb, MEMORY_MB_MAX, " MB"),
+        _at_most(f"{load}: CPU for connection and two requests each", connected_cpu_s, 1.0, " s"),
+        _at_most(f"{load}: CPU of an idle second", 1000 * idle_cpu_s, 100.0, " ms"),
     ]
 
 
 def idle_hour() -> Result:
-    """Three brokers on virtual time with nobody to serve."""
+    """Measure an hour of three brokers on virtual time without clients."""
     program = [sys.executable, "-c", IDLE_HOUR]
     done = subprocess.run(
         program, stdout=subprocess.PIPE, text=True, check=True, timeout=RUN_SECONDS_MAX, env=environment()
     )
-    return _at_most("an idle hour of 3 brokers, virtual time", float(done.stdout), IDLE_SECONDS_BAR, " s")
+    return _at_most("an idle hour of 3 brokers, virtual time", float(done.stdout), IDLE_SECONDS_MAX, " s")
 
 
 def _all_topics_ms(client: Client, topics: int) -> float:
     started = time.perf_counter()
-    frame = client.ask(MetadataRequest(topics=None), METADATA_VERSION)
+    frame = client.call(MetadataRequest(topics=None), METADATA_VERSION)
     took_ms = (time.perf_counter() - started) * 1000
-    answer = decode_response(MetadataResponse, METADATA_VERSION, frame)[1]
-    assert isinstance(answer, MetadataResponse)
-    assert sum(len(topic.partitions) for topic in answer.topics) == topics * PARTITIONS
+    response = decode_response(MetadataResponse, METADATA_VERSION, frame)[1]
+    assert isinstance(response, MetadataResponse)
+    assert sum(len(topic.partitions) for topic in response.topics) == topics * PARTITIONS
     return took_ms
 
 
-def _at_most(name: str, figure: float, bar: float, unit: str) -> Result:
-    return Result(name=name, ours=f"{figure:.2f}{unit}", other="", figure=figure, bar=bar, at_least=False, unit=unit)
+def _at_most(name: str, figure: float, target: float, unit: str) -> Result:
+    text = f"{figure:.2f}{unit}"
+    return Result(name=name, ours=text, other="", figure=figure, target=target, at_least=False, unit=unit)
 
 
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     return host, int(port)
-
-
-def _cpu_s(pid: int) -> float:
-    """What a process has used, by Linux's /proc."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _memory_mb(pid: int) -> float:
-    """The most memory that a process has had at a time."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
 
 
 def main() -> None:

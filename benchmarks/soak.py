@@ -1,12 +1,12 @@
-"""A cluster under real clients, random faults and bounded retention for minutes: flat memory, and every record right?
+"""A cluster under real clients, random faults and bounded retention for minutes; checks memory and every record.
 
     python benchmarks/soak.py [--minutes 10] [--seed 1]
 
-Three brokers run in this process; a confluent-kafka producer (idempotent, acks=all) and a consumer, which reads all
-partitions along, run in one of their own. Faults come one at a time, drawn by the seed: brokers die, stop, are cut off
-or slow, all are restarted in turn; the next one waits until the cluster is at rest. At the end every acknowledged
-record must have been read once and in order, and the memory of the last quarter must be that of the second. Exit status
-0 when all is so, else 1.
+Three brokers run in this process. A confluent-kafka producer (idempotent, acks=all) and a consumer of all partitions
+run in another one. The seed draws faults, one at a time: a broker is killed, stopped, cut off or slowed down, or all
+are restarted in order. The next fault waits until the cluster is at rest. At the end every acknowledged record must
+have been read once and in order, and the memory of the last quarter must equal that of the second. Exit status 1
+reports a problem.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONFIG: Final = {
     "log.retention.bytes": str(2 << 20),
     "log.segment.bytes": str(1 << 20),
     "log.retention.check.interval.ms": "1000",
-    "log.initial.task.delay.ms": "500",  # brokers seldom live for the usual 30 seconds here
+    "log.initial.task.delay.ms": "500",  # a broker seldom runs for the default of 30 seconds here
     "broker.session.timeout.ms": "1500",
     "broker.heartbeat.interval.ms": "300",
     "replica.lag.time.max.ms": "1500",
@@ -46,12 +46,12 @@ CALM_SECONDS: Final = (0.5, 3.0)
 REST_SECONDS_MAX: Final = 60
 GROWTH_MAX: Final = 0.05
 GROWTH_BYTES_MIN: Final = 8 << 20
-"""So much is noise whatever the share."""
+"""Less growth than this is noise."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Soak:
-    """What happened: faults by kind, memory over time, what was wrong."""
+    """The outcome: faults by kind, memory over time, problems."""
 
     faults: dict[str, int] = field(default_factory=dict)
     memory: list[int] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Soak:
 
 
 def run(*, minutes: float, seed: int) -> Soak:
-    """Soak for so long; the clients' own findings are among the problems."""
+    """Run the soak; the problems include those that the clients found."""
     soak = Soak()
     chance = random.Random(seed)
     with ThreadedCluster(
@@ -76,19 +76,19 @@ def run(*, minutes: float, seed: int) -> Soak:
             text=True,
         )
         try:
-            _strike(cluster, soak, chance, time.monotonic() + 60 * minutes)
-            told, _ = clients.communicate("end\n", timeout=2 * REST_SECONDS_MAX)
+            _inject_faults(cluster, soak, chance, time.monotonic() + 60 * minutes)
+            output, _ = clients.communicate("end\n", timeout=2 * REST_SECONDS_MAX)
         finally:
             clients.kill()
-    print(told, end="")
+    print(output, end="")
     if clients.returncode:
-        soak.problems.append("the clients are not content")
+        soak.problems.append("the clients report problems")
     soak.problems += growth(soak.memory)
     return soak
 
 
-def _strike(cluster: ThreadedCluster, soak: Soak, chance: random.Random, end: float) -> None:
-    """Fault after fault until the time is over, with the memory noted about every second."""
+def _inject_faults(cluster: ThreadedCluster, soak: Soak, chance: random.Random, end: float) -> None:
+    """Inject faults until the time is over, and record the memory about every second."""
     while (left := end - time.monotonic()) > 0:
         name = chance.choice(list(FAULTS))
         broker = chance.randint(1, BROKERS)
@@ -106,7 +106,7 @@ def _strike(cluster: ThreadedCluster, soak: Soak, chance: random.Random, end: fl
 
 
 def unsettled(cluster: ThreadedCluster) -> list[str]:
-    """What is not as before the fault; records that are on their way are no reason to wait."""
+    """Return the reasons why the cluster is not at rest, except records that are still being replicated."""
     pending: list[str] = cluster.call(cluster.cluster.pending)
     return [reason for reason in pending if " ends at " not in reason and " high watermark " not in reason]
 
@@ -119,13 +119,13 @@ def _pass(seconds: float, soak: Soak) -> None:
 
 
 def resident_bytes() -> int:
-    """The memory that this process, the cluster's, holds now."""
+    """Return the resident memory of this process, in which the cluster runs."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096
 
 
 def growth(memory: list[int]) -> list[str]:
-    """What is wrong with the memory: that of the last quarter against that of the second, in which retention works."""
+    """Return a problem if memory grew from the second quarter, when retention is at work, to the last."""
     quarter = len(memory) // 4
     if quarter < 1:
         return ["too short to judge the memory"]
@@ -161,7 +161,7 @@ def _slow(cluster: ThreadedCluster, broker: int) -> Callable[[], None]:
     return lambda: cluster.call(delay, 0.0)
 
 
-def _roll(cluster: ThreadedCluster, broker: int) -> Callable[[], None]:  # noqa: ARG001 - all of them
+def _roll(cluster: ThreadedCluster, broker: int) -> Callable[[], None]:  # noqa: ARG001 - restarts all brokers
     cluster.call(cluster.cluster.rolling_restart)
     return lambda: None
 
@@ -176,7 +176,7 @@ FAULTS: Final[dict[str, Callable[[ThreadedCluster, int], Callable[[], None]]]] =
 
 
 def main() -> int:
-    """Soak and say how it went."""
+    """Run the soak and print the outcome."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)

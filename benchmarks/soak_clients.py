@@ -1,11 +1,10 @@
-"""The clients of the soak, in a process of their own: a producer, and a consumer that reads every partition along.
+"""The clients of the soak, in a process of their own: a producer, and a consumer of every partition.
 
     python benchmarks/soak_clients.py BOOTSTRAP_SERVERS
 
-They run until a line comes on stdin; then the producer flushes, the consumer reads on until it has all that was
-acknowledged, and one line says how many records were sent, acknowledged and read, and what was wrong. Records are
-numbered by partition, so that a number that is missing, comes twice or comes late is seen at once. Exit status 1 if one
-was.
+They run until stdin receives a line. Then the producer flushes, the consumer reads until it has every acknowledged
+record, and the program prints how many records were sent, acknowledged and read, and each problem. Records are numbered
+per partition, so that the consumer detects a number that is missing, repeated or late. Exit status 1 reports a problem.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ READ_ON_SECONDS_MAX: Final = 60
 FLUSH_SECONDS_MAX: Final = 60
 PROBLEMS_MAX: Final = 20
 CRITICAL: Final = 2
-"""librdkafka tells of each lost connection below this level of syslog's; here they are lost on purpose."""
+"""The syslog level: below it librdkafka logs each lost connection, and here the faults cause them."""
 
 
 class Clients:
-    """Producer and consumer, and what each has seen of each partition."""
+    """Producer and consumer, with their counters per partition."""
 
     def __init__(self, bootstrap_servers: str) -> None:
         self.bootstrap_servers = bootstrap_servers
@@ -42,7 +41,7 @@ class Clients:
         self.flushed = threading.Event()
 
     def produce(self) -> None:
-        """Send at a steady rate until the end; every record that is not acknowledged is a problem."""
+        """Send at a steady rate until the end; each record that is not acknowledged is a problem."""
         producer = Producer(
             {
                 "bootstrap.servers": self.bootstrap_servers,
@@ -67,7 +66,7 @@ class Clients:
         self.flushed.set()
 
     def consume(self) -> None:
-        """Read everything from the start, and after the end as far as was acknowledged."""
+        """Read from the start, and after the end until every acknowledged record is read."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap_servers,
@@ -115,7 +114,7 @@ class Clients:
 
 
 def main() -> int:
-    """Run until a line comes, then say how it was."""
+    """Run until stdin receives a line, then print the outcome."""
     clients = Clients(sys.argv[1])
     threads = [threading.Thread(target=work) for work in (clients.produce, clients.consume)]
     for thread in threads:

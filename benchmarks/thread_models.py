@@ -1,10 +1,10 @@
-"""Kafka's thread model beside AutoMQ's pipelined one: the same load in virtual time, latency and throughput of both.
+"""Kafka's thread model beside AutoMQ's pipelined one: latency and throughput under the same load, on virtual time.
 
     python benchmarks/thread_models.py [--requests N]
 
 One broker serves Produce requests. A handler needs SERVICE_MS to validate and append one, and a write to durable
-storage takes PERSIST_MS (`persist.time.ms`). In the classic model the handler waits for its own write; in the pipelined
-one requests share a write and their handlers go on. Everything is drawn from one seed: the figures are always the same.
+storage takes PERSIST_MS (`persist.time.ms`). In the classic model the handler waits for its own write. In the pipelined
+model requests share a write and their handlers continue. One seed determines all figures.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MODELS = ("classic", "pipelined")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Who asks, and how: each connection keeps IN_FLIGHT requests going, or all together send `rate_per_s`."""
+    """A load: each connection keeps IN_FLIGHT requests in flight, or all connections together send `rate_per_s`."""
 
     name: str
     connections: int
@@ -53,12 +53,12 @@ class Load:
     persist_ms: float = PERSIST_MS
     rate_per_s: float | None = None
     one_handler: bool | None = None
-    """Whether two busy connections meet the same handler of the pipelined model; None for as it comes."""
+    """True if two busy connections use the same handler of the pipelined model; None for no preference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What one model made of a load; times in milliseconds."""
+    """The figures of one model under one load; times in milliseconds."""
 
     model: str
     load: Load
@@ -68,11 +68,11 @@ class Measured:
 
     @property
     def throughput(self) -> float:
-        """Requests a second."""
+        """Requests per second."""
         return len(self.latencies_ms) / self.elapsed_s
 
     def percentile(self, percent: int) -> float:
-        """The time within which so many percent of the requests were answered."""
+        """Return the time within which this percentage of the requests had a response."""
         return statistics.quantiles(self.latencies_ms, n=100, method="inclusive")[percent - 1]
 
 
@@ -94,7 +94,7 @@ LOADS = (
 
 
 class Producer(Protocol):
-    """One connection: requests go out as the load says, answers come in their order."""
+    """One connection: it sends requests as the load defines; responses arrive in the same order."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -102,13 +102,13 @@ class Producer(Protocol):
         self._reader = FrameReader(limit_bytes=1 << 20, option="benchmark")
 
     def send(self) -> None:
-        """One more request, if the run still wants one."""
+        """Send one more request, unless the run has sent all."""
         if self.run.take_one():
             self.sent_at.append(self.run.world.reactor.seconds())
             self.transport.write(self.run.frame)
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
-        """Note how long each answered request has taken; without a rate, send the next one."""
+        """Record the latency of each response; without a rate, send the next request."""
         for _ in self._reader.receive(data):
             self.run.latencies_ms.append((self.run.world.reactor.seconds() - self.sent_at.pop(0)) * 1000)
             if self.run.load.rate_per_s is None:
@@ -147,14 +147,14 @@ class Run:
         self.frame = _produce()
 
     def take_one(self) -> bool:
-        """Count a request that is sent; False when there were enough."""
+        """Count a request; return False if all requests of the run are sent."""
         if not self.left:
             return False
         self.left -= 1
         return True
 
     def measure(self) -> Measured:
-        """Connect, send, wait for every answer."""
+        """Connect, send, and wait for every response."""
         producers = self._chosen()
         started_s = self.world.reactor.seconds()
         if self.load.rate_per_s is None:
@@ -162,7 +162,7 @@ class Run:
                 for _ in range(IN_FLIGHT):
                     producer.send()
         else:
-            # Poisson arrivals: independent of how fast the broker answers.
+            # Poisson arrivals: independent of how fast the broker responds.
             random = self.world.streams.stream("arrivals")
             at_s = 0.0
             for _ in range(self._requests):
@@ -206,13 +206,13 @@ class Run:
 
 
 def compare(load: Load, requests: int = REQUESTS) -> tuple[Measured, Measured]:
-    """Both models under one load: the classic one first."""
+    """Run both models under one load; the classic one is first."""
     classic, pipelined = (Run(model, load, requests).measure() for model in MODELS)
     return classic, pipelined
 
 
 def table(results: list[tuple[Measured, Measured]]) -> str:
-    """Both models side by side, a line each."""
+    """Format both models, one line each."""
     lines = [f"{'load':<34} {'model':<10} {'requests/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'writes':>7}"]
     for pair in results:
         for measured in pair:
@@ -237,7 +237,7 @@ def main() -> None:
     options = parser.parse_args()
     print(
         f"{HANDLERS} handlers, {SERVICE_MS:g} ms to handle a request ({SLOW_SERVICE_MS:g} ms with 2 connections), "
-        f"{PERSIST_MS:g} ms a write; virtual time, seed {SEED}"
+        f"{PERSIST_MS:g} ms per write; virtual time, seed {SEED}"
     )
     print(table([compare(load, options.requests) for load in LOADS]))
 

@@ -109,6 +109,10 @@ class RealKafka:
                 [*self._jvm(), "kafka.Kafka", str(self._properties(broker_id))], stdout=log, stderr=log
             )
 
+    def pid_of(self, broker_id: int) -> int:
+        """Return the process id of a running broker."""
+        return self._processes[broker_id].pid
+
     def kill(self, broker_id: int) -> None:
         """End a broker at once (SIGKILL), as a crash does."""
         process = self._processes.pop(broker_id)

@@ -7,14 +7,14 @@ import pytest
 from benchmarks.broker_vs_librdkafka_mock import median_error
 from benchmarks.result import Result, table
 
-FIGURE = Result(name="what", ours="1", other="2", figure=1.0, bar=1.0, at_least=True, unit="x")
+FIGURE = Result(name="what", ours="1", other="2", figure=1.0, target=1.0, at_least=True, unit="x")
 
 
 @pytest.mark.parametrize(
     ("at_least", "figure", "reached"),
     [(True, 1.01, True), (True, 1.0, True), (True, 0.996, False), (False, 0.99, True), (False, 1.004, False)],
 )
-def test_a_bar_is_reached_or_missed_whatever_the_error(at_least: bool, figure: float, reached: bool) -> None:
+def test_a_target_is_reached_or_missed_whatever_the_error(at_least: bool, figure: float, reached: bool) -> None:
     assert replace(FIGURE, at_least=at_least, figure=figure, error=0.02).reached == reached
 
 
@@ -37,16 +37,16 @@ def test_what_chance_may_have_done_is_even_if_it_is_next_to_nothing(
 
 
 @pytest.mark.parametrize(
-    ("figure", "error", "told"),
+    ("figure", "error", "text"),
     [
         (0.987, 0.021, "0.99 +- 0.02x >= 1x MISSED"),
         (0.9968, 0.0041, "0.997 +- 0.004x >= 1x even"),
         (1.237, None, "1.24x >= 1x reached"),
     ],
 )
-def test_an_error_stands_behind_its_figure(figure: float, error: float | None, told: str) -> None:
+def test_an_error_stands_behind_its_figure(figure: float, error: float | None, text: str) -> None:
     line = table([replace(FIGURE, figure=figure, error=error)]).splitlines()[1]
-    assert " ".join(line.split()).endswith(told)
+    assert " ".join(line.split()).endswith(text)
 
 
 def test_the_standard_error_of_a_median_is_half_the_spread_of_its_neighbours() -> None:

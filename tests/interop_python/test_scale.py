@@ -1,4 +1,4 @@
-"""The benchmark of many connections and topics, with few of them: it runs, and its memory is within the bar."""
+"""The benchmark of many connections and topics, with few of them: it runs, and its memory is within the target."""
 
 from __future__ import annotations
 
