@@ -40,8 +40,17 @@ RIDDLES: Final = re.compile(r"^(?:What|Who|Whom|Whether|Whose)\b")
 """How no docstring begins: it has a subject (language.md, rule 4) or is an imperative."""
 
 FOLDERS: Final = (
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "benchmarks",
     "broker_sim/links",
     "broker_sim/log/files",
+    "docs/design/add-a-check.md",
+    "docs/design/add-an-api.md",
+    "docs/design/architecture.md",
+    "docs/design/fast-paths.md",
+    "docs/design/glossary.md",
     "docs/reference/fidelity.md",
     "protocol_specs/api_key.py",
     "protocol_specs/codec",
