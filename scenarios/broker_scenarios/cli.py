@@ -18,8 +18,6 @@ from broker_scenarios.commands.argument_types import positive, seed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from broker_scenarios.scenario import Scenario
-
 __all__ = ["main"]
 
 EXIT_AS_EXPECTED: Final = 0
@@ -124,6 +122,10 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=seed, help="the seed (default: the seed of the file)")
     parser.add_argument("--records", type=positive, help="send this many records instead of the file's")
     parser.add_argument("--report", type=Path, help="write the report to this HTML file")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the results to this file, one JSON line per run"
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the results to this file as JUnit XML")
     parser.add_argument("--history", type=Path, help="write the histories (Parquet) to this folder")
     parser.add_argument(
         "--trace",
@@ -143,31 +145,32 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from broker_scenarios.runs import Where, run_scenarios
+    from broker_scenarios.runs import RunOptions, Where, run_scenarios
+    from broker_scenarios.scenario import load_scenario
 
-    where = Where.SPARK if options.spark else Where.LOCAL if options.local else Where.VIRTUAL
-    scenarios = [_scenario(path, options.records) for path in options.scenarios]
     return run_scenarios(
-        scenarios,
-        where=where,
-        seed=options.seed,
-        report=options.report,
-        history_folder=options.history,
-        trace_folder=options.trace,
+        [load_scenario(path) for path in options.scenarios],
+        RunOptions(
+            where=Where.SPARK if options.spark else Where.LOCAL if options.local else Where.VIRTUAL,
+            seed=options.seed,
+            records=options.records,
+            report=options.report,
+            json=options.json,
+            junit=options.junit,
+            history_folder=options.history,
+            trace_folder=options.trace,
+        ),
     )
 
 
 def _sweep(options: argparse.Namespace) -> int:
+    from broker_scenarios.scenario import load_scenario
     from broker_scenarios.sweep import sweep
 
-    return sweep(_scenario(options.scenario, options.records), seeds=options.seeds, first_seed=options.first_seed)
-
-
-def _scenario(path: Path, records: int | None) -> Scenario:
-    from broker_scenarios.scenario import load_scenario
-
-    scenario = load_scenario(path)
-    return scenario if records is None else scenario.with_records(records)
+    scenario = load_scenario(options.scenario)
+    if options.records is not None:
+        scenario = scenario.with_records(options.records)
+    return sweep(scenario, seeds=options.seeds, first_seed=options.first_seed)
 
 
 def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form

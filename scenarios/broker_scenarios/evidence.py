@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import judge
 from broker_scenarios.journal_view import JournalView
-from broker_scenarios.plurals import plural
+from broker_scenarios.measurements import measure
 from broker_scenarios.promises import Promises
 from broker_scenarios.run_record import RunRecord
+from broker_scenarios.text_forms import plural
 from broker_scenarios.timeline import build_timeline
 from broker_scenarios.verdict import check_run
 
@@ -38,10 +39,10 @@ class Evidence:
     """Why the run did not end by itself, such as its deadline."""
 
 
-def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> RunRecord:
+def judged(evidence: Evidence, *, engine: CheckEngine | None, reproduce: str = "") -> RunRecord:
     """Check every record and compare the verdict with what the file expects."""
     scenario = evidence.scenario
-    view = JournalView.of(evidence.truth.journal_rows)
+    view = JournalView.of(evidence.truth.journal)
     promises = Promises.from_configs(
         scenario.producer_config,
         scenario.loaded_topic.configs,
@@ -57,20 +58,22 @@ def judged(evidence: Evidence, *, engine: CheckEngine | None, replay: str) -> Ru
         engine=engine,
         caveats=evidence.truth.caveats,
     )
+    measurements = measure(verdict.records, view, start_us=verdict.start_us, end_us=verdict.end_us)
     never = tuple(f"rule {rule.name!r} {rule.problem}" for rule in evidence.rules if rule.problem)
     return RunRecord(
         name=scenario.name,
         verdict=verdict,
-        judgement=judge(verdict, scenario.expectation, (*evidence.problems, *never)),
+        judgement=judge(verdict, measurements, scenario.expectation, (*evidence.problems, *never)),
         expectation=scenario.expectation,
         description=f"{scenario.title}\n\n{scenario.claim}".strip(),
         timeline=build_timeline(verdict, view),
+        measurements=measurements,
         facts=evidence.facts,
-        rules=[_rule_line(rule) for rule in evidence.rules],
-        replay=replay,
+        rules=[_rule_line(rule, scenario.rule_texts[rule.name]) for rule in evidence.rules],
+        reproduce=reproduce,
     )
 
 
-def _rule_line(rule: RuleReport) -> str:
-    fired = f"{rule.name}: {rule.act} fired {plural(rule.fired, 'time')}"
+def _rule_line(rule: RuleReport, text: str) -> str:
+    fired = f"{rule.name}: {text}: fired {plural(rule.fired, 'time')}"
     return f"{fired}; {rule.problem}" if rule.problem else fired

@@ -1,4 +1,4 @@
-"""What a scenario's file expects of its run, and whether the verdict meets it."""
+"""The expectations of a scenario's file, compared with the verdict and the figures of its run."""
 
 from __future__ import annotations
 
@@ -6,21 +6,36 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
-from broker_scenarios.findings import FindingKind
+from broker_scenarios.findings import FINDING_HELP, FindingKind
+from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES, RunVerdict, Validity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["EXPECTABLE", "CountRange", "Expectation", "Judgement", "judge"]
+    from broker_scenarios.measurements import Measurements
 
+__all__ = ["COUNT_HELP", "EXPECTABLE", "CountRange", "Expectation", "Judgement", "judge"]
+
+COUNT_HELP: Final = {
+    "sent": "records that the producers were given",
+    "acked": "records that were acknowledged",
+    "stored": "records that are in a log at the end",
+    "lost": "records that were acknowledged and are in no log at the end",
+    "duplicated": "records that are stored at two or more offsets",
+    "reordered": "records that are stored out of the order in which one client sent them",
+    "failed": "records that certainly were not stored when their send ended",
+    "unknown": "records whose outcome the client does not know",
+    **{kind.value: f"findings: {meaning}" for kind, meaning in FINDING_HELP.items()},
+}
+"""The meaning of each count."""
 EXPECTABLE: Final = ("sent", *COUNT_NAMES, *(kind.value for kind in FindingKind))
 """The names that a count expectation may use: the columns of the result table, and the kinds of findings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountRange:
-    """How many of something there shall be; no upper end means: any number."""
+    """The permitted range of a count; without `at_most` there is no upper limit."""
 
     at_least: int = 0
     at_most: int | None = None
@@ -39,10 +54,12 @@ class CountRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The verdict and the counts that a scenario's file names; what it does not name is not judged."""
+    """The verdict, counts and errors that a scenario's file names; the others are not judged."""
 
     validity: Validity | None = Validity.VALID
     counts: Mapping[str, CountRange] = field(default_factory=dict)
+    errors: Mapping[str, CountRange] = field(default_factory=dict)
+    """The number of batches that brokers refuse with an error, by the name of the error."""
 
     def __post_init__(self) -> None:
         for name in self.counts:
@@ -52,7 +69,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """Whether a run ended as its file expects; `misses` says in what it did not."""
+    """The result of the comparison; `misses` lists the differences."""
 
     misses: tuple[str, ...] = ()
 
@@ -62,8 +79,10 @@ class Judgement:
         return not self.misses
 
 
-def judge(verdict: RunVerdict, expectation: Expectation, problems: tuple[str, ...] = ()) -> Judgement:
-    """Compare; `problems` are misses that the runner saw itself (a rule that never fired)."""
+def judge(
+    verdict: RunVerdict, measurements: Measurements, expectation: Expectation, problems: tuple[str, ...] = ()
+) -> Judgement:
+    """Compare a run with its expectations; `problems` are misses that the runner found (a rule that never fired)."""
     misses = list(problems)
     if expectation.validity is not None and verdict.validity is not expectation.validity:
         misses.append(
@@ -74,4 +93,8 @@ def judge(verdict: RunVerdict, expectation: Expectation, problems: tuple[str, ..
         count = counted[name] if name in counted else verdict.found(name)
         if not wanted.holds(count):
             misses.append(f"{name} {count}, expected {wanted}")
+    for name, wanted in expectation.errors.items():
+        batches = measurements.refused(name)
+        if not wanted.holds(batches):
+            misses.append(f"{plural(batches, 'batch', 'batches')} refused with {name}, expected {wanted}")
     return Judgement(misses=tuple(misses))

@@ -1,26 +1,30 @@
-"""The few events of a cluster's journal that explain a verdict, read from its flat rows, by topic-partition.
+"""The events of a cluster's journal that explain a verdict, by topic-partition.
 
-Elections, ISR changes and truncations say why a record is gone; crashes and rules are the marks of a timeline.
-Rows are those of broker_sim.control.journal, whose lists are written `1,2,3`. Unknown kinds are passed over.
+Elections, ISR changes and truncations explain why a record is gone; crashes and rules are the marks of a timeline; the
+errors of Produce responses explain why records failed. Other events are ignored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Final, Self
+
+from broker_sim.control import events as journal_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from broker_sim.control.events import Event
 
 __all__ = ["Election", "IsrChange", "JournalView", "LostTail", "Mark", "PartitionEvents", "Truncation", "Watermark"]
 
-JournalRow: TypeAlias = Mapping[str, object]
-
-_CRASH_KINDS: Final = {
-    "BrokerKilled": "killed",
-    "PowerLost": "lost its power",
-    "BrokerStopped": "stopped",
-    "BrokerStarted": "started",
-    "BrokerFenced": "fenced",
-    "BrokerUnfenced": "unfenced",
+_BROKER_CHANGES: Final[dict[type[Event], str]] = {
+    journal_events.BrokerKilled: "killed",
+    journal_events.PowerLost: "lost its power",
+    journal_events.BrokerStopped: "stopped",
+    journal_events.BrokerStarted: "started",
+    journal_events.BrokerFenced: "fenced",
+    journal_events.BrokerUnfenced: "unfenced",
 }
 
 
@@ -77,7 +81,7 @@ class LostTail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """Something that happened to a broker, or a rule that struck: a mark of the timeline."""
+    """A change of a broker's state, or a rule that fired: a mark of the timeline."""
 
     time_us: int
     sort: str
@@ -89,130 +93,106 @@ class Mark:
 
 @dataclass(slots=True, kw_only=True)
 class PartitionEvents:
-    """What the journal says of one topic-partition, in order of time."""
+    """The events of one topic-partition, in order of time."""
 
     elections: list[Election] = field(default_factory=list)
     isr_changes: list[IsrChange] = field(default_factory=list)
     watermarks: list[Watermark] = field(default_factory=list)
     truncations: list[Truncation] = field(default_factory=list)
     lost_tails: list[LostTail] = field(default_factory=list)
+    refusals: dict[int, int] = field(default_factory=dict)
+    """The number of batches that a broker refused, by error code."""
 
 
 @dataclass(slots=True, kw_only=True)
 class JournalView:
-    """The whole run's explaining events."""
+    """The explaining events of a whole run."""
 
     partitions: dict[tuple[str, int], PartitionEvents] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Iterable[JournalRow]) -> Self:
-        """Read the journal's rows, which are in order of time."""
+    def of(cls, events: Iterable[Event]) -> Self:
+        """Read the journal's events, which are in order of time."""
         view = cls()
-        for row in rows:
-            view._take(row)
+        for event in events:
+            view._add_event(event)
         return view
 
     def of_partition(self, topic: str, partition: int) -> PartitionEvents:
-        """The events of one partition; none if the journal never names it."""
+        """Return the events of one partition; an empty set if the journal has none."""
         return self.partitions.get((topic, partition)) or PartitionEvents()
 
-    def _take(self, row: JournalRow) -> None:
-        kind = str(row.get("kind"))
-        time_us, broker = _integer(row, "time_us"), _integer(row, "broker_id")
-        if kind in _CRASH_KINDS:
-            word = _CRASH_KINDS[kind]
-            self.marks.append(Mark(time_us=time_us, sort=word, label=f"broker {broker} {word}", broker=broker))
-        elif kind in {"RuleFired", "RuleReleased"}:
-            self.marks.append(_rule_mark(kind, time_us, broker, row))
-        elif kind in _PARTITION_KINDS:
-            key = (str(row["topic"]), _integer(row, "partition"))
-            events = self.partitions.setdefault(key, PartitionEvents())
-            _PARTITION_KINDS[kind](events, time_us, broker, row)
+    def _add_event(self, event: Event) -> None:
+        change = _BROKER_CHANGES.get(type(event))
+        if change is not None:
+            label = f"broker {event.broker_id} {change}"
+            self.marks.append(Mark(time_us=event.time_us, sort=change, label=label, broker=event.broker_id))
+        elif isinstance(event, journal_events.RuleFired):
+            self.marks.append(_fired(event))
+        elif isinstance(event, journal_events.RuleReleased):
+            label = f"rule {event.rule}: releases {event.released}"
+            self.marks.append(Mark(time_us=event.time_us, sort="release", label=label, broker=event.broker_id))
+        elif isinstance(event, _PARTITION_EVENTS):
+            _add_to_partition(self.partitions.setdefault((event.topic, event.partition), PartitionEvents()), event)
 
 
-def _rule_mark(kind: str, time_us: int, broker: int, row: JournalRow) -> Mark:
-    topic = row.get("topic")
-    fired = kind == "RuleFired"
-    what = f"{row.get('act')}" if fired else f"releases {row.get('released')}"
+def _fired(event: journal_events.RuleFired) -> Mark:
     return Mark(
-        time_us=time_us,
-        sort="rule" if fired else "release",
-        label=f"rule {row.get('rule')}: {what}",
-        broker=broker,
-        topic=None if topic is None else str(topic),
-        partition=_integer(row, "partition"),
+        time_us=event.time_us,
+        sort="rule",
+        label=f"rule {event.rule}: {event.act}",
+        broker=event.broker_id,
+        topic=event.topic,
+        partition=-1 if event.partition is None else event.partition,
     )
 
 
-def _elected(events: PartitionEvents, time_us: int, broker: int, row: JournalRow) -> None:
-    isr = _integers(row, "isr")
-    events.elections.append(
-        Election(
-            time_us=time_us,
-            leader=broker,
-            previous_leader=_integer(row, "previous_leader"),
-            leader_epoch=_integer(row, "leader_epoch"),
-            isr=isr,
-            unclean=bool(row.get("unclean")),
+_PARTITION_EVENTS: Final = (
+    journal_events.LeaderElected,
+    journal_events.IsrChanged,
+    journal_events.HighWatermarkAdvanced,
+    journal_events.LogTruncated,
+    journal_events.TailLost,
+    journal_events.ProduceCompleted,
+)
+
+
+def _add_to_partition(events: PartitionEvents, event: Event) -> None:
+    time_us, broker = event.time_us, event.broker_id
+    if isinstance(event, journal_events.HighWatermarkAdvanced):
+        events.watermarks.append(Watermark(time_us=time_us, leader=broker, high_watermark=event.high_watermark))
+    elif isinstance(event, journal_events.ProduceCompleted):
+        if event.error_code:
+            events.refusals[event.error_code] = events.refusals.get(event.error_code, 0) + 1
+    elif isinstance(event, journal_events.LeaderElected):
+        events.elections.append(
+            Election(
+                time_us=time_us,
+                leader=broker,
+                previous_leader=event.previous_leader,
+                leader_epoch=event.leader_epoch,
+                isr=event.isr,
+                unclean=event.unclean,
+            )
         )
-    )
-    events.isr_changes.append(IsrChange(time_us=time_us, isr=isr))
-
-
-def _isr_changed(events: PartitionEvents, time_us: int, _broker: int, row: JournalRow) -> None:
-    if not events.elections and not events.isr_changes and row.get("previous_isr") is not None:
-        events.isr_changes.append(IsrChange(time_us=-1, isr=_integers(row, "previous_isr")))
-    events.isr_changes.append(IsrChange(time_us=time_us, isr=_integers(row, "isr")))
-
-
-def _watermark(events: PartitionEvents, time_us: int, broker: int, row: JournalRow) -> None:
-    high_watermark = _integer(row, "high_watermark")
-    events.watermarks.append(Watermark(time_us=time_us, leader=broker, high_watermark=high_watermark))
-
-
-def _truncated(events: PartitionEvents, time_us: int, broker: int, row: JournalRow) -> None:
-    events.truncations.append(
-        Truncation(
-            time_us=time_us,
-            broker=broker,
-            leader=_integer(row, "leader_id"),
-            leader_epoch=_integer(row, "leader_epoch"),
-            from_offset=_integer(row, "from_offset"),
-            to_offset=_integer(row, "to_offset"),
+        events.isr_changes.append(IsrChange(time_us=time_us, isr=event.isr))
+    elif isinstance(event, journal_events.IsrChanged):
+        if not events.elections and not events.isr_changes:
+            events.isr_changes.append(IsrChange(time_us=-1, isr=event.previous_isr))
+        events.isr_changes.append(IsrChange(time_us=time_us, isr=event.isr))
+    elif isinstance(event, journal_events.LogTruncated):
+        events.truncations.append(
+            Truncation(
+                time_us=time_us,
+                broker=broker,
+                leader=event.leader_id,
+                leader_epoch=event.leader_epoch,
+                from_offset=event.from_offset,
+                to_offset=event.to_offset,
+            )
         )
-    )
-
-
-def _tail_lost(events: PartitionEvents, time_us: int, broker: int, row: JournalRow) -> None:
-    events.lost_tails.append(
-        LostTail(
-            time_us=time_us,
-            broker=broker,
-            from_offset=_integer(row, "from_offset"),
-            to_offset=_integer(row, "to_offset"),
+    elif isinstance(event, journal_events.TailLost):
+        events.lost_tails.append(
+            LostTail(time_us=time_us, broker=broker, from_offset=event.from_offset, to_offset=event.to_offset)
         )
-    )
-
-
-_PARTITION_KINDS: Final = {
-    "LeaderElected": _elected,
-    "IsrChanged": _isr_changed,
-    "HighWatermarkAdvanced": _watermark,
-    "LogTruncated": _truncated,
-    "TailLost": _tail_lost,
-}
-
-
-def _integer(row: JournalRow, name: str) -> int:
-    value = row.get(name)
-    return value if isinstance(value, int) else -1
-
-
-def _integers(row: JournalRow, name: str) -> tuple[int, ...]:
-    value = row.get(name)
-    if isinstance(value, str):
-        return tuple(int(part) for part in value.split(",") if part)
-    if isinstance(value, (list, tuple)):
-        return tuple(int(part) for part in value)
-    return ()

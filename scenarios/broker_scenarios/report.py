@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from broker_scenarios.findings import FindingKind
 from broker_scenarios.html_page import html_page, write_page
 from broker_scenarios.report_chart import partition_chart
+from broker_scenarios.text_forms import clock, plural
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, JudgedKind, Validity
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from broker_scenarios.findings import Finding
+    from broker_scenarios.measurements import ErrorGroup
     from broker_scenarios.run_record import RunRecord
     from broker_scenarios.timeline import PartitionTimeline, RunTimeline
 
@@ -32,10 +34,13 @@ document.getElementById("theme").onclick = () => {
 };
 """
 _GROUPS_MAX: Final = 12
+_ERRORS_MAX: Final = 12
+_PAUSES_MAX: Final = 6
+_ISR_CHANGES_MAX: Final = 12
 _CHARTS_MAX: Final = 24
 _TONES: Final = {Validity.VALID: "good", Validity.BROKEN: "bad", Validity.UNKNOWN: "doubt"}
 _ALARMING: Final = ("lost", "duplicated", "reordered")
-_TOLD_THOUGH_PERMITTED: Final = (FindingKind.LOST_WRITE, FindingKind.DUPLICATE, FindingKind.NONMONOTONIC_SEND)
+_SHOWN_ALTHOUGH_PERMITTED: Final = (FindingKind.LOST_WRITE, FindingKind.DUPLICATE, FindingKind.NONMONOTONIC_SEND)
 _LEGEND: Final = (
     ("acked", "acknowledged"),
     ("lost", "acknowledged, then lost"),
@@ -71,6 +76,9 @@ def _overview(runs: Sequence[RunRecord]) -> str:
     return (
         f'<div class="scroll"><table><tr><th>scenario</th>{heads}<th>verdict</th><th>expected?</th></tr>'
         f"{rows}</table></div>"
+        '<p class="soft">Verdict: <b>valid</b>: every finding is one that the configuration permits; <b>broken</b>: a '
+        "finding breaks a promise; <b>unknown</b>: the evidence is incomplete. As expected: the run meets everything "
+        "that the scenario file expects of it.</p>"
     )
 
 
@@ -109,13 +117,14 @@ def _run(number: int, run: RunRecord) -> str:
         _list("Not as expected", run.judgement.misses),
         _list("Why the verdict is so", () if run.verdict.validity is Validity.VALID else run.verdict.reasons),
         _why(run),
+        _figures(run),
         _timelines(run.timeline) if run.timeline is not None else "",
         "<h3>What the configuration promises, and what was found</h3>",
-        _promises(run.verdict.judged),
+        _findings(run.verdict.judged),
         "<h3>Configuration</h3>",
         _facts(run.verdict.promises.settings() | dict(run.facts)),
         _list("Fault rules", run.rules),
-        f"<p><code>{escape(run.replay)}</code></p>" if run.replay else "",
+        f"<h3>Reproduce</h3><p><code>{escape(run.reproduce)}</code></p>" if run.reproduce else "",
     ]
     inner = "\n".join(section for section in sections if section)
     return f'<section class="card" id="run-{number}">\n{inner}\n</section>'
@@ -138,14 +147,15 @@ def _list(title: str, lines: Iterable[str]) -> str:
 
 def _why(run: RunRecord) -> str:
     groups = run.verdict.groups
-    telling = [group for group in groups if group.permitted_because is None or group.kind in _TOLD_THOUGH_PERMITTED]
-    if not telling:
+    shown = [group for group in groups if group.permitted_because is None or group.kind in _SHOWN_ALTHOUGH_PERMITTED]
+    if not shown:
         return ""
     parts = ["<h3>What went wrong, and why</h3>"]
-    parts += [_group(group, run.verdict.start_us) for group in telling[:_GROUPS_MAX]]
-    rest = telling[_GROUPS_MAX:]
+    parts += [_group(group, run.verdict.start_us) for group in shown[:_GROUPS_MAX]]
+    rest = shown[_GROUPS_MAX:]
     if rest:
-        parts.append(f'<p class="soft">{len(rest)} more groups with {sum(each.count for each in rest):,} findings.</p>')
+        left_out, findings = plural(len(rest), "more group"), plural(sum(each.count for each in rest), "finding")
+        parts.append(f'<p class="soft">{left_out} with {findings}.</p>')
     return "\n".join(parts)
 
 
@@ -170,18 +180,18 @@ def _group(group: FindingGroup, start_us: int) -> str:
     head = f"<b>{group.count:,} {what} in {escape(where)}{offsets}</b>"
     return (
         f'<div class="{tone}">{head}{why}{excuse}<div class="scroll"><table><tr><th class="number">value</th>'
-        f'<th class="number">producer</th><th class="number">told at</th><th>what was seen</th>'
+        f'<th class="number">producer</th><th class="number">completed at</th><th>observation</th>'
         f'<th class="soft">{shown}</th></tr>{rows}</table></div></div>'
     )
 
 
 def _example(finding: Finding, start_us: int) -> str:
-    told = f"{(finding.complete_us - start_us) / 1e6:.3f} s" if finding.complete_us >= 0 else "never"
-    seen, _, _ = finding.detail.partition(": ")
-    who = str(finding.producer_id) if finding.producer_id >= 0 else "none"
+    completed = clock(finding.complete_us - start_us) if finding.complete_us >= 0 else "never"
+    observed, _, _ = finding.detail.partition(": ")
+    producer = str(finding.producer_id) if finding.producer_id >= 0 else "none"
     return (
-        f'<tr><td class="number">{finding.value_id}</td><td class="number">{who}</td><td class="number">{told}</td>'
-        f'<td colspan="2">{escape(seen)}</td></tr>'
+        f'<tr><td class="number">{finding.value_id}</td><td class="number">{producer}</td>'
+        f'<td class="number">{completed}</td><td colspan="2">{escape(observed)}</td></tr>'
     )
 
 
@@ -189,8 +199,47 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _promises(judged: Sequence[JudgedKind]) -> str:
-    rows = "".join(_promise_row(each) for each in judged)
+def _figures(run: RunRecord) -> str:
+    measured, start_us = run.measurements, run.verdict.start_us
+    parts = []
+    if measured.latency is not None:
+        parts.append(f"<p>From send to acknowledgement: {escape(str(measured.latency))}.</p>")
+    for pause in measured.pauses[:_PAUSES_MAX]:
+        where = escape(f"{pause.topic}-{pause.partition}")
+        begin = clock(pause.start_us - start_us)
+        parts.append(f"<p>{where} acknowledged nothing for {clock(pause.duration_us)}, from {begin} on.</p>")
+    if measured.errors:
+        rows = "".join(_error_row(group, start_us) for group in measured.errors[:_ERRORS_MAX])
+        parts.append(
+            '<div class="scroll"><table><tr><th>partition</th><th>outcome</th><th>error</th>'
+            '<th class="number">records</th><th>from</th><th>to</th><th>example</th></tr>'
+            f"{rows}</table></div>"
+        )
+        rest = measured.errors[_ERRORS_MAX:]
+        if rest:
+            groups, records = plural(len(rest), "more group"), plural(sum(each.count for each in rest), "record")
+            parts.append(f'<p class="soft">{groups} with {records}.</p>')
+    parts += [
+        f"<p>Brokers refused {plural(each.batches, 'batch', 'batches')} for "
+        f"{escape(f'{each.topic}-{each.partition}')} with {escape(each.name)}.</p>"
+        for each in measured.refusals[:_ERRORS_MAX]
+    ]
+    return "\n".join(["<h3>Latency and errors</h3>", *parts]) if parts else ""
+
+
+def _error_row(group: ErrorGroup, start_us: int) -> str:
+    cells = (f"{group.topic}-{group.partition}", group.outcome.value, group.name)
+    times = (clock(group.first_us - start_us), clock(group.last_us - start_us))
+    return (
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}{_number_cell(group.count)}"
+        f"{''.join(f'<td>{time}</td>' for time in times)}<td>{escape(group.example)}</td></tr>"
+    )
+
+
+def _findings(judged: Sequence[JudgedKind]) -> str:
+    rows = "".join(_promise_row(each) for each in judged if each.found)
+    if not rows:
+        return '<p class="soft">Nothing was found.</p>'
     return (
         '<div class="scroll"><table><tr><th>finding</th><th>what it is</th><th class="number">found</th>'
         '<th class="number">permitted</th><th class="number">breaking</th><th>why it is permitted</th></tr>'
@@ -199,9 +248,8 @@ def _promises(judged: Sequence[JudgedKind]) -> str:
 
 
 def _promise_row(judged: JudgedKind) -> str:
-    quiet = "" if judged.found else ' class="quiet"'
     return (
-        f'<tr{quiet}><td class="name">{judged.kind.value}</td>'
+        f'<tr><td class="name">{judged.kind.value}</td>'
         f"<td>{escape(judged.meaning)}</td>{_number_cell(judged.found)}"
         f"{_number_cell(judged.permitted)}{_number_cell(judged.broken, alarm=True)}"
         f"<td>{escape('; '.join(judged.reasons))}</td></tr>"
@@ -216,23 +264,37 @@ def _timelines(timeline: RunTimeline) -> str:
     parts += [_chart(timeline, each) for each in (eventful or quiet)[:_CHARTS_MAX]]
     rest = quiet[:_CHARTS_MAX] if eventful else []
     if rest:
-        parts.append(f"<details><summary>{len(quiet)} partitions kept their leader and all their records</summary>")
+        parts.append(
+            f"<details><summary>{plural(len(quiet), 'partition')} without change of leader or lost record</summary>"
+        )
         parts += [_chart(timeline, each) for each in rest]
         parts.append("</details>")
     left_out = max(len(eventful) - _CHARTS_MAX, 0) + max(len(quiet) - _CHARTS_MAX, 0)
     if left_out:
-        parts.append(f'<p class="soft">{left_out} more partitions are not drawn.</p>')
+        parts.append(f'<p class="soft">Not drawn: {plural(left_out, "more partition")}.</p>')
     return "\n".join(parts)
 
 
 def _chart(timeline: RunTimeline, partition: PartitionTimeline) -> str:
     acked, lost = sum(partition.acked) + sum(partition.lost), sum(partition.lost)
-    told = f"{acked:,} acknowledged" + (f", {lost:,} of them lost" if lost else "")
+    counts = f"{acked:,} acknowledged" + (f", {lost:,} of them lost" if lost else "")
     name = escape(f"{partition.topic}-{partition.partition}")
     return (
-        f'<div class="partition"><h4>{name}<span>{told}</span></h4>'
-        f'<div class="scroll">{partition_chart(timeline, partition)}</div></div>'
+        f'<div class="partition"><h4>{name}<span>{counts}</span></h4>'
+        f'<div class="scroll">{partition_chart(timeline, partition)}</div>{_isr_changes(timeline, partition)}</div>'
     )
+
+
+def _isr_changes(timeline: RunTimeline, partition: PartitionTimeline) -> str:
+    changes = partition.isr_changes
+    if not changes:
+        return ""
+    listed = ", ".join(
+        f"{clock(change.time_us - timeline.start_us)}: {' '.join(map(str, change.isr)) or 'none'}"
+        for change in changes[:_ISR_CHANGES_MAX]
+    )
+    rest = f", {plural(len(changes) - _ISR_CHANGES_MAX, 'more change')}" if len(changes) > _ISR_CHANGES_MAX else ""
+    return f'<p class="soft">ISR from {escape(listed)}{rest}</p>'
 
 
 def _marks(timeline: RunTimeline) -> Iterator[str]:
@@ -242,11 +304,11 @@ def _marks(timeline: RunTimeline) -> Iterator[str]:
     for group in timeline.marks:
         at = f"{(group.mark.time_us - timeline.start_us) / 1e6:.3f} s"
         last = f"{(group.last_us - timeline.start_us) / 1e6:.3f} s"
-        times = f" ({group.count:,} times, until {last})" if group.count > 1 else ""
+        times = f" ({plural(group.count, 'time')}, until {last})" if group.count > 1 else ""
         items.append(f'<li><span class="clock">{at}</span>{escape(group.mark.label)}{times}</li>')
     yield f'<ol class="marks">{"".join(items)}</ol>'
     if timeline.marks_left_out:
-        yield f'<p class="soft">{timeline.marks_left_out} further events are left out.</p>'
+        yield f'<p class="soft">Not listed: {plural(timeline.marks_left_out, "further event")}.</p>'
 
 
 def _facts(facts: dict[str, str]) -> str:

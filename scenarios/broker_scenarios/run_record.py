@@ -1,4 +1,4 @@
-"""One finished run, as the result table and the report tell it."""
+"""One finished run, the input of the result table, the report and the result files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from broker_scenarios.expectations import Expectation, Judgement
+from broker_scenarios.measurements import Measurements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ __all__ = ["RunRecord"]
 
 @dataclass(slots=True, kw_only=True)
 class RunRecord:
-    """A run with its verdict and all that a reader wants to know beside it."""
+    """A run with its verdict and the facts beside it."""
 
     name: str
     verdict: RunVerdict
@@ -26,9 +27,10 @@ class RunRecord:
     expectation: Expectation = field(default_factory=Expectation)
     description: str = ""
     timeline: RunTimeline | None = None
+    measurements: Measurements = field(default_factory=Measurements)
     facts: Mapping[str, str] = field(default_factory=dict)
-    """What the run was: seed, release, brokers, load, engine, digest ... in the order in which it is told."""
+    """The parameters of the run: seed, release, brokers, load, digest ..., in the order in which they are shown."""
     rules: Sequence[str] = ()
-    """One line a fault rule: how often it fired."""
-    replay: str = ""
+    """One line per fault rule: how often it fired."""
+    reproduce: str = ""
     """The command that runs it again."""

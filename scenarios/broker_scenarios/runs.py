@@ -1,15 +1,18 @@
-"""Scenarios one after another: run each where it was asked for, judge it, print the table, write the report."""
+"""Scenarios one after another: run and judge each, print the table, write the report and the result files."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.evidence import Evidence, judged
+from broker_scenarios.reproduce import reproduce_command
+from broker_scenarios.result_files import json_lines, junit_xml, write_text
 from broker_scenarios.table import load_progress, print_table
 
 if TYPE_CHECKING:
@@ -20,59 +23,73 @@ if TYPE_CHECKING:
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.tracing.run_trace import RunTrace
 
-__all__ = ["Where", "run_scenarios"]
+__all__ = ["RunOptions", "Where", "run_scenarios"]
 
 DEFAULT_REPORT: Final = Path("report.html")
 
 
 class Where(Enum):
-    """What a run stands on; the value is the option of the command line."""
+    """The ground of a run: virtual time, TCP or Spark. The value is the option of the command line."""
 
     VIRTUAL = "--virtual"
     SPARK = "--spark"
     LOCAL = "--local"
 
 
-def run_scenarios(
-    scenarios: Sequence[Scenario],
-    *,
-    where: Where,
-    seed: int | None,
-    report: Path | None,
-    history_folder: Path | None,
-    trace_folder: Path | None = None,
-) -> int:
-    """Run, judge and tell; answer 0 when each ended as its file expects, else 1. Raises ScenarioError."""
-    if trace_folder is not None and where is Where.SPARK:
-        raise ScenarioError("--trace keeps what producers of this process tell, Spark's are elsewhere: add --local")
-    runs = [
-        _run(scenario, where, scenario.seed if seed is None else seed, history_folder, trace_folder)
-        for scenario in scenarios
-    ]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of `broker-sim run`."""
+
+    where: Where = Where.VIRTUAL
+    seed: int | None = None
+    """The seed of every run; without it each scenario's own."""
+    records: int | None = None
+    """The number of records of every run; without it each scenario's own."""
+    report: Path | None = None
+    json: Path | None = None
+    junit: Path | None = None
+    history_folder: Path | None = None
+    trace_folder: Path | None = None
+
+
+def run_scenarios(scenarios: Sequence[Scenario], options: RunOptions) -> int:
+    """Run and judge the scenarios and print the table; returns 0 if each ended as its file expects, else 1.
+
+    Raises:
+        ScenarioError: an option or a scenario cannot be used.
+    """
+    if options.trace_folder is not None and options.where is Where.SPARK:
+        raise ScenarioError("--trace records the producers of this process, not those in Spark tasks: use --local")
+    runs = [_run(scenario, options) for scenario in scenarios]
     print_table(runs)
     for run in runs:
         if "digest" in run.facts:
             print(f"digest: {run.facts['digest']}")
-    if report is not None or where is not Where.VIRTUAL:
+    if options.report is not None or options.where is not Where.VIRTUAL:
         from broker_scenarios.report import write_report
 
-        print(f"report: {write_report(report or DEFAULT_REPORT, runs)}")
+        print(f"report: {write_report(options.report or DEFAULT_REPORT, runs)}")
+    if options.json is not None:
+        write_text(options.json, json_lines(runs), "--json")
+    if options.junit is not None:
+        write_text(options.junit, junit_xml(runs), "--junit")
     return 0 if all(run.judgement.met for run in runs) else 1
 
 
-def _run(
-    scenario: Scenario, where: Where, seed: int, history_folder: Path | None, trace_folder: Path | None
-) -> RunRecord:
-    replay = f"broker-sim run {scenario.path} {where.value} --seed {seed}"
-    if where is Where.SPARK:
+def _run(scenario: Scenario, options: RunOptions) -> RunRecord:
+    seed = scenario.seed if options.seed is None else options.seed
+    reproduce = reproduce_command(scenario.path, where=options.where.value, seed=seed, records=options.records)
+    if options.records is not None:
+        scenario = scenario.with_records(options.records)
+    if options.where is Where.SPARK:
         from broker_scenarios.spark.run import run_with_spark
 
-        return run_with_spark(scenario, seed, replay=replay, history_folder=history_folder)
+        return run_with_spark(scenario, seed, reproduce=reproduce, history_folder=options.history_folder)
     with (
-        _trace(trace_folder, f"{scenario.name}-{seed}") as trace,
+        _trace(options.trace_folder, f"{scenario.name}-{seed}") as trace,
         load_progress(scenario.name, scenario.load.records) as progress,
     ):
-        if where is Where.VIRTUAL:
+        if options.where is Where.VIRTUAL:
             from broker_scenarios.virtual_run import run_virtually
 
             evidence = run_virtually(scenario, seed, progress, trace)
@@ -82,8 +99,8 @@ def _run(
             evidence = run_with_threads(scenario, seed, progress, trace)
     if trace is not None:
         print(f"trace: broker-sim trace {' '.join(map(str, trace.paths))} --batch", file=sys.stderr)
-    _keep(evidence, history_folder)
-    return judged(evidence, engine=None, replay=replay)
+    _keep(evidence, options.history_folder)
+    return judged(evidence, engine=None, reproduce=reproduce)
 
 
 def _trace(folder: Path | None, name: str) -> AbstractContextManager[RunTrace | None]:

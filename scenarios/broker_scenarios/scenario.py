@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import yaml
+
 from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_scenarios.expectations import CountRange, Expectation
@@ -33,6 +35,7 @@ __all__ = ["Scenario", "load_scenario"]
 
 _DEADLINE_S: Final = 120.0
 _VERDICT: Final = "verdict"
+_ERRORS: Final = "errors"
 _SET_BY_THE_RUN: Final = ("bootstrap.servers", "client.id")
 _ANYWHERE: Final = {"bootstrap.servers": "127.0.0.1:9092"}
 """Stands for the cluster that is not there yet while a producer's configuration is checked."""
@@ -55,6 +58,8 @@ class Scenario:
     load: LoadSpec
     producer_config: Mapping[str, str]
     rules: tuple[Rule, ...]
+    rule_texts: Mapping[str, str]
+    """Each rule as the file states it, by name."""
     expectation: Expectation
     deadline_s: float
 
@@ -135,6 +140,7 @@ class _Reader:
             load=self.load(value["load"], topics),
             producer_config=producer_config,
             rules=self.rules(value.get("rules", {}), _Targets.of(brokers, topics), on_disk=on_disk),
+            rule_texts={name: _rule_text(rule) for name, rule in value.get("rules", {}).items()},
             expectation=_expectation(value["expect"]),
             deadline_s=value.get("deadline_s", _DEADLINE_S),
         )
@@ -223,11 +229,19 @@ def _texts(config: Mapping[str, str | float | bool]) -> dict[str, str]:
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in config.items()}
 
 
+def _rule_text(rule: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(rule), default_flow_style=True, sort_keys=False, width=10_000).strip().strip("{}")
+
+
 def _expectation(value: Mapping[str, Any]) -> Expectation:
     verdict = value.get("verdict", Validity.VALID.value)
-    counts = {}
-    for name, written in value.items():
-        if name != _VERDICT:
-            at_least, at_most = parse_count(written)
-            counts[name] = CountRange(at_least=at_least, at_most=at_most)
-    return Expectation(validity=None if verdict == "any" else Validity(verdict), counts=counts)
+    return Expectation(
+        validity=None if verdict == "any" else Validity(verdict),
+        counts={name: _range(count) for name, count in value.items() if name not in {_VERDICT, _ERRORS}},
+        errors={name: _range(count) for name, count in value.get(_ERRORS, {}).items()},
+    )
+
+
+def _range(written: int | str) -> CountRange:
+    at_least, at_most = parse_count(written)
+    return CountRange(at_least=at_least, at_most=at_most)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from broker_scenarios.expectations import EXPECTABLE
+from broker_scenarios.expectations import COUNT_HELP, EXPECTABLE
 from broker_scenarios.verdict import Validity
 from broker_scenarios.workloads.values import VALUE_BYTES_MIN
 from broker_sim.errors import nearest
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import RuleError
 from broker_sim.faults.rule_schema import RULE_SCHEMA
+from protocol_specs.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from broker_scenarios.yaml_source import KeyPath
@@ -129,6 +130,29 @@ class Count:
         return {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_COUNT.pattern}$"}]}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountsByName:
+    """A mapping of some of the known names to counts."""
+
+    names: tuple[str, ...]
+
+    def check(self, value: object, path: KeyPath, complain: Complain) -> None:
+        """Refuse unknown names, and check each count."""
+        if not isinstance(value, dict):
+            complain(path, f"expected counts by name, not {shown(value)}")
+            return
+        for name, count in value.items():
+            if name not in self.names:
+                complain(
+                    (*path, name), f"unknown name, expected one such as {self.names[0]}{nearest(name, self.names)}"
+                )
+            Count().check(count, (*path, name), complain)
+
+    def schema(self) -> dict[str, Any]:
+        """An object with some of the names."""
+        return {"type": "object", "propertyNames": {"enum": list(self.names)}, "additionalProperties": Count().schema()}
+
+
 @dataclass(frozen=True, slots=True)
 class RuleKind:
     """A fault rule; its name is its key."""
@@ -171,7 +195,8 @@ class Named:
 
     def schema(self) -> dict[str, Any]:
         """An object of such values."""
-        return {"type": "object", "additionalProperties": self.value.schema()}
+        names = {"pattern": f"^{self.name.pattern}$"}
+        return {"type": "object", "propertyNames": names, "additionalProperties": self.value.schema()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +324,11 @@ SCENARIO: Final = Keys(
                         Text(one_of=(*(v.value for v in Validity), "any")),
                         "the verdict, valid when not given",
                     ),
-                    **{name: (Count(), f"how many records are {name}") for name in EXPECTABLE},
+                    "errors": (
+                        CountsByName(names=tuple(code.name for code in ErrorCode if code > 0)),
+                        "how many batches the brokers refuse with an error, by its name",
+                    ),
+                    **{name: (Count(), COUNT_HELP[name]) for name in EXPECTABLE},
                 }
             ),
             "how the run must end",

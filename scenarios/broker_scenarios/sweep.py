@@ -13,6 +13,7 @@ from rich.console import Console
 from twisted.python.runtime import seconds
 
 from broker_scenarios.evidence import judged
+from broker_scenarios.reproduce import reproduce_command
 from broker_scenarios.table import load_progress
 from broker_scenarios.verdict import COUNT_NAMES
 from broker_scenarios.virtual_run import run_virtually
@@ -41,7 +42,7 @@ class SeedResult:
 def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0) -> Iterator[SeedResult]:
     """Run the seeds one after another."""
     for seed in range(first_seed, first_seed + seeds):
-        run = judged(run_virtually(scenario, seed), engine=None, replay="")
+        run = judged(run_virtually(scenario, seed), engine=None)
         yield SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], misses=run.judgement.misses)
 
 
@@ -63,8 +64,8 @@ def sweep(scenario: Scenario, *, seeds: int, first_seed: int = 0) -> int:
         some = sum(count > 0 for count in counts)
         out.print(f"  {name}: {sum(counts):,} in {some} seeds, most {max(counts):,} (seed {most})")
     for result in missed[:_MISSES_SHOWN_MAX]:
-        again = f"broker-sim run {scenario.path} --virtual --seed {result.seed} --records {scenario.load.records}"
-        out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  replay: {again}", markup=False)
+        again = reproduce_command(scenario.path, where="--virtual", seed=result.seed, records=scenario.load.records)
+        out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {again}", markup=False)
     if len(missed) > _MISSES_SHOWN_MAX:
         out.print(f"... and {len(missed) - _MISSES_SHOWN_MAX} more seeds")
     out.print(f"{len(results) / took_s:.2f} seeds a second ({took_s:.1f} s)")

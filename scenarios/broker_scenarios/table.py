@@ -1,4 +1,4 @@
-"""What the terminal shows: a progress bar on stderr while the load runs, then one table of results on stdout."""
+"""The output on the terminal: a progress bar on stderr while the load runs, then one table of results on stdout."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from broker_scenarios.text_forms import clock, plural
 from broker_scenarios.verdict import COUNT_NAMES, FindingGroup, Validity
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = ["LoadProgress", "load_progress", "print_table"]
 
 _PLAIN_WIDTH: Final = 120
 _EXPLAINED_MAX: Final = 3
+_ERRORS_MAX: Final = 3
 _VALIDITY_STYLES: Final = {Validity.VALID: "green", Validity.BROKEN: "bold red", Validity.UNKNOWN: "yellow"}
 _ALARMING: Final = ("lost", "duplicated", "reordered")
 
@@ -42,7 +44,7 @@ class LoadProgress:
         self._task = task
 
     def update(self, done: int, note: str = "") -> None:
-        """Say how many records have an outcome by now, and what the cluster is going through."""
+        """Show how many records have an outcome by now, and a note on the state of the cluster."""
         self._progress.update(self._task, completed=done, note=note)
 
 
@@ -63,7 +65,7 @@ def load_progress(name: str, total: int, console: Console | None = None) -> Iter
 
 
 def print_table(runs: Sequence[RunRecord], console: Console | None = None) -> None:
-    """Print the runs, one a row; below it what was lost and why, and every expectation that was missed."""
+    """Print the runs, one per row; below them figures, losses with their causes, and missed expectations."""
     out = console or _stdout()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("scenario", overflow="fold")
@@ -96,16 +98,42 @@ def _count(name: str, count: int) -> Text:
 
 
 def _notes(run: RunRecord) -> Iterator[Text]:
+    for figure in _figures(run):
+        yield Text.assemble((f"{run.name}: ", "bold"), figure)
     lost = [group for group in run.verdict.groups if group.why]
     for group in lost[:_EXPLAINED_MAX]:
-        yield Text.assemble((f"{run.name}: ", "bold"), _told(group))
+        yield Text.assemble((f"{run.name}: ", "bold"), _loss(group))
     if len(lost) > _EXPLAINED_MAX:
         rest = sum(group.count for group in lost[_EXPLAINED_MAX:])
         yield Text(f"{run.name}: {rest:,} more lost in {len(lost) - _EXPLAINED_MAX} further ranges: see the report")
     for miss in run.judgement.misses:
         yield Text.assemble((f"{run.name}: not as expected: ", "bold red"), miss)
+    if run.judgement.misses and run.reproduce:
+        yield Text(f"{run.name}: reproduce: {run.reproduce}")
 
 
-def _told(group: FindingGroup) -> str:
+def _figures(run: RunRecord) -> Iterator[str]:
+    measured, start_us = run.measurements, run.verdict.start_us
+    if measured.latency is not None:
+        yield f"acknowledgement latency: {measured.latency}"
+    for group in measured.errors[:_ERRORS_MAX]:
+        yield (
+            f"{group.count:,} {group.outcome.value} in {group.topic}-{group.partition} with {group.name}, "
+            f"{clock(group.first_us - start_us)} to {clock(group.last_us - start_us)}, such as {group.example}"
+        )
+    if len(measured.errors) > _ERRORS_MAX:
+        rest = sum(group.count for group in measured.errors[_ERRORS_MAX:])
+        yield f"{rest:,} more failed or unknown: see the report (--report)"
+    for refusal in measured.refusals[:_ERRORS_MAX]:
+        batches = plural(refusal.batches, "batch", "batches")
+        yield f"brokers refused {batches} for {refusal.topic}-{refusal.partition} with {refusal.name}"
+    for pause in measured.pauses[:1]:
+        yield (
+            f"{pause.topic}-{pause.partition} acknowledged nothing for {clock(pause.duration_us)}, "
+            f"from {clock(pause.start_us - start_us)} on"
+        )
+
+
+def _loss(group: FindingGroup) -> str:
     excuse = "nothing permits it" if group.permitted_because is None else f"permitted: {group.permitted_because}"
     return f"{group.count:,} lost in {group.topic}-{group.partition}: {group.why} ({excuse})"

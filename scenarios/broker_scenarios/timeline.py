@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from broker_scenarios.findings import Outcome
-from broker_scenarios.journal_view import JournalView, Mark, PartitionEvents, Truncation
+from broker_scenarios.journal_view import IsrChange, JournalView, Mark, PartitionEvents, Truncation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +62,8 @@ class PartitionTimeline:
     not_acked: list[int]
     """Sends in each bin that ended as failed or unknown."""
     truncations: list[Truncation]
+    isr_changes: list[IsrChange] = field(default_factory=list)
+    """The changes of the ISR during the run."""
     eventful: bool = False
 
 
@@ -106,6 +108,7 @@ def build_timeline(verdict: RunVerdict, journal: JournalView | None) -> RunTimel
                 lost=lost,
                 not_acked=_bins((record for record in mine if record.outcome is not Outcome.ACKED), start_us, end_us),
                 truncations=events.truncations,
+                isr_changes=[change for change in events.isr_changes if change.time_us > start_us],
                 eventful=any(lost) or len(leaders) > 1 or bool(events.truncations),
             )
         )

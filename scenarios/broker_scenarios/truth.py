@@ -15,10 +15,11 @@ from broker_sim.control.events import LogTruncated, TailLost
 from protocol_specs.records.record_set import read_any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from broker_sim.cluster import Cluster, TopicSpec
-    from broker_sim.control.journal import Journal, Row
+    from broker_sim.control.events import Event
+    from broker_sim.control.journal import Journal
 
 __all__ = ["Truth", "read_truth"]
 
@@ -29,7 +30,7 @@ class Truth:
 
     stored: list[LogRecord]
     truncated: list[TruncatedRecord]
-    journal_rows: list[Row]
+    journal: Sequence[Event]
     caveats: tuple[str, ...] = ()
 
 
@@ -68,7 +69,7 @@ def read_truth(cluster: Cluster, topics: Iterable[TopicSpec]) -> Truth:
     return Truth(
         stored=stored,
         truncated=_truncated(cluster.journal),
-        journal_rows=cluster.journal.to_rows(),
+        journal=cluster.journal.events,
         caveats=tuple(caveats),
     )
 

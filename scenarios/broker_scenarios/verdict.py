@@ -24,11 +24,11 @@ from broker_scenarios.findings import (
     RecordResult,
 )
 from broker_scenarios.history import HistoryEvent, LogRecord, TruncatedRecord, join_logs
-from broker_scenarios.journal_view import JournalRow, JournalView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from broker_scenarios.journal_view import JournalView
     from broker_scenarios.promises import Allowance, Promises
 
 __all__ = [
@@ -170,7 +170,7 @@ def check_run(
     history: History,
     stored: Sequence[LogRecord] | None,
     truncated: Sequence[TruncatedRecord] = (),
-    journal: Iterable[JournalRow] | JournalView | None = None,
+    journal: JournalView | None = None,
     promises: Promises,
     engine: CheckEngine | None = None,
     caveats: Sequence[str] = (),
@@ -180,7 +180,6 @@ def check_run(
     Without `stored` there is no truth, and the verdict is unknown. `caveats` are further reasons for that verdict (a
     journal that dropped events, a partition without a leader at the end).
     """
-    view = journal if isinstance(journal, JournalView) or journal is None else JournalView.of(journal)
     inconclusive = list(caveats)
     if stored is None:
         inconclusive.append("the logs could not be read: no verdict is possible")
@@ -189,7 +188,7 @@ def check_run(
         result = (engine or DirectEngine()).check(history, join_logs(stored, truncated))
         result.sort()
     start_us, end_us = _span(result.records)
-    explainer = Explainer(journal=view, truncated=truncated, acks=promises.acks, start_us=start_us)
+    explainer = Explainer(journal=journal, truncated=truncated, acks=promises.acks, start_us=start_us)
     for finding in result.findings:
         explainer.explain(finding)
     crashes = [f"check {each.kind} crashed on {each.topic}-{each.partition}: {each.detail}" for each in result.crashes]

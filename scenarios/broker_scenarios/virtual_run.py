@@ -14,6 +14,7 @@ from broker_scenarios.evidence import Evidence
 from broker_scenarios.history import HistoryRecorder
 from broker_scenarios.sends import Sends
 from broker_scenarios.settling import heal, settle, wait_for_due_rules
+from broker_scenarios.text_forms import clock
 from broker_scenarios.truth import read_truth
 from broker_scenarios.workloads.keyed_load import build_load, shares_of
 from broker_scenarios.workloads.values import value_bytes
@@ -62,6 +63,7 @@ class VirtualRun:
         self.scenario = scenario
         self.seed = seed
         self.world = World(seed)
+        self._start_us = self.world.reactor.now_us
         self.recorder = HistoryRecorder(f"{scenario.name}-{seed}")
         self.cluster = Cluster(
             reactor=self.world.reactor,
@@ -151,7 +153,7 @@ class VirtualRun:
             "release": scenario.release,
             "brokers": str(scenario.brokers),
             "load": f"{load.records:,} records from {load.producers} producers at {load.rate_per_s:g}/s",
-            "time": f"virtual, {(self.world.reactor.now_us / 1e6) % 1e6:.3f} s at the end",
+            "time": f"virtual, {clock(self.world.reactor.now_us - self._start_us)} with start and settling",
             "digest": self.world.digest.hexdigest(),
         }
 

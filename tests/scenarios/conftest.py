@@ -8,12 +8,14 @@ import pytest
 
 from broker_scenarios.checks.analysis import Analysis, by_partition
 from broker_scenarios.history import EventType, HistoryRecorder, LogRecord, TruncatedRecord, join_logs
+from broker_sim.control.journal import EVENT_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from broker_scenarios.findings import Finding
     from broker_scenarios.history import HistoryEvent
+    from broker_sim.control.events import Event
 
 TOPIC = "orders"
 
@@ -100,6 +102,32 @@ class Story:
             size_bytes=100,
             **told,
         )
+
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "IsrChanged": {"leader_epoch": 0, "partition_epoch": 0},
+    "LeaderElected": {"unclean": False},
+    "LogTruncated": {"records": 0, "high_watermark": 0, "reason": "divergence"},
+    "ProduceCompleted": {
+        "base_offset": 0, "required_offset": 0, "high_watermark": 0, "leader_epoch": 0, "isr": (), "acks": -1,
+    },
+    "RuleFired": {"phase": "before_parse", "api": "Fetch"},
+}  # fmt: skip
+_OF_NO_PARTITION = ("BrokerKilled", "BrokerStarted", "RuleFired")
+
+
+def journal_event(kind: str, time_us: int, broker_id: int, **fields: Any) -> Event:
+    """An event of the journal about orders-0, with defaults for the fields that no test needs."""
+    place = {} if kind in _OF_NO_PARTITION else {"topic": TOPIC, "partition": 0}
+    event: Event = EVENT_KINDS[kind](
+        time_us=time_us, broker_id=broker_id, **{**_DEFAULTS.get(kind, {}), **place, **fields}
+    )
+    return event
+
+
+@pytest.fixture
+def journal_events() -> Callable[..., Event]:
+    return journal_event
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 
 from broker_scenarios.expectations import Judgement
 from broker_scenarios.journal_view import JournalView
+from broker_scenarios.measurements import measure
 from broker_scenarios.promises import Promises
 from broker_scenarios.report import render_report, write_report
 from broker_scenarios.run_record import RunRecord
@@ -31,18 +32,16 @@ class Balanced(HTMLParser):
 
 
 @pytest.fixture
-def run(story):
+def run(story, journal_events):
     story.acked(1, 2, 3, 4).log(1).log(9, first_offset=1).truncated(2, 3, 4, first_offset=1).send(5).info(5)
-    rows = [
-        {"kind": "BrokerKilled", "time_us": 5_000, "broker_id": 1},
-        {"kind": "LeaderElected", "time_us": 6_000, "broker_id": 2, "topic": "orders", "partition": 0,
-         "previous_leader": 1, "leader_epoch": 4, "isr": "2,3", "unclean": True},
-        {"kind": "HighWatermarkAdvanced", "time_us": 7_000, "broker_id": 2, "topic": "orders", "partition": 0,
-         "high_watermark": 1, "leader_epoch": 4},
-        {"kind": "LogTruncated", "time_us": 8_000, "broker_id": 1, "topic": "orders", "partition": 0,
-         "from_offset": 1, "to_offset": 4, "leader_epoch": 4, "leader_id": 2},
-    ]  # fmt: skip
-    view = JournalView.of(rows)
+    events = [
+        journal_events("BrokerKilled", 5_000, 1),
+        journal_events("LeaderElected", 6_000, 2, previous_leader=1, leader_epoch=4, isr=(2, 3), unclean=True),
+        journal_events("HighWatermarkAdvanced", 7_000, 2, high_watermark=1, leader_epoch=4),
+        journal_events("LogTruncated", 8_000, 1, from_offset=1, to_offset=4, leader_epoch=4, leader_id=2),
+        journal_events("ProduceCompleted", 8_500, 2, error_code=19),
+    ]
+    view = JournalView.of(events)
     verdict = check_run(
         history=story.history(),
         stored=story.stored(),
@@ -58,7 +57,8 @@ def run(story):
         timeline=build_timeline(verdict, view),
         facts={"seed": "7"},
         rules=["hold-fetch fired 3 of 3"],
-        replay="broker-sim run crash.yaml --seed 7",
+        measurements=measure(verdict.records, view, start_us=verdict.start_us, end_us=verdict.end_us),
+        reproduce="broker-sim run crash.yaml --seed 7",
     )
 
 
@@ -91,6 +91,20 @@ def test_the_page_says_what_was_lost_and_why_and_what_was_missed(run):
     assert "lost 3, expected exactly 0" in page
     assert "not as expected" in page
     assert "elected uncleanly" in page
+
+
+def test_the_page_shows_errors_latency_isr_changes_and_the_command(run):
+    page = render_report([run])
+    assert "From send to acknowledgement: p50 1.0 ms" in page
+    assert "<td>unknown</td><td>REQUEST_TIMED_OUT</td>" in page
+    assert "Brokers refused 1 batch for orders-0 with NOT_ENOUGH_REPLICAS." in page
+    assert "ISR from 0.005 s: 2 3" in page
+    assert "<code>broker-sim run crash.yaml --seed 7</code>" in page
+    assert "every finding is one that the configuration permits" in page
+
+
+def test_the_page_has_no_row_for_an_anomaly_that_was_not_found(run):
+    assert "double-completion" not in render_report([run])
 
 
 def test_a_finding_that_nothing_permits_is_marked(run):

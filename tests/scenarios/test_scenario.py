@@ -38,6 +38,9 @@ def written(folder: Path, text: str) -> Path:
 def test_every_scenario_of_the_catalogue_is_readable_and_fits_the_published_schema(path: Path) -> None:
     scenario = load_scenario(path)
     assert scenario.name == path.stem
+    header, _, _ = path.read_text().partition("\n")
+    schema = header.removeprefix("# yaml-language-server: $schema=")
+    assert (path.parent / schema).resolve() == PUBLISHED, "an editor finds the schema by the first line"
     assert scenario.claim, "a scenario of the catalogue says what it claims"
     jsonschema.Draft202012Validator(json_schema()).validate(yaml.safe_load(path.read_text()))
 
@@ -95,6 +98,8 @@ def test_a_flip_keeps_what_it_does_not_say() -> None:
         ("config: {}", "config: {num.io.threads: many}", "num.io.threads"),
         ("lost: 0", "lost: some", "expect.lost: expected a number, '>= N' or '<= N', not 'some'"),
         ("lost: 0", "lots: 0", "did you mean 'lost'?"),
+        ("lost: 0", "errors: {NOT_ENOUGH_REPLICA: 1}", "expect.errors.NOT_ENOUGH_REPLICA: unknown name"),
+        ("lost: 0", "errors: {NOT_ENOUGH_REPLICAS: some}", "expect.errors.NOT_ENOUGH_REPLICAS: expected a number"),
         ("lost: 0", "verdict: vaild", "did you mean 'valid'?"),
         ("title: t", "release: '9.9'\ntitle: t", "9.9"),
         ("title: t", "producer: {ack: 1}\ntitle: t", "did you mean"),

@@ -3,10 +3,13 @@ import io
 from rich.console import Console
 
 from broker_scenarios.expectations import Judgement
+from broker_scenarios.journal_view import JournalView
+from broker_scenarios.measurements import measure
 from broker_scenarios.promises import Promises
 from broker_scenarios.run_record import RunRecord
 from broker_scenarios.table import load_progress, print_table
 from broker_scenarios.verdict import check_run
+from broker_sim.control.events import ProduceCompleted
 
 
 def printed(runs):
@@ -52,6 +55,29 @@ def test_a_missed_expectation_is_named(story):
     text = printed([run_of(story.acked(1).log(1), "lost 0, expected at least 1")])
     assert "leader-crash: not as expected: lost 0, expected at least 1" in text
     assert " NO" in text
+
+
+def test_the_command_that_reproduces_a_missed_expectation_is_printed(story):
+    missed, met = run_of(story.acked(1).log(1), "lost 0, expected at least 1"), run_of(story)
+    for run in (missed, met):
+        run.reproduce = "broker-sim run x.yaml --virtual --seed 1 --records 500"
+    assert "leader-crash: reproduce: broker-sim run x.yaml --virtual --seed 1 --records 500" in printed([missed])
+    assert "reproduce" not in printed([met])
+
+
+def test_errors_latency_and_pauses_are_listed_below_the_table(story):
+    story.acked(1).log(1).send(2).fail(2)
+    run = run_of(story)
+    story_events = [ProduceCompleted(
+        time_us=1, broker_id=1, topic="orders", partition=0, error_code=19, base_offset=0, required_offset=0,
+        high_watermark=0, leader_epoch=0, isr=(), acks=-1,
+    )]  # fmt: skip
+    run.measurements = measure(run.verdict.records, JournalView.of(story_events), start_us=0, end_us=3_000_000)
+    text = printed([run])
+    assert "leader-crash: acknowledgement latency: p50 1.0 ms, p99 1.0 ms, max 1.0 ms" in text
+    assert "leader-crash: 1 failed in orders-0 with NOT_ENOUGH_REPLICAS, 0.003 s to 0.003 s" in text
+    assert "leader-crash: brokers refused 1 batch for orders-0 with NOT_ENOUGH_REPLICAS" in text
+    assert "leader-crash: orders-0 acknowledged nothing for 2.998 s, from 0.001 s on" in text
 
 
 def test_the_bar_shows_how_far_the_load_is():

@@ -3,6 +3,8 @@ import pytest
 from broker_scenarios.errors import ScenarioError
 from broker_scenarios.expectations import CountRange, Expectation, judge
 from broker_scenarios.findings import Cause, CheckCrash, FindingKind
+from broker_scenarios.journal_view import JournalView
+from broker_scenarios.measurements import Measurements, Refusal
 from broker_scenarios.promises import Promises
 from broker_scenarios.verdict import DirectEngine, Validity, check_run
 
@@ -11,20 +13,27 @@ STRONG = Promises(acks=-1, min_insync_replicas=2, replication_factor=3)
 
 
 def verdict_on(story, promises, **given):
-    told = {"stored": story.stored(), "truncated": story.truncations(), "journal": [], **given}
-    return check_run(history=story.history(), promises=promises, **told)
+    logs = {"stored": story.stored(), "truncated": story.truncations(), **given}
+    view = JournalView.of(logs.pop("journal", []))
+    return check_run(history=story.history(), promises=promises, journal=view, **logs)
 
 
-def truncation(story, **changes):
-    row = {"kind": "LogTruncated", "time_us": story.now_us + 10_000, "broker_id": 1, "topic": "orders",
-           "partition": 0, "from_offset": 1, "to_offset": 3, "leader_epoch": 4, "leader_id": 2}  # fmt: skip
-    return row | changes
+@pytest.fixture
+def truncation(story, journal_events):
+    def event():
+        place = {"from_offset": 1, "to_offset": 3, "leader_epoch": 4, "leader_id": 2}
+        return journal_events("LogTruncated", story.now_us + 10_000, 1, **place)
+
+    return event
 
 
-def election(story, **changes):
-    row = {"kind": "LeaderElected", "time_us": story.now_us + 5_000, "broker_id": 2, "topic": "orders",
-           "partition": 0, "previous_leader": 1, "leader_epoch": 4, "isr": "2,3", "unclean": False}  # fmt: skip
-    return row | changes
+@pytest.fixture
+def election(story, journal_events):
+    def event(broker_id=2, **changes):
+        fields = {"previous_leader": 1, "leader_epoch": 4, "isr": (2, 3), **changes}
+        return journal_events("LeaderElected", story.now_us + 5_000, broker_id, **fields)
+
+    return event
 
 
 def test_a_run_without_findings_is_valid(story):
@@ -35,49 +44,49 @@ def test_a_run_without_findings_is_valid(story):
     }  # fmt: skip
 
 
-def test_a_loss_by_truncation_is_permitted_under_acks_1_and_breaks_acks_all(story):
+def test_a_loss_by_truncation_is_permitted_under_acks_1_and_breaks_acks_all(story, truncation):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
     for promises, validity, permitted in ((WEAK, Validity.VALID, 2), (STRONG, Validity.BROKEN, 0)):
-        verdict = verdict_on(story, promises, journal=[truncation(story)])
+        verdict = verdict_on(story, promises, journal=[truncation()])
         assert verdict.validity is validity
         judged = next(each for each in verdict.judged if each.kind is FindingKind.LOST_WRITE)
         assert (judged.found, judged.permitted) == (2, permitted)
 
 
-def test_a_loss_says_which_broker_truncated_it_and_at_which_epoch(story):
+def test_a_loss_says_which_broker_truncated_it_and_at_which_epoch(story, truncation):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
-    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
+    verdict = verdict_on(story, WEAK, journal=[truncation()])
     (group,) = verdict.groups
     assert (group.cause, group.count, group.first_offset, group.last_offset) == (Cause.TRUNCATED, 2, 1, 2)
     assert group.why == ("broker 1 rejoined behind leader 2 at leader epoch 4, 0.015 s, and truncated offsets 1 to 2")
 
 
-def test_a_truncation_in_the_journal_alone_explains_a_loss(story):
+def test_a_truncation_in_the_journal_alone_explains_a_loss(story, truncation):
     story.acked(1, 2).log(1)
-    (finding,) = verdict_on(story, WEAK, journal=[truncation(story)]).findings
+    (finding,) = verdict_on(story, WEAK, journal=[truncation()]).findings
     assert finding.cause is Cause.TRUNCATED
 
 
-def test_a_record_left_on_a_broker_that_never_came_back_names_the_election(story):
+def test_a_record_left_on_a_broker_that_never_came_back_names_the_election(story, election):
     story.acked(1, 2).log(1)
-    (finding,) = verdict_on(story, WEAK, journal=[election(story)]).findings
+    (finding,) = verdict_on(story, WEAK, journal=[election()]).findings
     assert finding.cause is Cause.LEADER_REPLACED
     assert "broker 2 became leader at epoch 4" in finding.detail
 
 
-def test_an_election_after_a_time_without_leader_names_the_leader_before(story):
+def test_an_election_after_a_time_without_leader_names_the_leader_before(story, election):
     story.acked(1, 2).log(1)
-    gone = election(story, broker_id=-1, isr="")
-    back = election(story, previous_leader=-1, leader_epoch=5, unclean=True)
+    gone = election(broker_id=-1, isr=())
+    back = election(previous_leader=-1, leader_epoch=5, unclean=True)
     (finding,) = verdict_on(story, WEAK, journal=[gone, back]).findings
     assert finding.cause is Cause.LEADER_REPLACED
     assert "broker 2 became leader at epoch 5" in finding.detail
     assert "broker 1 never gave it back" in finding.detail
 
 
-def test_the_first_election_of_a_partition_explains_no_loss(story):
+def test_the_first_election_of_a_partition_explains_no_loss(story, election):
     story.acked(1, 2).log(1)
-    (finding,) = verdict_on(story, WEAK, journal=[election(story, previous_leader=-1)]).findings
+    (finding,) = verdict_on(story, WEAK, journal=[election(previous_leader=-1)]).findings
     assert finding.cause is Cause.UNEXPLAINED
 
 
@@ -87,10 +96,10 @@ def test_a_loss_that_neither_truncation_nor_election_explains_breaks_even_acks_1
     assert verdict.findings[0].cause is Cause.UNEXPLAINED
 
 
-def test_an_offset_given_away_twice_is_excused_with_the_loss_behind_it(story):
+def test_an_offset_given_away_twice_is_excused_with_the_loss_behind_it(story, truncation):
     story.acked(1, 2).truncated(2, first_offset=1).acked(3, first_offset=1).log(1, 3)
-    assert verdict_on(story, WEAK, journal=[truncation(story)]).validity is Validity.VALID
-    assert verdict_on(story, STRONG, journal=[truncation(story)]).validity is Validity.BROKEN
+    assert verdict_on(story, WEAK, journal=[truncation()]).validity is Validity.VALID
+    assert verdict_on(story, STRONG, journal=[truncation()]).validity is Validity.BROKEN
 
 
 def test_duplicates_are_judged_by_idempotence(story):
@@ -145,9 +154,9 @@ def test_a_caveat_of_the_runner_makes_the_verdict_unknown(story):
     assert verdict.validity is Validity.UNKNOWN
 
 
-def test_what_breaks_a_promise_comes_before_what_is_permitted(story):
+def test_what_breaks_a_promise_comes_before_what_is_permitted(story, truncation):
     story.acked(1, 2, 3).log(1, 1).truncated(2, 3, first_offset=1).log(99, first_offset=9)
-    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
+    verdict = verdict_on(story, WEAK, journal=[truncation()])
     assert [group.kind.value for group in verdict.groups] == ["misdelivered", "lost-write", "duplicate"]
 
 
@@ -159,22 +168,32 @@ def test_partitions_are_counted_apart(story):
     assert (verdict.counts.acked, verdict.counts.lost) == (2, 1)
 
 
-def test_an_expectation_that_is_met_misses_nothing(story):
+def test_an_expectation_that_is_met_misses_nothing(story, truncation):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
-    verdict = verdict_on(story, WEAK, journal=[truncation(story)])
+    verdict = verdict_on(story, WEAK, journal=[truncation()])
     wanted = {"lost": CountRange(at_least=1), "duplicate": CountRange(at_most=0)}
-    assert judge(verdict, Expectation(counts=wanted)).met
+    assert judge(verdict, Measurements(), Expectation(counts=wanted)).met
 
 
 def test_an_expectation_that_is_missed_says_in_what(story):
     verdict = verdict_on(story.acked(1).log(1), STRONG)
     wanted = Expectation(validity=Validity.BROKEN, counts={"lost": CountRange(at_least=1)})
-    judgement = judge(verdict, wanted, ("rule hold-fetch never fired",))
+    judgement = judge(verdict, Measurements(), wanted, ("rule hold-fetch never fired",))
     assert judgement.misses == (
         "rule hold-fetch never fired",
         "verdict valid, expected broken: nothing was found that the configuration does not permit",
         "lost 0, expected at least 1",
     )
+
+
+@pytest.mark.parametrize(("batches", "met"), [(0, False), (1, False), (2, True)])
+def test_an_expected_error_counts_the_batches_that_brokers_refused(story, batches, met):
+    refusals = [Refusal(topic="orders", partition=0, name="NOT_ENOUGH_REPLICAS", batches=batches)]
+    wanted = Expectation(errors={"NOT_ENOUGH_REPLICAS": CountRange(at_least=2)})
+    judgement = judge(verdict_on(story.acked(1).log(1), STRONG), Measurements(refusals=refusals), wanted)
+    assert judgement.met is met
+    if batches == 1:
+        assert judgement.misses == ("1 batch refused with NOT_ENOUGH_REPLICAS, expected at least 2",)
 
 
 def test_an_unknown_count_is_refused():

@@ -22,7 +22,7 @@ CATALOG = Path(__file__).parents[2] / "scenarios" / "catalog"
 @pytest.mark.parametrize("name", ["leader-crash-acks-1", "leader-crash-acks-all", "leader-crash-acks-all-idempotent"])
 def test_the_main_job_ends_as_expected_however_long_the_way_between_brokers(name: str, link_delay_ms: float) -> None:
     scenario = load_scenario(CATALOG / f"{name}.yaml").with_records(6_000)
-    run = judged(VirtualRun(scenario, 7, link_delay_ms=link_delay_ms).run(None), engine=None, replay="")
+    run = judged(VirtualRun(scenario, 7, link_delay_ms=link_delay_ms).run(None), engine=None)
     assert run.judgement.misses == ()
     if name == "leader-crash-acks-1":
         assert run.verdict.counts.lost == run.verdict.counts.acked - run.verdict.counts.stored
@@ -36,7 +36,7 @@ def test_the_main_job_ends_as_expected_however_long_the_way_between_brokers(name
 def run_of(folder: Path, text: str) -> RunRecord:
     path = folder / "case.yaml"
     path.write_text(text)
-    return judged(VirtualRun(load_scenario(path), 1).run(None), engine=None, replay="")
+    return judged(VirtualRun(load_scenario(path), 1).run(None), engine=None)
 
 
 LATE_RULES = """
@@ -72,11 +72,12 @@ def test_the_last_record_without_acknowledgement_arrives_before_the_logs_are_rea
     run = run_of(
         tmp_path,
         """
-title: Every record without acknowledgement is stored while no fault acts
+title: Every record without acknowledgement is stored although the broker is slow
 cluster: {brokers: 1}
 topics: {orders: {partitions: 2, replication_factor: 1}}
 load: {records: 50, producers: 2, rate_per_second: 1000}
 producer: {acks: 0, enable.idempotence: false}
+rules: {slow: {select: {api: Produce}, phase: before_parse, act: {delay_ms: 400}}}
 expect: {acked: 50, stored: 50, lost: 0}
 """,
     )
@@ -112,7 +113,7 @@ def power_loss(**topic_config: str) -> RunRecord:
     scenario = load_scenario(CATALOG / "power-loss-acks-all.yaml").with_records(3_000)
     [topic] = scenario.topics
     changed = replace(scenario, topics=(replace(topic, configs={**topic.configs, **topic_config}),))
-    return judged(VirtualRun(changed, 7).run(None), engine=None, replay="")
+    return judged(VirtualRun(changed, 7).run(None), engine=None)
 
 
 def test_power_that_fails_everywhere_takes_acknowledged_records_and_the_verdict_says_why() -> None:
@@ -143,6 +144,6 @@ load: {{records: 60, producers: 1, rate_per_second: 1000}}
 producer: {{acks: all, enable.idempotence: false, compression.type: gzip}}
 expect: {{verdict: valid, acked: 60}}
 """)
-    run = judged(VirtualRun(load_scenario(path), 1).run(None), engine=None, replay="")
+    run = judged(VirtualRun(load_scenario(path), 1).run(None), engine=None)
     assert run.judgement.misses == ()
     assert run.verdict.counts.stored == 60

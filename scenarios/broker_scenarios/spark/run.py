@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["run_with_spark"]
 
 
-def run_with_spark(scenario: Scenario, seed: int, *, replay: str, history_folder: Path | None) -> RunRecord:
+def run_with_spark(scenario: Scenario, seed: int, *, reproduce: str, history_folder: Path | None) -> RunRecord:
     """Run and judge a scenario; its history is written as Parquet by Spark's tasks and read back by the checks."""
     spark = start_session(task_slots=max(2, scenario.load.producers))
     kept = history_folder is not None
@@ -37,7 +37,7 @@ def run_with_spark(scenario: Scenario, seed: int, *, replay: str, history_folder
     try:
         with load_progress(scenario.name, scenario.load.records) as progress:
             evidence = run_over_tcp(scenario, seed, send, progress, sender=f"Spark {spark.version}")
-        return judged(evidence, engine=SparkEngine(spark), replay=replay)
+        return judged(evidence, engine=SparkEngine(spark), reproduce=reproduce)
     finally:
         if not kept:
             shutil.rmtree(folder.parent, ignore_errors=True)

@@ -41,10 +41,10 @@ def test_a_run_keeps_both_sides_of_each_batch(
     assert "broker 1: appended to orders-0: " in shown
 
 
-def test_what_sparks_producers_tell_cannot_be_kept(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_events_of_producers_in_spark_cannot_be_recorded(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", scenario, "--spark", "--trace", "traces"]) == 2
     assert capsys.readouterr().err == (
-        "--trace keeps what producers of this process tell, Spark's are elsewhere: add --local\n"
+        "--trace records the producers of this process, not those in Spark tasks: use --local\n"
     )
 
 

@@ -1,0 +1,159 @@
+"""Latency, errors and pauses of a run: the figures beside the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from broker_scenarios.findings import Outcome
+from protocol_specs.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from broker_scenarios.findings import RecordResult
+    from broker_scenarios.journal_view import JournalView
+
+__all__ = ["ErrorGroup", "Latency", "Measurements", "Pause", "Refusal", "measure"]
+
+PAUSE_MIN_US: Final = 1_000_000
+"""The shortest time without acknowledgements that is reported, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """The time from the send to its acknowledgement, in milliseconds."""
+
+    p50_ms: float
+    p99_ms: float
+    max_ms: float
+
+    def __str__(self) -> str:
+        return f"p50 {self.p50_ms:.1f} ms, p99 {self.p99_ms:.1f} ms, max {self.max_ms:.1f} ms"
+
+
+@dataclass(slots=True, kw_only=True)
+class ErrorGroup:
+    """The records of one partition that ended with one error of their client; `example` is the first error's text."""
+
+    topic: str
+    partition: int
+    outcome: Outcome
+    name: str
+    example: str
+    first_us: int
+    last_us: int
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """The Produce responses for one partition with one error: retries included, unlike the errors of records."""
+
+    topic: str
+    partition: int
+    name: str
+    batches: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """The longest time in which a partition acknowledged no record."""
+
+    topic: str
+    partition: int
+    start_us: int
+    end_us: int
+
+    @property
+    def duration_us(self) -> int:
+        """The length of the pause."""
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurements:
+    """All figures of a run."""
+
+    latency: Latency | None = None
+    errors: Sequence[ErrorGroup] = ()
+    """By count, the most frequent error first."""
+    refusals: Sequence[Refusal] = ()
+    """By the number of batches, the most frequent error first."""
+    pauses: Sequence[Pause] = field(default=())
+    """The longest pause of each partition, if it is at least PAUSE_MIN_US; the longest first."""
+
+    def refused(self, name: str) -> int:
+        """Return the number of batches that brokers refused with this error."""
+        return sum(each.batches for each in self.refusals if each.name == name)
+
+
+def measure(records: Sequence[RecordResult], journal: JournalView, *, start_us: int, end_us: int) -> Measurements:
+    """Return the figures of a judged run that lasted from `start_us` to `end_us`."""
+    return Measurements(
+        latency=_latency(records),
+        errors=_errors(records),
+        refusals=_refusals(journal),
+        pauses=_pauses(records, start_us, end_us),
+    )
+
+
+def _latency(records: Iterable[RecordResult]) -> Latency | None:
+    times_us = sorted(each.complete_us - each.invoke_us for each in records if each.outcome is Outcome.ACKED)
+    if not times_us:
+        return None
+    last = len(times_us) - 1
+    p50, p99, highest = (times_us[min(last, len(times_us) * percent // 100)] / 1_000 for percent in (50, 99, 100))
+    return Latency(p50_ms=p50, p99_ms=p99, max_ms=highest)
+
+
+def _errors(records: Iterable[RecordResult]) -> list[ErrorGroup]:
+    groups: dict[tuple[str, int, Outcome, str], ErrorGroup] = {}
+    for record in records:
+        if record.error is None:
+            continue
+        name = _name(record.error_code)
+        key = record.topic, record.partition, record.outcome, name
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = ErrorGroup(
+                topic=record.topic,
+                partition=record.partition,
+                outcome=record.outcome,
+                name=name,
+                example=record.error,
+                first_us=record.complete_us,
+                last_us=record.complete_us,
+            )
+        if record.complete_us < group.first_us:
+            group.first_us, group.example = record.complete_us, record.error
+        group.last_us = max(group.last_us, record.complete_us)
+        group.count += 1
+    return sorted(groups.values(), key=lambda each: (-each.count, each.topic, each.partition, each.name))
+
+
+def _refusals(journal: JournalView) -> list[Refusal]:
+    refusals = [
+        Refusal(topic=topic, partition=partition, name=_name(code), batches=batches)
+        for (topic, partition), events in journal.partitions.items()
+        for code, batches in events.refusals.items()
+    ]
+    return sorted(refusals, key=lambda each: (-each.batches, each.topic, each.partition, each.name))
+
+
+def _pauses(records: Iterable[RecordResult], start_us: int, end_us: int) -> list[Pause]:
+    acks: dict[tuple[str, int], list[int]] = {}
+    for record in records:
+        if record.outcome is Outcome.ACKED:
+            acks.setdefault((record.topic, record.partition), []).append(record.complete_us)
+    pauses = []
+    for (topic, partition), times_us in acks.items():
+        ordered = [start_us, *sorted(times_us), end_us]
+        at = max(range(len(ordered) - 1), key=lambda at: (ordered[at + 1] - ordered[at], -at))
+        pauses.append(Pause(topic=topic, partition=partition, start_us=ordered[at], end_us=ordered[at + 1]))
+    long = [each for each in pauses if each.duration_us >= PAUSE_MIN_US]
+    return sorted(long, key=lambda each: (-each.duration_us, each.topic, each.partition))
+
+
+def _name(error_code: int) -> str:
+    return ErrorCode.for_code(error_code).name

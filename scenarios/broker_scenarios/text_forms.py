@@ -1,0 +1,15 @@
+"""Counts with their noun, and times, for texts."""
+
+from __future__ import annotations
+
+__all__ = ["clock", "plural"]
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """Return the count and the noun: `1 time`, `1,200 times`; `many` is an irregular plural."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
+def clock(time_us: int) -> str:
+    """Return a time in seconds: `1.833 s`."""
+    return f"{time_us / 1e6:.3f} s"

@@ -1,0 +1,50 @@
+from broker_scenarios.checks.partition_check import check_all
+from broker_scenarios.findings import Outcome
+from broker_scenarios.journal_view import JournalView
+from broker_scenarios.measurements import measure
+
+
+def measured(story, events=(), end_us=None):
+    records = check_all(story.history(), story.logs()).records
+    return measure(records, JournalView.of(events), start_us=1_000, end_us=end_us or story.now_us)
+
+
+def test_latency_is_the_time_from_a_send_to_its_acknowledgement(story):
+    story.acked(*range(98))
+    story.send(98, 99).ok(99).ok(98)
+    latency = measured(story).latency
+    assert (latency.p50_ms, latency.p99_ms, latency.max_ms) == (1.0, 3.0, 3.0)
+
+
+def test_a_run_without_acknowledgements_has_no_latency_and_no_pause(story):
+    figures = measured(story.send(1).fail(1), end_us=9_000_000)
+    assert (figures.latency, figures.pauses) == (None, [])
+
+
+def test_errors_are_grouped_by_partition_outcome_and_error_with_the_first_example(story):
+    story.send(1, 2, 3).info(1).fail(2).fail(3).send(4, partition=1).fail(4)
+    groups = measured(story).errors
+    assert [(each.partition, each.outcome, each.name, each.count) for each in groups] == [
+        (0, Outcome.FAILED, "NOT_ENOUGH_REPLICAS", 2),
+        (0, Outcome.UNKNOWN, "REQUEST_TIMED_OUT", 1),
+        (1, Outcome.FAILED, "NOT_ENOUGH_REPLICAS", 1),
+    ]
+    assert (groups[0].first_us, groups[0].last_us, groups[0].example) == (5_000, 6_000, "NOT_ENOUGH_REPLICAS")
+
+
+def test_refused_batches_are_counted_by_partition_and_error(story, journal_events):
+    events = [journal_events("ProduceCompleted", at, 1, error_code=code) for at, code in enumerate((0, 19, 19, 6))]
+    figures = measured(story.acked(1), events)
+    assert [(each.name, each.batches) for each in figures.refusals] == [
+        ("NOT_ENOUGH_REPLICAS", 2),
+        ("NOT_LEADER_OR_FOLLOWER", 1),
+    ]
+    assert (figures.refused("NOT_ENOUGH_REPLICAS"), figures.refused("CORRUPT_MESSAGE")) == (2, 0)
+
+
+def test_the_longest_time_without_acknowledgements_is_a_pause_from_one_second_on(story):
+    story.acked(1).acked(2, partition=1)
+    assert measured(story, end_us=1_001_999).pauses == []
+    (first, second) = measured(story, end_us=1_004_000).pauses
+    assert (first.partition, first.start_us, first.duration_us) == (0, 2_000, 1_002_000)
+    assert (second.partition, second.start_us, second.duration_us) == (1, 4_000, 1_000_000)
