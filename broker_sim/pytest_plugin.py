@@ -1,78 +1,194 @@
-"""Fixtures for tests of Kafka clients: `kafka_cluster` and `kafka_cluster_factory`.
+"""Fixtures for tests of Kafka clients: `kafka_cluster`, and factories of clusters for a test, a module or a session.
 
 `kafka_cluster` is a cluster of three brokers on TCP, fresh for each test; the marker `kafka_cluster(brokers=...,
 topics=..., config=..., release=...)` gives it another shape. `kafka_cluster_factory(brokers=..., ...)` makes as many
-as a test wants.
-Both give ThreadedCluster objects, close them after the test, and fail a test whose fault rules never struck. They
-notice a killed broker after a second (QUICK_FAILOVER), unless the test's configuration says otherwise.
+as a test needs; `kafka_cluster_module_factory` and `kafka_cluster_session_factory` are for fixtures of these scopes.
+
+All make ThreadedCluster objects with `quick_failover`, close them, and fail a test whose fault rules have a problem.
+The report of a failed test has a section on each cluster that is open; its journal is written to a file.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Generator, Iterator
+    from typing import Unpack
 
-    from broker_sim.threaded_cluster import ThreadedCluster
+    from broker_sim.threaded_cluster import ClusterShape, ThreadedCluster
 
-__all__ = ["kafka_cluster", "kafka_cluster_factory", "pytest_configure"]
+__all__ = [
+    "kafka_cluster",
+    "kafka_cluster_factory",
+    "kafka_cluster_module_factory",
+    "kafka_cluster_session_factory",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_runtest_makereport",
+]
 
-QUICK_FAILOVER: Final[Mapping[str, str]] = {
-    "broker.session.timeout.ms": "1000",
-    "broker.heartbeat.interval.ms": "200",
-    "zookeeper.session.timeout.ms": "1000",
-}
-"""A killed broker is noticed after a second, not after Kafka's nine; a test's own `config` goes before it.
+MARKER: Final = "kafka_cluster(brokers, topics, config, release): the shape of this test's kafka_cluster"
+JOURNALS: Final = "broker-sim-journals"
+NAME_MAX: Final = 100
 
-A release gets what it knows of it."""
 
-MARKER = "kafka_cluster(brokers, topics, config, release): the shape of this test's kafka_cluster"
+class ClusterFactory(Protocol):
+    """Makes running clusters, which are closed at the end of the factory's scope."""
+
+    def __call__(self, **shape: Unpack[ClusterShape]) -> ThreadedCluster:
+        """Start a cluster. Raises BrokerSimError or ConfigError for a shape that no cluster has."""
+
+
+class OpenClusters:
+    """The clusters of a test session that run now, and the report on those that a failed test had."""
+
+    def __init__(self) -> None:
+        self.clusters: dict[ThreadedCluster, None] = {}
+        self.closed_with_problem: list[str] = []
+
+    def sections(self, folder: Path, test: str) -> list[str]:
+        """Return the report on each open cluster and write its journal; then those kept at the end of a fixture."""
+        reports = [_report(cluster, folder, test, number) for number, cluster in enumerate(self.clusters, 1)]
+        reports += self.closed_with_problem
+        self.closed_with_problem = []
+        return reports
+
+
+OPEN: Final = pytest.StashKey[OpenClusters]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare `--kafka-journal-dir`."""
+    parser.getgroup("broker-sim").addoption(
+        "--kafka-journal-dir",
+        metavar="DIR",
+        default=None,
+        help="write the journal of each cluster of a failed test to this directory (default: one for temporary files)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Declare the marker."""
     config.addinivalue_line("markers", MARKER)
+    config.stash[OPEN] = OpenClusters()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add a section per open cluster to the report of a failed test."""
+    report = yield
+    if report.failed:
+        for text in item.config.stash[OPEN].sections(_journal_folder(item.config), item.nodeid):
+            report.sections.append(("kafka cluster", text))
+    return report
 
 
 @pytest.fixture
-def kafka_cluster_factory() -> Iterator[Callable[..., ThreadedCluster]]:
-    """Make clusters: `kafka_cluster_factory(brokers=1, topics=["orders:6:1"], config={...})`."""
+def kafka_cluster_factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
+    """Make clusters for one test: `kafka_cluster_factory(brokers=1, topics=["orders:6:1"], config={...})`."""
+    yield from _factory(request)
+
+
+@pytest.fixture(scope="module")
+def kafka_cluster_module_factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
+    """Make clusters for the tests of one module, for a fixture with this scope."""
+    yield from _factory(request)
+
+
+@pytest.fixture(scope="session")
+def kafka_cluster_session_factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
+    """Make clusters for all tests, for a fixture with this scope."""
+    yield from _factory(request)
+
+
+@pytest.fixture
+def kafka_cluster(request: pytest.FixtureRequest, kafka_cluster_factory: ClusterFactory) -> ThreadedCluster:
+    """Three brokers on TCP, fresh for this test; a marker of the same name changes the shape."""
+    __tracebackhide__ = True
+    return kafka_cluster_factory(**_shape_of(request.node.get_closest_marker("kafka_cluster")))
+
+
+def _factory(request: pytest.FixtureRequest) -> Iterator[ClusterFactory]:
     # Imported here, so that pytest starts as fast as without this plugin.
-    from broker_sim.config.definitions import broker_definitions
-    from broker_sim.config.release_behaviour import DEFAULT_RELEASE
+    from broker_sim.errors import BrokerSimError
     from broker_sim.threaded_cluster import ThreadedCluster
 
-    clusters: list[ThreadedCluster] = []
+    clusters = request.config.stash[OPEN].clusters
+    made: list[ThreadedCluster] = []
 
-    def make(
-        config: Mapping[str, str] | None = None, *, release: str = DEFAULT_RELEASE, **shape: Any
-    ) -> ThreadedCluster:
-        known = broker_definitions(release)
-        quick = {name: value for name, value in QUICK_FAILOVER.items() if name in known}
-        cluster = ThreadedCluster(config={**quick, **(config or {})}, release=release, **shape)
-        clusters.append(cluster)
+    def make(**shape: Unpack[ClusterShape]) -> ThreadedCluster:
+        __tracebackhide__ = True
+        shape.setdefault("quick_failover", True)
+        try:
+            cluster = ThreadedCluster(**shape)
+        except BrokerSimError as error:
+            # A mistake of the test: our own frames explain nothing.
+            raise error.with_traceback(None) from None
+        made.append(cluster)
+        clusters[cluster] = None
         return cluster
 
     yield make
-    problems: list[str] = []
-    for cluster in clusters:
-        try:
-            problems.extend(
-                f"rule {report.name!r}: {report.problem}" for report in cluster.rule_reports() if report.problem
-            )
-        finally:
-            cluster.close()
+    problems = [problem for cluster in made for problem in _close(cluster, request)]
     if problems:
         pytest.fail("\n".join(problems), pytrace=False)
 
 
-@pytest.fixture
-def kafka_cluster(
-    request: pytest.FixtureRequest, kafka_cluster_factory: Callable[..., ThreadedCluster]
-) -> ThreadedCluster:
-    """Three brokers on TCP, fresh for this test; a marker of the same name changes the shape."""
-    marker = request.node.get_closest_marker("kafka_cluster")
-    return kafka_cluster_factory(**(marker.kwargs if marker is not None else {}))
+def _close(cluster: ThreadedCluster, request: pytest.FixtureRequest) -> list[str]:
+    """Close a cluster and return the problems of its rules; with any, keep the report on it for the failed test."""
+    opened = request.config.stash[OPEN]
+    opened.clusters.pop(cluster, None)
+    if cluster.closed:
+        return []
+    try:
+        problems = [f"rule {report.name!r}: {report.problem}" for report in cluster.rule_reports() if report.problem]
+        if problems:
+            text = _report(cluster, _journal_folder(request.config), request.node.nodeid, len(opened.clusters) + 1)
+            opened.closed_with_problem.append(text)
+        return problems
+    finally:
+        cluster.close()
+
+
+def _report(cluster: ThreadedCluster, folder: Path, test: str, number: int) -> str:
+    """Return the report on one cluster, and the command that reads the journal which is written here."""
+    if cluster.closed:
+        return "the test has closed this cluster"
+    path = folder / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', test)[-NAME_MAX:]}-{number}.jsonl"
+    try:
+        text = cluster.report()
+        folder.mkdir(parents=True, exist_ok=True)
+        cluster.write_journal(path)
+    except Exception as error:  # noqa: BLE001 - the failure of the test matters more than its report
+        return f"no report: {error}"
+    return f"{text}\njournal: broker-sim trace {path}"
+
+
+def _journal_folder(config: pytest.Config) -> Path:
+    given = config.getoption("--kafka-journal-dir")
+    return Path(given) if given else Path(tempfile.gettempdir()) / JOURNALS
+
+
+def _shape_of(marker: pytest.Mark | None) -> Any:
+    """Return the arguments of a marker. One without a name is refused, and one that no cluster has."""
+    if marker is None:
+        return {}
+    if marker.args:
+        values = ", ".join(map(repr, marker.args))
+        problem = f"kafka_cluster({values}): expected arguments with names, such as kafka_cluster(brokers=2)"
+        pytest.fail(problem, pytrace=False)
+    from broker_sim.errors import nearest
+    from broker_sim.threaded_cluster import ClusterShape
+
+    known = list(ClusterShape.__annotations__)
+    for name in marker.kwargs:
+        if name not in known:
+            problem = f"kafka_cluster({name}=...): unknown{nearest(name, known)}; expected {', '.join(known)}"
+            pytest.fail(problem, pytrace=False)
+    return dict(marker.kwargs)

@@ -24,6 +24,7 @@ from sim_runtime.reactor_thread import ReactorThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
     from twisted.internet.defer import Deferred
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["QUICK_FAILOVER", "ClusterShape", "ThreadedCluster"]
 
 T = TypeVar("T")
+
+__tracebackhide__ = True  # pytest shows the line of the test that called a verb, and no frame of this module
 
 TIMEOUT_S: Final = 30.0
 WAIT_S: Final = 20.0
@@ -95,7 +98,6 @@ class ThreadedCluster:
         timeout_s: float = TIMEOUT_S,
         quick_failover: bool = False,
     ) -> None:
-        __tracebackhide__ = True
         self.timeout_s = timeout_s
         if quick_failover and isinstance(release, str):
             known = broker_definitions(release)
@@ -136,11 +138,9 @@ class ThreadedCluster:
             DeadlineExceeded: the function takes longer than `timeout_s`.
             ReactorThreadError: the cluster is closed, or the caller is its own thread.
         """
-        __tracebackhide__ = True
         return self._call(function, *args, timeout_s=self.timeout_s)
 
     def _call(self, function: Callable[..., Any], *args: object, timeout_s: float) -> Any:
-        __tracebackhide__ = True
         try:
             return self._thread.call(function, *args, timeout_s=timeout_s)
         except BrokerSimError as error:
@@ -148,10 +148,14 @@ class ThreadedCluster:
             raise error.with_traceback(None) from None
 
     def _wait(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float, **options: object) -> T:
-        __tracebackhide__ = True
         wait = partial(function, self.cluster, *args, timeout_ms=timeout_s * 1000, **options)
         result: T = self._call(wait, timeout_s=timeout_s + self.timeout_s)
         return result
+
+    @property
+    def closed(self) -> bool:
+        """True after `close`."""
+        return not self._thread.running
 
     # Addresses.
 
@@ -332,6 +336,19 @@ class ThreadedCluster:
             and api in (None, event.api)
             and client in (None, event.client_id)
         ]
+
+    def report(self) -> str:
+        """Return the state of the cluster as text: rules, kills and elections, refused requests, last requests."""
+        from broker_sim.cluster_report import cluster_report
+
+        text: str = self.call(cluster_report, self.cluster)
+        return text
+
+    def write_journal(self, path: Path) -> None:
+        """Write the events that the journal holds to a file, for `broker-sim trace`. Raises JournalFileError."""
+        from broker_sim.control.journal_file import write_journal
+
+        self.call(write_journal, path, self.cluster.journal)
 
     # Fault rules.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from broker_sim.control.events import Event
     from broker_sim.control.journal import Journal
 
-__all__ = ["JournalFileError", "JournalWriter", "read_journal"]
+__all__ = ["JournalFileError", "JournalWriter", "read_journal", "write_journal"]
 
 NOT_WRITTEN: Final = "batches"
 """What an event holds by reference alone: the stored batches that a truncation has removed."""
@@ -57,6 +57,11 @@ class JournalWriter:
                 line[field.name] = value.hex() if isinstance(value, bytes) else value
         self._file.write(json.dumps(line, separators=(",", ":")))
         self._file.write("\n")
+
+
+def write_journal(path: Path, journal: Journal) -> None:
+    """Write the events that a journal holds now to a new file. Raises JournalFileError."""
+    JournalWriter(path, journal).close()
 
 
 def read_journal(path: Path) -> Iterator[tuple[int, Event]]:

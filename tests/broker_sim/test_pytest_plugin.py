@@ -5,15 +5,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from broker_sim.control.journal_file import read_journal
+
 ROOT = Path(__file__).parents[2]
 SECONDS_MAX = 60
 
 
-def run_pytest(folder: Path, text: str) -> str:
+def run_pytest(folder: Path, text: str, *options: str) -> str:
     """The output of a pytest of its own, with the plugin and nothing of this repository's configuration."""
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -p no:cacheprovider\n")
     (folder / "test_it.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "broker_sim.pytest_plugin", "test_it.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "broker_sim.pytest_plugin", *options, "test_it.py"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, check=False, timeout=SECONDS_MAX, env=environment
@@ -41,17 +45,149 @@ def test_two_clusters(kafka_cluster_factory):
     assert "3 passed" in output, output
 
 
-def test_a_rule_that_never_struck_fails_its_test_and_is_named(tmp_path: Path) -> None:
+def test_a_rule_that_never_fired_fails_its_test_and_is_named(tmp_path: Path) -> None:
     output = run_pytest(
         tmp_path,
         """
 def test_it(kafka_cluster_factory):
-    rule = {"name": "never-strikes", "select": {"api": "Produce"}, "act": "hold"}
+    rule = {"name": "never-fires", "select": {"api": "Produce"}, "act": "hold"}
     kafka_cluster_factory(brokers=1).add_rule(rule)
 """,
     )
     assert "1 error" in output, output
-    assert "never-strikes" in output
+    assert "never-fires" in output
+
+
+def test_the_report_of_a_failed_test_shows_its_cluster(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import socket
+
+def frame(api_key, version, correlation_id):
+    body = b"".join(part.to_bytes(size, "big") for part, size in ((api_key, 2), (version, 2), (correlation_id, 4)))
+    body += len("probe").to_bytes(2, "big") + b"probe"
+    return len(body).to_bytes(4, "big") + body
+
+def test_it(kafka_cluster_factory):
+    cluster = kafka_cluster_factory(brokers=2, topics=["orders:1:2"])
+    cluster.add_rule({"name": "slow", "select": {"api": "Produce"}, "act": {"delay_ms": 5}, "optional": True})
+    cluster.kill(1)
+    assert cluster.wait_for_leader("orders") == 2
+    host, port = cluster.bootstrap_servers.split(",")[1].split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(frame(18, 0, 7))
+        assert connection.recv(4)
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(b"GET / HTTP/1.1 \\r\\n\\r\\n")
+        assert connection.recv(1) == b""
+    assert 1 == 2
+""",
+        f"--kafka-journal-dir={tmp_path / 'journals'}",
+    )
+    assert "1 failed" in output, output
+    section = output.partition("kafka cluster")[2]
+    for expected in (
+        "2 brokers of release 4.3.1",
+        "down: 1",
+        "slow: delay_ms, fired 0 times, 0 requests fitted",
+        "BrokerKilled broker=1",
+        "LeaderElected broker=2 orders-0 previous_leader=1",
+        "broker 2 ApiVersions v0 client=probe correlation_id=7",
+        "refused requests:",
+        "closing connection",  # caplog has the log of the brokers
+    ):
+        assert expected in output, (expected, output)
+    [journal] = (tmp_path / "journals").iterdir()
+    assert f"journal: broker-sim trace {journal}" in section
+    assert sum(1 for _ in read_journal(journal)) > 5
+
+
+def test_a_client_that_requests_a_coordinator_is_named_in_the_report(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import socket
+
+def test_it(kafka_cluster_factory):
+    host, port = kafka_cluster_factory(brokers=1).bootstrap_servers.split(":")
+    find_coordinator = b"\\0\\x0a\\0\\0\\0\\0\\0\\1\\0\\4shop\\0\\1g"
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(len(find_coordinator).to_bytes(4, "big") + find_coordinator)
+        assert connection.recv(4)
+    assert 1 == 2
+""",
+    )
+    assert "client 'shop' requested a coordinator 1 times: consumer groups and transactions are not served" in output
+    assert "use assign() instead of subscribe()" in output
+
+
+def test_a_rule_problem_shows_the_cluster_of_its_test(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+def test_it(kafka_cluster):
+    kafka_cluster.add_rule({"name": "late", "select": {"api": "Produce"}, "act": "hold"})
+""",
+        f"--kafka-journal-dir={tmp_path / 'journals'}",
+    )
+    assert "rule 'late': never fired" in output, output
+    assert "late: hold, fired 0 times" in output, output
+
+
+def test_a_mistake_of_a_test_is_shown_without_our_frames(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+def test_it(kafka_cluster_factory):
+    kafka_cluster_factory(config={"min.insync.replica": 2})
+
+def test_verb(kafka_cluster):
+    kafka_cluster.kill(7)
+""",
+    )
+    assert "did you mean 'min.insync.replicas'?" in output, output
+    assert "there is no broker 7: they are [1, 2, 3]" in output, output
+    assert "broker_sim/" not in output.replace("-p broker_sim", ""), output
+
+
+@pytest.mark.parametrize(
+    ("marker", "problem"),
+    [
+        ("2", "kafka_cluster(2): expected arguments with names, such as kafka_cluster(brokers=2)"),
+        ("broker=2", "kafka_cluster(broker=...): unknown; did you mean 'brokers'?"),
+    ],
+)
+def test_a_marker_that_no_cluster_has_is_refused(tmp_path: Path, marker: str, problem: str) -> None:
+    text = f"import pytest\n\n@pytest.mark.kafka_cluster({marker})\ndef test_it(kafka_cluster):\n    pass\n"
+    output = run_pytest(tmp_path, text)
+    assert "1 error" in output, output
+    assert problem in output, output
+
+
+def test_factories_of_a_module_and_a_session_keep_a_cluster_between_tests(tmp_path: Path) -> None:
+    output = run_pytest(
+        tmp_path,
+        """
+import pytest
+
+@pytest.fixture(scope="module")
+def of_module(kafka_cluster_module_factory):
+    return kafka_cluster_module_factory(brokers=1)
+
+@pytest.fixture(scope="session")
+def of_session(kafka_cluster_session_factory):
+    return kafka_cluster_session_factory(brokers=1)
+
+seen = []
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_it(of_module, of_session, number):
+    seen.append((of_module.bootstrap_servers, of_session.bootstrap_servers))
+    assert len(set(seen)) == 1
+""",
+    )
+    assert "2 passed" in output, output
 
 
 def test_the_plugin_imports_nothing_heavy() -> None:
