@@ -82,7 +82,7 @@ class ListenerPlan:
             return BrokerListeners.single(host, port)
         if port:
             raise ConfigError(
-                f"the port {port} and the configuration of listeners both say where broker {broker_id} listens"
+                f"the port {port} and the configuration of listeners both set the address of broker {broker_id}"
             )
         found = BrokerListeners.configured(config, host)
         if self._one_machine:

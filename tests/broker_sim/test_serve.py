@@ -100,7 +100,7 @@ def test_each_listener_has_a_line_of_its_own() -> None:
         (["-o", "min.insync.replica=2"], "min.insync.replicas"),
         (["-o", "broken"], "-o 'broken'"),
         (["--release", "9.9"], "9.9"),
-        (["--port", "9092", "-o", "listeners=PLAINTEXT://:0"], "both say where broker 1 listens"),
+        (["--port", "9092", "-o", "listeners=PLAINTEXT://:0"], "both set the address of broker 1"),
         (["-o", "listeners=PLAINTEXT://0.0.0.0:0"], "nonroutable meta-address 0.0.0.0"),
     ],
 )

@@ -57,6 +57,11 @@ FOLDERS: Final = (
     "protocol_specs/inspection",
     "protocol_specs/messages",
     "protocol_specs/schemas",
+    "tests/broker_sim/apis",
+    "tests/broker_sim/links",
+    "tests/broker_sim/log",
+    "tests/broker_sim/network",
+    "tests/broker_sim/replication",
     "tests/differential",
 )
 """What the language pass has finished: folders and files, from the root of the checkout."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ApiBench:
-    """A cluster, and `ask`, which gives a broker a request and answers its response."""
+    """A cluster, and `exchange`, which sends a broker a request and returns its response."""
 
     def __init__(
         self, *, brokers: int, topics: Sequence[TopicSpec], config: Mapping[str, str], release: str, seed: int
@@ -36,7 +36,7 @@ class ApiBench:
         )
         self.cluster.start()
 
-    def ask(self, request: Any, version: int, *, broker_id: int = 1) -> Any:
+    def exchange(self, request: Any, version: int, *, broker_id: int = 1) -> Any:
         """The response of a broker, encoded and decoded as on the wire."""
         received = type(request).decode(version, request.encode(version))
         response = self.call(received, version, broker_id=broker_id)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def asking(name: str = "test", version: str = "1.0") -> ApiVersionsRequest:
+def make_request(name: str = "test", version: str = "1.0") -> ApiVersionsRequest:
     return ApiVersionsRequest(client_software_name=name, client_software_version=version)
 
 
@@ -22,8 +22,8 @@ def asking(name: str = "test", version: str = "1.0") -> ApiVersionsRequest:
 def test_the_list_is_what_has_a_handler_at_the_versions_of_the_release(
     bench: Callable[..., Any], release: str, produce: tuple[int, int], own: tuple[int, int]
 ) -> None:
-    answer = bench(release=release).ask(asking(), 0)
-    ranges = {api.api_key: (api.min_version, api.max_version) for api in answer.api_keys}
+    response = bench(release=release).exchange(make_request(), 0)
+    ranges = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
     listed = releases.get(release).api_versions
     assert list(ranges) == [key for key in HANDLERS.served if key in listed]
     assert (ranges[0], ranges[18]) == (produce, own)
@@ -38,12 +38,12 @@ def test_produce_is_listed_from_0_and_taken_from_3_on_4_3(bench: Callable[..., A
     ("name", "version"), [("", "1"), ("a", ""), ("-a", "1"), ("a", "1-"), ("a b", "1"), ("a_b", "1")]
 )
 def test_an_illegal_software_name_or_version_is_refused(bench: Callable[..., Any], name: str, version: str) -> None:
-    answer = bench().ask(asking(name, version), 3)
-    assert (answer.error_code, answer.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+    response = bench().exchange(make_request(name, version), 3)
+    assert (response.error_code, response.api_keys) == (ErrorCode.INVALID_REQUEST, [])
 
 
 def test_a_legal_name_is_remembered_with_the_connection(bench: Callable[..., Any]) -> None:
-    request = asking("apache-kafka-java", "3.7.2")
+    request = make_request("apache-kafka-java", "3.7.2")
     context = bench().context(request, 4)
     api_versions.handle(request, context)
     connection = context.connection
@@ -52,7 +52,9 @@ def test_a_legal_name_is_remembered_with_the_connection(bench: Callable[..., Any
 
 def test_version_3_hides_features_that_start_at_0_and_version_4_shows_them(bench: Callable[..., Any]) -> None:
     api = bench()
-    shown = {version: [item.name for item in api.ask(asking(), version).supported_features] for version in (3, 4)}
+    shown = {
+        version: [item.name for item in api.exchange(make_request(), version).supported_features] for version in (3, 4)
+    }
     assert shown[3] == ["metadata.version"]
     assert "transaction.version" in shown[4]
-    assert api.ask(asking(), 4).finalized_features_epoch >= 0
+    assert api.exchange(make_request(), 4).finalized_features_epoch >= 0

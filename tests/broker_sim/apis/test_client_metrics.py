@@ -29,7 +29,7 @@ def push(clients: ClientMetricsManager, instance_id: bytes, subscription_id: int
     return clients.push(request, CLIENT, now_ms)
 
 
-def test_a_client_is_heard_once_in_an_interval() -> None:
+def test_a_client_may_push_once_per_interval() -> None:
     clients = manager()
     instance_id, instance = subscribed(clients, 5)
     assert push(clients, instance_id, instance.subscription_id, 6) == ErrorCode.NONE
@@ -47,7 +47,7 @@ def test_a_silent_client_is_forgotten() -> None:
     assert push(clients, instance_id, instance.subscription_id, 2 * later) == ErrorCode.NONE
 
 
-def test_the_least_recently_heard_client_makes_room() -> None:
+def test_the_least_recently_active_client_makes_room() -> None:
     clients = manager()
     first_id, first = subscribed(clients)
     for _ in range(client_metrics.CACHE_MAX_SIZE):
@@ -56,7 +56,7 @@ def test_the_least_recently_heard_client_makes_room() -> None:
     assert push(clients, first_id, first.subscription_id, 1) == ErrorCode.NONE
 
 
-def test_a_client_is_asked_for_what_all_its_subscriptions_want() -> None:
+def test_a_client_gets_the_metrics_of_all_its_subscriptions() -> None:
     clients = manager()
     clients.update(
         {
@@ -76,7 +76,7 @@ def test_a_star_stands_for_everything() -> None:
     assert subscribed(clients)[1].metrics == ["*"]
 
 
-def test_a_changed_subscription_may_be_asked_for_at_once() -> None:
+def test_a_changed_subscription_may_be_requested_at_once() -> None:
     clients = manager()
     instance_id, before = subscribed(clients)
     assert clients.subscribe(instance_id, CLIENT, 1) == ErrorCode.THROTTLING_QUOTA_EXCEEDED

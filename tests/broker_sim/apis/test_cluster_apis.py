@@ -22,12 +22,12 @@ SOFTWARE = ApiVersionsRequest(client_software_name="test", client_software_versi
 
 
 def _quorum(bench: ApiBench) -> Any:
-    return bench.ask(DESCRIBE_QUORUM, 2).topics[0].partitions[0]
+    return bench.exchange(DESCRIBE_QUORUM, 2).topics[0].partitions[0]
 
 
 def _brokers(bench: ApiBench) -> dict[int, bool]:
-    answer = bench.ask(DescribeClusterRequest(include_fenced_brokers=True), 2)
-    return {broker.broker_id: broker.is_fenced for broker in answer.brokers}
+    response = bench.exchange(DescribeClusterRequest(include_fenced_brokers=True), 2)
+    return {broker.broker_id: broker.is_fenced for broker in response.brokers}
 
 
 def test_every_broker_is_a_voter_that_has_fetched_all(bench: Callable[..., ApiBench]) -> None:
@@ -51,13 +51,13 @@ def test_a_dead_voter_falls_behind(bench: Callable[..., ApiBench]) -> None:
     assert partition.current_voters[2].last_fetch_timestamp < partition.current_voters[1].last_fetch_timestamp
 
 
-def test_a_changed_feature_is_told_by_every_broker_with_a_newer_epoch(bench: Callable[..., ApiBench]) -> None:
+def test_every_broker_returns_a_changed_feature_with_a_newer_epoch(bench: Callable[..., ApiBench]) -> None:
     cluster = bench(brokers=2)
-    before = cluster.ask(SOFTWARE, 3, broker_id=2)
+    before = cluster.exchange(SOFTWARE, 3, broker_id=2)
     update = FeatureUpdateKey(feature="share.version", max_version_level=0, upgrade_type=2)
-    assert cluster.ask(UpdateFeaturesRequest(feature_updates=[update]), 2).error_code == ErrorCode.NONE
+    assert cluster.exchange(UpdateFeaturesRequest(feature_updates=[update]), 2).error_code == ErrorCode.NONE
     cluster.settle()
-    after = cluster.ask(SOFTWARE, 3, broker_id=2)
+    after = cluster.exchange(SOFTWARE, 3, broker_id=2)
     gone = {each.name for each in before.finalized_features} - {each.name for each in after.finalized_features}
     assert gone == {"share.version"}
     assert after.finalized_features_epoch > before.finalized_features_epoch
@@ -68,17 +68,17 @@ def test_a_dead_broker_is_fenced_until_it_is_unregistered(bench: Callable[..., A
     cluster.cluster.kill(3)
     cluster.reactor.run_for(ms=20_000)
     assert _brokers(cluster) == {1: False, 2: False, 3: True}
-    assert cluster.ask(UnregisterBrokerRequest(broker_id=3), 0).error_code == ErrorCode.NONE
+    assert cluster.exchange(UnregisterBrokerRequest(broker_id=3), 0).error_code == ErrorCode.NONE
     cluster.settle()
     assert _brokers(cluster) == {1: False, 2: False}
-    assert cluster.ask(UnregisterBrokerRequest(broker_id=3), 0).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert cluster.exchange(UnregisterBrokerRequest(broker_id=3), 0).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
 
 
 def test_an_unregistered_broker_registers_when_it_starts_again(bench: Callable[..., ApiBench]) -> None:
     cluster = bench(brokers=3)
     cluster.cluster.kill(3)
     cluster.reactor.run_for(ms=20_000)
-    cluster.ask(UnregisterBrokerRequest(broker_id=3), 0)
+    cluster.exchange(UnregisterBrokerRequest(broker_id=3), 0)
     cluster.reactor.run_until(cluster.cluster.restart(3), deadline_ms=60_000)
     cluster.settle()
     assert _brokers(cluster) == {1: False, 2: False, 3: False}
@@ -87,20 +87,20 @@ def test_an_unregistered_broker_registers_when_it_starts_again(bench: Callable[.
 def test_a_controller_out_of_reach_is_a_timeout(bench: Callable[..., ApiBench]) -> None:
     cluster = bench(brokers=3)
     cluster.cluster.isolate(1)
-    assert cluster.ask(DESCRIBE_QUORUM, 2).error_code == ErrorCode.REQUEST_TIMED_OUT
-    assert cluster.ask(UpdateFeaturesRequest(), 1).error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert cluster.exchange(DESCRIBE_QUORUM, 2).error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert cluster.exchange(UpdateFeaturesRequest(), 1).error_code == ErrorCode.REQUEST_TIMED_OUT
 
 
 def test_a_voter_that_is_removed_observes(bench: Callable[..., ApiBench]) -> None:
     cluster = bench(brokers=3)
     raised = FeatureUpdateKey(feature="kraft.version", max_version_level=1, upgrade_type=1)
-    assert cluster.ask(UpdateFeaturesRequest(feature_updates=[raised]), 2).error_code == ErrorCode.NONE
+    assert cluster.exchange(UpdateFeaturesRequest(feature_updates=[raised]), 2).error_code == ErrorCode.NONE
     leaver = _quorum(cluster).current_voters[0]
     removal = RemoveRaftVoterRequest(
         voter_id=leaver.replica_id, voter_directory_id=leaver.replica_directory_id, cluster_id=None
     )
-    assert cluster.ask(removal, 0).error_code == ErrorCode.NONE
+    assert cluster.exchange(removal, 0).error_code == ErrorCode.NONE
     partition = _quorum(cluster)
     assert ([each.replica_id for each in partition.current_voters], partition.leader_id) == ([2, 3], 2)
     assert [each.replica_id for each in partition.observers] == [1]
-    assert cluster.ask(removal, 0).error_code == ErrorCode.VOTER_NOT_FOUND
+    assert cluster.exchange(removal, 0).error_code == ErrorCode.VOTER_NOT_FOUND

@@ -18,9 +18,9 @@ def creating(*names: str, **fields: Any) -> CreateTopicsRequest:
 
 
 @pytest.mark.parametrize("version", range(2, 8))
-def test_topic_is_there_on_every_broker_soon_after_the_answer(bench: Callable[..., ApiBench], version: int) -> None:
+def test_topic_is_there_on_every_broker_soon_after_the_response(bench: Callable[..., ApiBench], version: int) -> None:
     api = bench(brokers=2)
-    (result,) = api.ask(creating("new"), version).topics
+    (result,) = api.exchange(creating("new"), version).topics
     assert (result.name, result.error_code, result.error_message) == ("new", 0, None)
     api.settle()
     for broker in api.cluster.brokers.values():
@@ -31,14 +31,14 @@ def test_topic_is_there_on_every_broker_soon_after_the_answer(bench: Callable[..
 
 def test_second_creation_is_refused(bench: Callable[..., ApiBench]) -> None:
     api = bench()
-    api.ask(creating("new"), 7)
-    (result,) = api.ask(creating("new"), 7).topics
+    api.exchange(creating("new"), 7)
+    (result,) = api.exchange(creating("new"), 7).topics
     assert (result.error_code, result.error_message) == (36, "Topic 'new' already exists.")
 
 
 def test_validation_leaves_nothing_behind(bench: Callable[..., ApiBench]) -> None:
     api = bench()
-    (result,) = api.ask(creating("new", validate_only=True), 7).topics
+    (result,) = api.exchange(creating("new", validate_only=True), 7).topics
     assert result.error_code == 0
     assert not api.cluster.controller.image.topics
 
@@ -46,13 +46,13 @@ def test_validation_leaves_nothing_behind(bench: Callable[..., ApiBench]) -> Non
 def test_unreachable_controller_times_out_topic_by_topic(bench: Callable[..., ApiBench]) -> None:
     api = bench(brokers=2)
     api.cluster.isolate(1)
-    response = api.ask(creating("a", "b"), 7)
+    response = api.exchange(creating("a", "b"), 7)
     assert [(result.name, result.error_code) for result in response.topics] == [("a", 7), ("b", 7)]
 
 
 def test_same_seed_creates_the_same_topics(bench: Callable[..., ApiBench]) -> None:
     runs = [bench(brokers=3, seed=4) for _ in range(2)]
     for api in runs:
-        api.ask(creating("a", "b", "c"), 7)
+        api.exchange(creating("a", "b", "c"), 7)
     first, second = (api.cluster.controller.image.topics for api in runs)
     assert first == second

@@ -24,7 +24,7 @@ def describing(kind: int, name: str, keys: Sequence[str] | None = None, **fields
 
 
 def described(api: ApiBench, kind: int, name: str, *keys: str) -> dict[str, Any]:
-    (result,) = api.ask(describing(kind, name, keys or None, include_synonyms=True), 4).results
+    (result,) = api.exchange(describing(kind, name, keys or None, include_synonyms=True), 4).results
     assert (result.error_code, result.error_message) == (0, "")
     return {entry.name: entry for entry in result.configs}
 
@@ -79,15 +79,15 @@ def test_keys_select_and_unknown_ones_are_left_out(api: ApiBench) -> None:
     assert list(described(api, TOPIC, "orders", "nope", "retention.ms", "retention.ms")) == ["retention.ms"]
 
 
-def test_empty_list_of_keys_asks_for_all(api: ApiBench) -> None:
-    assert len(api.ask(describing(TOPIC, "orders", []), 4).results[0].configs) == 33
+def test_empty_list_of_keys_means_all(api: ApiBench) -> None:
+    assert len(api.exchange(describing(TOPIC, "orders", []), 4).results[0].configs) == 33
 
 
-def test_synonyms_and_documentation_come_when_asked(api: ApiBench) -> None:
-    (entry,) = api.ask(describing(TOPIC, "orders", ["segment.ms"]), 4).results[0].configs
+def test_synonyms_and_documentation_come_on_request(api: ApiBench) -> None:
+    (entry,) = api.exchange(describing(TOPIC, "orders", ["segment.ms"]), 4).results[0].configs
     assert (entry.synonyms, entry.documentation, entry.config_type) == ([], None, 5)
     request = describing(TOPIC, "orders", ["segment.ms"], include_documentation=True)
-    (entry,) = api.ask(request, 4).results[0].configs
+    (entry,) = api.exchange(request, 4).results[0].configs
     assert entry.documentation == "segment.ms: long; at least 1; default '604800000'"
 
 
@@ -108,13 +108,13 @@ def test_synonyms_and_documentation_come_when_asked(api: ApiBench) -> None:
 def test_bad_resource_is_refused_in_kafkas_words(
     api: ApiBench, kind: int, name: str, error_code: int, message: str
 ) -> None:
-    (result,) = api.ask(describing(kind, name), 4).results
+    (result,) = api.exchange(describing(kind, name), 4).results
     assert (result.error_code, result.error_message, result.configs) == (error_code, message, [])
 
 
 @pytest.mark.parametrize("kind", [0, 1, 3, 64, -1, 99])
 def test_unknown_kind_of_resource_is_42(api: ApiBench, kind: int) -> None:
-    assert api.ask(describing(kind, "x"), 4).results[0].error_code == 42
+    assert api.exchange(describing(kind, "x"), 4).results[0].error_code == 42
 
 
 def test_broker_id_is_read_as_a_number(api: ApiBench) -> None:
@@ -130,7 +130,7 @@ def test_groups_and_client_metrics_show_defaults(api: ApiBench) -> None:
 
 def test_3_7_knows_no_groups_and_no_dynamic_default(bench: Callable[..., ApiBench]) -> None:
     api = bench(release="3.7.2", topics=[TopicSpec(name="orders")])
-    assert api.ask(describing(GROUP, "g"), 4).results[0].error_code == 42
+    assert api.exchange(describing(GROUP, "g"), 4).results[0].error_code == 42
     assert described(api, CLIENT_METRICS, "m") == {}
     assert described(api, BROKER, "") == {}
     assert len(described(api, TOPIC, "orders")) == 31
@@ -141,8 +141,8 @@ def test_what_has_no_words_was_null_before_2_7(
     bench: Callable[..., ApiBench], release: str, no_words: str | None
 ) -> None:
     api = bench(release=release, topics=[TopicSpec(name="orders")])
-    answers = [api.ask(describing(TOPIC, name), 2).results[0] for name in ("orders", "nobody", "")]
-    assert [(each.error_code, each.error_message) for each in answers] == [
+    responses = [api.exchange(describing(TOPIC, name), 2).results[0] for name in ("orders", "missing", "")]
+    assert [(each.error_code, each.error_message) for each in responses] == [
         (0, no_words),
         (3, no_words),
         (17, "Topic name is illegal, it can't be empty"),
@@ -152,16 +152,16 @@ def test_what_has_no_words_was_null_before_2_7(
 @pytest.mark.parametrize(
     ("release", "types"), [("2.3", [0, 0, 4]), ("2.4", [0, 8, 4]), ("2.6", [0, 8, 4]), ("2.7", [16, 8, 4])]
 )
-def test_types_that_nobody_knows_were_told_before_2_7(
+def test_unknown_types_had_an_own_error_text_before_2_7(
     bench: Callable[..., ApiBench], release: str, types: list[int]
 ) -> None:
     request = describing(CLIENT_METRICS, "m")
     request.resources += describing(LOGGER, "1").resources + describing(BROKER, "1").resources
-    results = bench(release=release).ask(request, 2).results
-    told = "Unexpected resource type UNKNOWN for resource m"
+    results = bench(release=release).exchange(request, 2).results
+    text = "Unexpected resource type UNKNOWN for resource m"
     assert [each.resource_type for each in results] == types
     assert {each.error_code for each in results} == {42}
-    assert [each.error_message == told for each in results] == [release != "2.7"] * 3
+    assert [each.error_message == text for each in results] == [release != "2.7"] * 3
 
 
 def test_configs_come_in_the_order_of_kafkas_hash_table(api: ApiBench) -> None:

@@ -19,32 +19,32 @@ def produce(api: Any, producer_id: int, epoch: int, sequence: int, *, count: int
     for _ in range(count):
         builder.append(TIME_MS, b"k", b"v")
     topics = [TopicProduceData(name="orders", partition_data=[PartitionProduceData(index=0, records=builder.build())])]
-    answer = api.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
-    assert answer.responses[0].partition_responses[0].error_code == 0
+    response = api.exchange(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
+    assert response.responses[0].partition_responses[0].error_code == 0
 
 
 def describe(api: Any, *indexes: int, topic: str = "orders") -> Any:
     request = DescribeProducersRequest(topics=[TopicRequest(name=topic, partition_indexes=list(indexes))])
-    return api.ask(request, 0).topics[0].partitions
+    return api.exchange(request, 0).topics[0].partitions
 
 
-def test_each_producer_is_told_with_its_last_sequence_epoch_and_time(bench: Callable[..., Any]) -> None:
+def test_each_producer_is_described_with_its_last_sequence_epoch_and_time(bench: Callable[..., Any]) -> None:
     api = bench(topics=[TopicSpec(name="orders")])
     produce(api, 9, 2, 0, count=3)
     produce(api, 4, 0, 7)
     [partition] = describe(api, 0)
     assert partition.error_code == ErrorCode.NONE
-    told = [
+    described = [
         (each.producer_id, each.producer_epoch, each.last_sequence, each.last_timestamp, each.current_txn_start_offset)
         for each in partition.active_producers
     ]
-    assert told == [(4, 0, 7, TIME_MS, -1), (9, 2, 2, TIME_MS, -1)]
+    assert described == [(4, 0, 7, TIME_MS, -1), (9, 2, 2, TIME_MS, -1)]
 
 
 def test_partitions_that_do_not_exist_are_unknown(bench: Callable[..., Any]) -> None:
     api = bench(topics=[TopicSpec(name="orders")])
-    answered = describe(api, 0, 1, -1, 0)
-    assert [(each.partition_index, each.error_code) for each in answered] == [(0, 0), (1, 3), (-1, 3), (0, 0)]
+    returned = describe(api, 0, 1, -1, 0)
+    assert [(each.partition_index, each.error_code) for each in returned] == [(0, 0), (1, 3), (-1, 3), (0, 0)]
     [unknown] = describe(api, 0, topic="payments")
     assert (unknown.error_code, unknown.error_message) == (3, "This server does not host this topic-partition.")
 

@@ -19,7 +19,7 @@ def describe(api: ApiBench, *names: str, limit: int = 2_000, cursor: Cursor | No
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name=name) for name in names], response_partition_limit=limit, cursor=cursor
     )
-    return api.ask(request, 0, broker_id=broker)
+    return api.exchange(request, 0, broker_id=broker)
 
 
 def test_pages_hold_every_partition_once(bench: Callable[..., ApiBench]) -> None:

@@ -16,7 +16,7 @@ def key(partition: int) -> SessionKey:
     return session_key(bytes(16), "orders", partition, 12)
 
 
-def asked(*partitions: int) -> dict[SessionKey, FetchPartition]:
+def partitions_of(*partitions: int) -> dict[SessionKey, FetchPartition]:
     return {key(index): FetchPartition(partition=index, partition_max_bytes=1) for index in partitions}
 
 
@@ -25,7 +25,7 @@ def data(index: int, **fields: Any) -> PartitionData:
 
 
 class Client:
-    """Asks and is answered for its partitions."""
+    """A client of one session: makes fetch contexts and their responses."""
 
     def __init__(self, cache: FetchSessionCache, *, follower: bool = False) -> None:
         self.cache = cache
@@ -37,19 +37,19 @@ class Client:
             session_id=session_id,
             epoch=epoch,
             version=version,
-            partitions=asked(*partitions),
+            partitions=partitions_of(*partitions),
             forgotten=[key(index) for index in more.get("forgotten", ())],
             from_follower=self.follower,
             now_ms=self.now_ms,
         )
 
-    def answer(self, context: FetchContext, **fields: Any) -> tuple[ErrorCode, int, list[int]]:
+    def respond(self, context: FetchContext, **fields: Any) -> tuple[ErrorCode, int, list[int]]:
         updates = {known: data(known.partition, **fields) for known in context.partitions}
         error, session_id, named = context.session_response(updates, uses_topic_ids=False, now_ms=self.now_ms)
         return error, session_id, [known.partition for known in named]
 
     def open(self, *partitions: int) -> int:
-        return self.answer(self.context(0, 0, *partitions))[1]
+        return self.respond(self.context(0, 0, *partitions))[1]
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def client(cache: FetchSessionCache) -> Client:
 
 def test_what_has_not_changed_is_not_named(client: Client) -> None:
     session_id = client.open(0, 1)
-    assert client.answer(client.context(session_id, 1)) == (ErrorCode.NONE, session_id, [])
+    assert client.respond(client.context(session_id, 1)) == (ErrorCode.NONE, session_id, [])
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_what_has_not_changed_is_not_named(client: Client) -> None:
 )
 def test_what_has_changed_is_named(client: Client, change: dict[str, Any]) -> None:
     session_id = client.open(0)
-    assert client.answer(client.context(session_id, 1), **change) == (ErrorCode.NONE, session_id, [0])
+    assert client.respond(client.context(session_id, 1), **change) == (ErrorCode.NONE, session_id, [0])
 
 
 def test_a_partition_is_named_again_when_its_error_is_over(client: Client) -> None:
     session_id = client.open(0)
-    client.answer(client.context(session_id, 1), error_code=3)
-    assert client.answer(client.context(session_id, 2))[2] == [0]
+    client.respond(client.context(session_id, 1), error_code=3)
+    assert client.respond(client.context(session_id, 2))[2] == [0]
 
 
 def test_a_partition_with_records_is_read_last_next_time(client: Client) -> None:
@@ -104,7 +104,7 @@ def test_partitions_are_added_changed_and_forgotten(client: Client) -> None:
 
 def test_a_session_without_partitions_ends(client: Client) -> None:
     session_id = client.open(0)
-    assert client.answer(client.context(session_id, 1, forgotten=[0])) == (ErrorCode.NONE, 0, [])
+    assert client.respond(client.context(session_id, 1, forgotten=[0])) == (ErrorCode.NONE, 0, [])
     assert len(client.cache) == 0
 
 
@@ -118,10 +118,10 @@ def test_only_the_next_epoch_continues(client: Client, epoch: int) -> None:
 
 def test_a_full_request_closes_the_session_that_it_names(client: Client) -> None:
     first = client.open(0)
-    second = client.answer(client.context(first, 0, 0))[1]
+    second = client.respond(client.context(first, 0, 0))[1]
     assert second not in {0, first}
     assert client.context(first, 1).error_code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert client.answer(client.context(second, -1, 0)) == (ErrorCode.NONE, 0, [0])
+    assert client.respond(client.context(second, -1, 0)) == (ErrorCode.NONE, 0, [0])
     assert len(client.cache) == 0
 
 
@@ -130,11 +130,11 @@ def test_names_and_ids_do_not_mix_in_a_session(client: Client) -> None:
     assert client.context(session_id, 1, version=13).error_code is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-def test_a_second_request_of_the_same_epoch_spoils_the_first_answer(client: Client) -> None:
+def test_a_second_request_of_the_same_epoch_invalidates_the_first_response(client: Client) -> None:
     session_id = client.open(0)
     waiting = client.context(session_id, 1)
     client.context(session_id, 2)
-    assert client.answer(waiting)[0] is ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert client.respond(waiting)[0] is ErrorCode.INVALID_FETCH_SESSION_EPOCH
 
 
 def test_a_full_cache_opens_no_session_for_a_newcomer(client: Client) -> None:
@@ -204,7 +204,7 @@ def test_an_id_out_of_every_shard_is_an_error(sharded: Client, session_id: int, 
 
 @pytest.mark.parametrize("session_id", [8 * SHARD_IDS - 1, -1, 1 - SHARD_IDS])
 def test_other_ids_are_only_not_found(sharded: Client, session_id: int) -> None:
-    assert sharded.answer(sharded.context(session_id, 1, 0)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [])
+    assert sharded.respond(sharded.context(session_id, 1, 0)) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0, [])
 
 
 def test_a_partition_without_a_topic_id_fails_where_its_hash_needs_one() -> None:

@@ -20,19 +20,19 @@ def batch(*keys: str, key_type: int = 0) -> FindCoordinatorRequest:
 
 
 @pytest.mark.parametrize("key_type", [0, 1, 2])
-def test_first_to_ask_is_told_15_and_has_the_topic_created(bench: Callable[..., ApiBench], key_type: int) -> None:
+def test_the_first_request_gets_15_and_has_the_topic_created(bench: Callable[..., ApiBench], key_type: int) -> None:
     api = bench()
     request = batch(SHARE_KEY, key_type=key_type)
-    (first,) = api.ask(request, 6).coordinators
+    (first,) = api.exchange(request, 6).coordinators
     assert (first.node_id, first.host, first.port, first.error_code, first.error_message) == (-1, "", -1, 15, "")
     api.settle()
-    (second,) = api.ask(request, 6).coordinators
+    (second,) = api.exchange(request, 6).coordinators
     assert (second.key, second.node_id, second.error_code) == (SHARE_KEY, 1, 0)
 
 
 def test_internal_topics_are_configured_as_kafka_does(bench: Callable[..., ApiBench]) -> None:
     api = bench(brokers=3)
-    api.ask(batch("g"), 4)
+    api.exchange(batch("g"), 4)
     api.settle()
     topic = api.cluster.controller.image.topics["__consumer_offsets"]
     assert len(topic.partitions) == 50
@@ -43,34 +43,34 @@ def test_internal_topics_are_configured_as_kafka_does(bench: Callable[..., ApiBe
 
 def test_coordinator_is_the_leader_of_the_keys_partition(bench: Callable[..., ApiBench]) -> None:
     api = bench(brokers=3)
-    api.ask(batch("g"), 4)
+    api.exchange(batch("g"), 4)
     api.settle()
     topic = api.cluster.controller.image.topics["__consumer_offsets"]
     keys = ["a", "b", "group-7", ""]
-    found = [answer.node_id for answer in api.ask(batch(*keys), 4, broker_id=2).coordinators]
+    found = [response.node_id for response in api.exchange(batch(*keys), 4, broker_id=2).coordinators]
     assert found == [topic.partitions[partition_for(key, 50)].leader for key in keys]
 
 
 @pytest.mark.parametrize(("version", "text"), [(0, None), (1, "The coordinator is not available."), (3, "NONE")])
-def test_single_answers_have_texts_from_v1_on(bench: Callable[..., ApiBench], version: int, text: str | None) -> None:
+def test_single_responses_have_texts_from_v1_on(bench: Callable[..., ApiBench], version: int, text: str | None) -> None:
     api = bench()
     request = FindCoordinatorRequest(key="g")
     if text == "NONE":
-        api.ask(request, version)
+        api.exchange(request, version)
         api.settle()
-    assert (api.ask(request, version).error_message or None) == text
+    assert (api.exchange(request, version).error_message or None) == text
 
 
 def test_unknown_key_type_fails_every_key(bench: Callable[..., ApiBench]) -> None:
-    answers = bench().ask(batch("a", "b", key_type=9), 4).coordinators
-    assert [(answer.key, answer.error_code) for answer in answers] == [("a", 42), ("b", 42)]
-    assert answers[0].error_message.startswith("This most likely occurs because of a request being malformed")
+    responses = bench().exchange(batch("a", "b", key_type=9), 4).coordinators
+    assert [(response.key, response.error_code) for response in responses] == [("a", 42), ("b", 42)]
+    assert responses[0].error_message.startswith("This most likely occurs because of a request being malformed")
 
 
 def test_share_keys_need_v6_and_their_shape(bench: Callable[..., ApiBench]) -> None:
     api = bench()
-    assert api.ask(batch(SHARE_KEY, key_type=2), 5).coordinators[0].error_code == 42
-    assert api.ask(batch("g", key_type=2), 6).coordinators[0].error_code == 42
+    assert api.exchange(batch(SHARE_KEY, key_type=2), 5).coordinators[0].error_code == 42
+    assert api.exchange(batch("g", key_type=2), 6).coordinators[0].error_code == 42
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_every_served_api_has_a_handler() -> None:
     assert all(isinstance(HANDLERS.handler_of(key), ApiHandler) for key in HANDLERS.served)
 
 
-def test_an_exception_becomes_the_error_answer_of_the_api(
+def test_an_exception_becomes_the_error_response_of_the_api(
     context: RequestContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logged: list[str] = []
@@ -45,40 +45,40 @@ def test_an_exception_becomes_the_error_answer_of_the_api(
         raise RuntimeError("as the test wants it")
 
     served_by(monkeypatch, broken)
-    answer = context.broker.rpc.handle(context)
-    assert isinstance(answer, ApiVersionsResponse)
-    assert answer.error_code == UNKNOWN
+    returned = context.broker.rpc.handle(context)
+    assert isinstance(returned, ApiVersionsResponse)
+    assert returned.error_code == UNKNOWN
     assert logged == ["Unexpected error handling {context!r}"]
 
 
-def test_a_failed_deferred_becomes_the_error_answer_too(
+def test_a_failed_deferred_becomes_the_error_response_too(
     context: RequestContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_apis._log, "failure", lambda *_, **__: None)
     served_by(monkeypatch, lambda _request, _context: fail(RuntimeError("as the test wants it")))
-    told: list[Any] = []
-    context.broker.rpc.handle(context).addCallback(told.append)
-    assert told[0].error_code == UNKNOWN
+    responses: list[Any] = []
+    context.broker.rpc.handle(context).addCallback(responses.append)
+    assert responses[0].error_code == UNKNOWN
 
 
 def test_what_a_handler_promises_is_passed_on(context: RequestContext, monkeypatch: pytest.MonkeyPatch) -> None:
     response = ApiVersionsResponse()
     served_by(monkeypatch, lambda _request, _context: succeed(response))
-    told: list[Any] = []
-    context.broker.rpc.handle(context).addCallback(told.append)
-    assert told == [response]
+    responses: list[Any] = []
+    context.broker.rpc.handle(context).addCallback(responses.append)
+    assert responses == [response]
 
 
 @pytest.mark.parametrize(
     ("act", "result"), [("drop_response", NoResponse.LOST), ({"error": "CLUSTER_AUTHORIZATION_FAILED"}, 31)], ids=str
 )
-def test_a_rule_strikes_any_api_before_it_is_applied(context: RequestContext, act: Any, result: Any) -> None:
+def test_a_rule_fires_on_any_api_before_the_handler(context: RequestContext, act: Any, result: Any) -> None:
     faults: Any = context.broker._faults
     faults.add(parse_rule({"select": {"api": "ApiVersions"}, "phase": "before_append", "act": act}))
-    told: list[Any] = []
-    context.origin.addCallback(told.append)
+    responses: list[Any] = []
+    context.origin.addCallback(responses.append)
     context.transport.accept(context)
-    assert told == [result] or told[0].error_code == result
+    assert responses == [result] or responses[0].error_code == result
 
 
 def test_a_context_names_itself(context: RequestContext) -> None:

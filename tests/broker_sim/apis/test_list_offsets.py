@@ -27,7 +27,7 @@ def filled(bench: Callable[..., Any], **options: Any) -> Any:
             builder.append(timestamp, b"k", b"v")
         data = [PartitionProduceData(index=0, records=builder.build())]
         topics = [TopicProduceData(name="orders", partition_data=data)]
-        api.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
+        api.exchange(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
     return api
 
 
@@ -44,7 +44,7 @@ def offsets(*partitions: tuple[int, int], replica_id: int = -1, topic: str = "or
     return ListOffsetsRequest(replica_id=replica_id, topics=topics, **fields)
 
 
-def told(response: Any) -> list[tuple[int, int, int, int]]:
+def summary_of(response: Any) -> list[tuple[int, int, int, int]]:
     """Partition, error code, timestamp, offset."""
     return [
         (partition.partition_index, partition.error_code, partition.timestamp, partition.offset)
@@ -54,7 +54,7 @@ def told(response: Any) -> list[tuple[int, int, int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "answer"),
+    ("timestamp", "expected"),
     [
         (-1, (0, -1, 3)),
         (-2, (0, -1, 0)),
@@ -68,54 +68,56 @@ def told(response: Any) -> list[tuple[int, int, int, int]]:
         (NOW + 1, (0, -1, -1)),
     ],
 )
-def test_each_timestamp_has_its_offset(bench: Callable[..., Any], timestamp: int, answer: tuple[int, int, int]) -> None:
-    assert told(filled(bench).ask(offsets((0, timestamp)), 11)) == [(0, *answer)]
+def test_each_timestamp_has_its_offset(
+    bench: Callable[..., Any], timestamp: int, expected: tuple[int, int, int]
+) -> None:
+    assert summary_of(filled(bench).exchange(offsets((0, timestamp)), 11)) == [(0, *expected)]
 
 
 @pytest.mark.parametrize(("timestamp", "lowest"), [(-3, 7), (-4, 8), (-5, 9), (-6, 11)])
 def test_a_special_timestamp_needs_its_version_on_4_3(bench: Callable[..., Any], timestamp: int, lowest: int) -> None:
     api = filled(bench)
-    assert told(api.ask(offsets((0, timestamp)), lowest - 1)) == [(0, UNSUPPORTED, -1, -1)]
-    assert told(api.ask(offsets((0, timestamp)), lowest))[0][1] == 0
+    assert summary_of(api.exchange(offsets((0, timestamp)), lowest - 1)) == [(0, UNSUPPORTED, -1, -1)]
+    assert summary_of(api.exchange(offsets((0, timestamp)), lowest))[0][1] == 0
 
 
 @pytest.mark.parametrize("timestamp", [-5, -6, -7])
 def test_3_7_takes_an_unknown_negative_timestamp_as_a_time(bench: Callable[..., Any], timestamp: int) -> None:
     api = filled(bench, release="3.7.2")
-    assert told(api.ask(offsets((0, timestamp)), 1)) == [(0, 0, 1000, 0)]
-    assert told(api.ask(offsets((0, -4)), 1)) == [(0, 0, -1, 0)]
+    assert summary_of(api.exchange(offsets((0, timestamp)), 1)) == [(0, 0, 1000, 0)]
+    assert summary_of(api.exchange(offsets((0, -4)), 1)) == [(0, 0, -1, 0)]
 
 
 @pytest.mark.parametrize(("release", "times"), [("4.3.1", 1), ("3.7.2", 2)])
 def test_the_same_partition_twice_is_refused(bench: Callable[..., Any], release: str, times: int) -> None:
     api = filled(bench, release=release)
-    answer = api.ask(offsets((0, -1), (1, -1), (0, -2)), 5)
-    refused = [entry for entry in told(answer) if entry[0] == 0]
+    expected = api.exchange(offsets((0, -1), (1, -1), (0, -2)), 5)
+    refused = [entry for entry in summary_of(expected) if entry[0] == 0]
     assert refused == [(0, ErrorCode.INVALID_REQUEST, -1, -1)] * times
-    assert (1, 0, -1, 0) in told(answer)
+    assert (1, 0, -1, 0) in summary_of(expected)
 
 
 @pytest.mark.parametrize(("release", "topics"), [("4.3.1", 1), ("3.7.2", 2)])
-def test_a_topic_that_is_named_twice_is_answered(bench: Callable[..., Any], release: str, topics: int) -> None:
+def test_a_topic_that_is_named_twice_gets_a_response(bench: Callable[..., Any], release: str, topics: int) -> None:
     request = offsets((0, -1))
     request.topics += offsets((1, -1)).topics
-    answer = filled(bench, release=release).ask(request, 5)
-    assert len(answer.topics) == topics
-    assert sorted(told(answer)) == [(0, 0, -1, 3), (1, 0, -1, 0)]
+    expected = filled(bench, release=release).exchange(request, 5)
+    assert len(expected.topics) == topics
+    assert sorted(summary_of(expected)) == [(0, 0, -1, 3), (1, 0, -1, 0)]
 
 
 def test_the_leader_epoch_comes_from_version_4_on_and_fences(bench: Callable[..., Any]) -> None:
     api = filled(bench)
-    assert api.ask(offsets((0, -1)), 4).topics[0].partitions[0].leader_epoch == 0
-    assert told(api.ask(offsets((0, -1), current_leader_epoch=9), 5))[0][1] == ErrorCode.UNKNOWN_LEADER_EPOCH
-    assert told(api.ask(offsets((0, -1), current_leader_epoch=-3), 5))[0][1] == ErrorCode.FENCED_LEADER_EPOCH
+    assert api.exchange(offsets((0, -1)), 4).topics[0].partitions[0].leader_epoch == 0
+    assert summary_of(api.exchange(offsets((0, -1), current_leader_epoch=9), 5))[0][1] == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert summary_of(api.exchange(offsets((0, -1), current_leader_epoch=-3), 5))[0][1] == ErrorCode.FENCED_LEADER_EPOCH
 
 
 def test_unknown_partitions_and_topics_have_their_error(bench: Callable[..., Any]) -> None:
     api = filled(bench)
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert told(api.ask(offsets((9, -1)), 5)) == [(9, unknown, -1, -1)]
-    assert told(api.ask(offsets((0, -1), topic="none"), 5)) == [(0, unknown, -1, -1)]
+    assert summary_of(api.exchange(offsets((9, -1)), 5)) == [(9, unknown, -1, -1)]
+    assert summary_of(api.exchange(offsets((0, -1), topic="none"), 5)) == [(0, unknown, -1, -1)]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +127,8 @@ def test_unknown_partitions_and_topics_have_their_error(bench: Callable[..., Any
 def test_an_unknown_isolation_level_is_an_unknown_error(
     bench: Callable[..., Any], release: str, replica_id: int, error: int
 ) -> None:
-    answer = filled(bench, release=release).ask(offsets((0, -1), replica_id=replica_id, isolation_level=5), 5)
-    assert told(answer)[0][1] == error
+    expected = filled(bench, release=release).exchange(offsets((0, -1), replica_id=replica_id, isolation_level=5), 5)
+    assert summary_of(expected)[0][1] == error
 
 
 @pytest.mark.parametrize(
@@ -137,13 +139,13 @@ def test_version_0_lists_old_style_offsets(
     bench: Callable[..., Any], timestamp: int, limit: int, expected: list[int]
 ) -> None:
     api = filled(bench, release="3.7.2")
-    [partition] = api.ask(offsets((0, timestamp), max_num_offsets=limit), 0).topics[0].partitions
+    [partition] = api.exchange(offsets((0, timestamp), max_num_offsets=limit), 0).topics[0].partitions
     assert (partition.error_code, partition.old_style_offsets) == (0, expected)
 
 
 def test_version_0_has_its_errors(bench: Callable[..., Any]) -> None:
     api = filled(bench, release="3.7.2")
-    [partition] = api.ask(offsets((0, -1), max_num_offsets=-1), 0).topics[0].partitions
+    [partition] = api.exchange(offsets((0, -1), max_num_offsets=-1), 0).topics[0].partitions
     assert partition.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
-    [partition] = api.ask(offsets((9, -1)), 0).topics[0].partitions
+    [partition] = api.exchange(offsets((9, -1)), 0).topics[0].partitions
     assert partition.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

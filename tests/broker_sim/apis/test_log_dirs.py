@@ -28,17 +28,17 @@ TOPIC = TopicSpec(name="t", partitions=4, replication_factor=1)
 
 
 def described(bench: ApiBench) -> dict[str, list[int]]:
-    answer = bench.ask(DescribeLogDirsRequest(topics=None), 3)
+    response = bench.exchange(DescribeLogDirsRequest(topics=None), 3)
     return {
         result.log_dir: sorted(each.partition_index for topic in result.topics for each in topic.partitions)
-        for result in answer.results
+        for result in response.results
     }
 
 
 def move(bench: ApiBench, path: str, topic: str, *partitions: int) -> list[int]:
     wanted = AlterReplicaLogDir(path=path, topics=[AlterReplicaLogDirTopic(name=topic, partitions=list(partitions))])
-    answer = bench.ask(AlterReplicaLogDirsRequest(dirs=[wanted]), 2)
-    return [each.error_code for result in answer.results for each in result.partitions]
+    response = bench.exchange(AlterReplicaLogDirsRequest(dirs=[wanted]), 2)
+    return [each.error_code for result in response.results for each in result.partitions]
 
 
 @pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
@@ -53,7 +53,7 @@ def test_a_replica_moves_to_another_directory_with_its_bytes(bench: Bench) -> No
     assert described(started) == {"/data/one": [2], "/data/two": [0, 1, 3]}
 
 
-def test_a_replica_that_is_to_come_goes_where_it_was_wished(bench: Bench) -> None:
+def test_a_later_replica_goes_to_the_requested_directory(bench: Bench) -> None:
     started = bench(brokers=1, topics=[TOPIC], config=TWO_DIRS)
     assert move(started, "/data/two", "later", 0) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     started.cluster.create_topic(TopicSpec(name="later", partitions=1, replication_factor=1))
@@ -76,8 +76,8 @@ def test_unknown_directories_are_refused(bench: Bench) -> None:
 
 def test_cordoned_directories_are_shown(bench: Bench) -> None:
     started = bench(brokers=1, topics=[TOPIC], config=TWO_DIRS | {"cordoned.log.dirs": "/data/two/"})
-    answer = started.ask(DescribeLogDirsRequest(topics=[]), 5)
-    assert [(each.log_dir, each.is_cordoned) for each in answer.results] == [
+    response = started.exchange(DescribeLogDirsRequest(topics=[]), 5)
+    assert [(each.log_dir, each.is_cordoned) for each in response.results] == [
         ("/data/one", False),
         ("/data/two", True),
     ]

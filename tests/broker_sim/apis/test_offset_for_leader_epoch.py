@@ -26,7 +26,7 @@ def filled(bench: Callable[..., Any], **options: Any) -> Any:
     builder.append(1_767_225_600_000, b"k", b"v")
     data = [PartitionProduceData(index=0, records=builder.build())]
     topics = [TopicProduceData(name="orders", partition_data=data)]
-    api.ask(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
+    api.exchange(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), 9)
     return api
 
 
@@ -38,7 +38,7 @@ def epochs(*partitions: tuple[int, int, int], topic: str = "orders") -> OffsetFo
     return OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic=topic, partitions=wanted)])
 
 
-def told(response: Any) -> list[tuple[int, int, int, int]]:
+def summary_of(response: Any) -> list[tuple[int, int, int, int]]:
     """Partition, error code, leader epoch, end offset."""
     return [
         (partition.partition, partition.error_code, partition.leader_epoch, partition.end_offset)
@@ -48,7 +48,7 @@ def told(response: Any) -> list[tuple[int, int, int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer"),
+    ("requested", "expected"),
     [
         ((0, 0, -1), (0, 0, 0, 1)),
         ((0, 99, -1), (0, 0, -1, -1)),
@@ -60,29 +60,29 @@ def told(response: Any) -> list[tuple[int, int, int, int]]:
     ],
 )
 def test_each_epoch_has_its_end(
-    bench: Callable[..., Any], asked: tuple[int, int, int], answer: tuple[int, int, int, int]
+    bench: Callable[..., Any], requested: tuple[int, int, int], expected: tuple[int, int, int, int]
 ) -> None:
-    assert told(filled(bench).ask(epochs(asked), 4)) == [answer]
+    assert summary_of(filled(bench).exchange(epochs(requested), 4)) == [expected]
 
 
 @pytest.mark.parametrize(("release", "versions"), [("4.3.1", range(2, 5)), ("3.7.2", range(5))])
-def test_every_served_version_answers(bench: Callable[..., Any], release: str, versions: range) -> None:
+def test_every_served_version_responds(bench: Callable[..., Any], release: str, versions: range) -> None:
     api = filled(bench, release=release)
     for version in versions:
         epoch = 0 if version else -1
-        assert told(api.ask(epochs((0, 0, -1)), version)) == [(0, 0, epoch, 1)]
+        assert summary_of(api.exchange(epochs((0, 0, -1)), version)) == [(0, 0, epoch, 1)]
 
 
-def test_repetitions_are_answered_as_they_were_asked(bench: Callable[..., Any]) -> None:
+def test_repetitions_are_returned_as_requested(bench: Callable[..., Any]) -> None:
     request = epochs((0, 0, -1), (0, 5, -1))
     request.topics += epochs((1, 0, -1)).topics
-    answer = filled(bench).ask(request, 4)
-    assert [len(topic.partitions) for topic in answer.topics] == [2, 1]
+    expected = filled(bench).exchange(request, 4)
+    assert [len(topic.partitions) for topic in expected.topics] == [2, 1]
 
 
-def test_a_broker_that_does_not_lead_says_so(bench: Callable[..., Any]) -> None:
+def test_a_broker_that_does_not_lead_returns_not_leader(bench: Callable[..., Any]) -> None:
     api = bench(brokers=3, topics=[TopicSpec(name="orders", replication_factor=2)])
     leader = api.cluster.leader_of("orders", 0)
     for broker_id in api.cluster.brokers:
-        [(_, error, _, _)] = told(api.ask(epochs((0, 0, -1)), 4, broker_id=broker_id))
+        [(_, error, _, _)] = summary_of(api.exchange(epochs((0, 0, -1)), 4, broker_id=broker_id))
         assert error == (0 if broker_id == leader else ErrorCode.NOT_LEADER_OR_FOLLOWER)

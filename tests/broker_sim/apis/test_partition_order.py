@@ -1,4 +1,4 @@
-"""The order of partitions in answers: that of Java's and Scala's tables, as real brokers have shown it."""
+"""The order of partitions in responses: that of Java's and Scala's hash tables, as recorded from real brokers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from broker_sim.apis.partition_order import (
 
 FEW = [("b", 0), ("a", 1), ("a", 0)]
 MANY = [("aa", 5), ("aa", 3), ("b", 2), ("ccc", 0), ("b", 1), ("x y", 0)]
-# What a broker of 4.3.1 answered to a DeleteRecords of these partitions, which it has not.
-ASKED = [("c2", 5), ("ccc2", 1), ("gg0", 5), ("g1", 1), ("e2", 0), ("c3", 4), ("f0", 3), ("cc1", 2), ("f0", 4)]
+# The order of a 4.3.1 broker's response to a DeleteRecords of these partitions, none of which exists.
+REQUESTED = [("c2", 5), ("ccc2", 1), ("gg0", 5), ("g1", 1), ("e2", 0), ("c3", 4), ("f0", 3), ("cc1", 2), ("f0", 4)]
 
 
 def test_hashes_are_those_of_the_jvm() -> None:
@@ -43,8 +43,8 @@ def test_what_is_computed_last_comes_first_in_its_bucket() -> None:
 
 
 def test_groups_hold_every_key_once() -> None:
-    for grouped in (grouped_by_topic(ASKED), grouped_from_immutable(ASKED)):
-        assert sorted(key for keys in grouped.values() for key in keys) == sorted(ASKED)
+    for grouped in (grouped_by_topic(REQUESTED), grouped_from_immutable(REQUESTED)):
+        assert sorted(key for keys in grouped.values() for key in keys) == sorted(REQUESTED)
         assert all(name == topic for name, keys in grouped.items() for topic, _ in keys)
 
 

@@ -33,13 +33,13 @@ def test_the_frame_is_the_one_of_the_message(
     correlation_id: int,
 ) -> None:
     base_offset, log_append_time_ms, log_start_offset = numbers
-    answer = PartitionProduceResponse(
+    response = PartitionProduceResponse(
         index=partition,
         base_offset=base_offset,
         log_append_time_ms=log_append_time_ms,
         log_start_offset=log_start_offset,
     )
-    topics = [TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[answer])]
+    topics = [TopicProduceResponse(name=topic, topic_id=topic_id, partition_responses=[response])]
     expected = encode_response(ProduceResponse(responses=topics), version, correlation_id=correlation_id)
     assert produced(correlation_id, version, topic, topic_id, partition, *numbers) == expected
 

@@ -19,7 +19,7 @@ TOPIC = TopicSpec(name="orders", partitions=3)
 PHASES = ["before_append", "after_append", "after_replication"]
 
 
-class Asked:
+class PendingProduce:
     """One Produce to both partitions under one rule."""
 
     def __init__(self, api: Any, phase: str, act: Any, partition: int = 0) -> None:
@@ -34,7 +34,7 @@ class Asked:
         self.request = ProduceRequest(acks=-1, timeout_ms=1500, topic_data=topics)
         calls = PlainCalls(api.cluster.brokers[1])
         self.context = calls.context(self.request, 9)
-        self.answer: Any = self.context.origin
+        self.response: Any = self.context.origin
         calls.accept(self.context)
 
     @property
@@ -42,7 +42,7 @@ class Asked:
         return [self.api.cluster.log_of(1, "orders", partition).log_end_offset for partition in range(2)]
 
     def result(self) -> Any:
-        return self.api.reactor.run_until(self.answer, deadline_ms=5000)
+        return self.api.reactor.run_until(self.response, deadline_ms=5000)
 
     def errors(self) -> dict[int, int]:
         [topic] = self.result().responses
@@ -50,43 +50,45 @@ class Asked:
 
 
 @pytest.fixture
-def ask(bench: Callable[..., Any]) -> Callable[..., Asked]:
-    return lambda *arguments, **options: Asked(bench(topics=[TOPIC]), *arguments, **options)
+def produce(bench: Callable[..., Any]) -> Callable[..., PendingProduce]:
+    return lambda *arguments, **options: PendingProduce(bench(topics=[TOPIC]), *arguments, **options)
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_an_error_is_answered_for_the_partition_that_is_struck(ask: Callable[..., Asked], phase: str) -> None:
-    asked = ask(phase, {"error": "NOT_LEADER_OR_FOLLOWER"})
-    assert asked.errors() == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER, 1: 0}
-    assert asked.ends == ([0, 1] if phase == "before_append" else [1, 1])
+def test_an_error_is_returned_for_the_partition_of_the_rule(produce: Callable[..., PendingProduce], phase: str) -> None:
+    pending = produce(phase, {"error": "NOT_LEADER_OR_FOLLOWER"})
+    assert pending.errors() == {0: ErrorCode.NOT_LEADER_OR_FOLLOWER, 1: 0}
+    assert pending.ends == ([0, 1] if phase == "before_append" else [1, 1])
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_disconnect_answers_nothing_and_what_was_appended_stays(ask: Callable[..., Asked], phase: str) -> None:
-    asked = ask(phase, "disconnect", partition=1)
-    assert asked.result() is NoResponse.CLOSE_CONNECTION
-    assert asked.ends == ([0, 0] if phase == "before_append" else [1, 1])
+def test_a_disconnect_sends_no_response_and_keeps_appended_records(
+    produce: Callable[..., PendingProduce], phase: str
+) -> None:
+    pending = produce(phase, "disconnect", partition=1)
+    assert pending.result() is NoResponse.CLOSE_CONNECTION
+    assert pending.ends == ([0, 0] if phase == "before_append" else [1, 1])
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_dropped_response_is_appended_all_the_same(ask: Callable[..., Asked], phase: str) -> None:
-    asked = ask(phase, "drop_response")
-    assert asked.result() is NoResponse.LOST
-    assert asked.ends == [1, 1]
+def test_a_dropped_response_is_appended_all_the_same(produce: Callable[..., PendingProduce], phase: str) -> None:
+    pending = produce(phase, "drop_response")
+    assert pending.result() is NoResponse.LOST
+    assert pending.ends == [1, 1]
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_hold_waits_until_it_is_released(ask: Callable[..., Asked], phase: str) -> None:
-    asked = ask(phase, "hold")
-    asked.api.reactor.run_for(ms=1000)
-    assert not asked.answer.called
-    assert asked.ends == ([0, 0] if phase == "before_append" else [1, 1])
-    assert asked.context.handler_held is (phase != "after_replication")
-    asked.faults.release("rule")
-    assert asked.errors() == {0: 0, 1: 0}
-    assert not asked.context.handler_held
+def test_a_hold_waits_until_it_is_released(produce: Callable[..., PendingProduce], phase: str) -> None:
+    pending = produce(phase, "hold")
+    pending.api.reactor.run_for(ms=1000)
+    assert not pending.response.called
+    assert pending.ends == ([0, 0] if phase == "before_append" else [1, 1])
+    assert pending.context.handler_held is (phase != "after_replication")
+    pending.faults.release("rule")
+    assert pending.errors() == {0: 0, 1: 0}
+    assert not pending.context.handler_held
 
 
-def test_a_rule_for_another_partition_changes_nothing(ask: Callable[..., Asked]) -> None:
-    asked = ask("before_append", "disconnect", partition=2)
-    assert asked.errors() == {0: 0, 1: 0}
+def test_a_rule_for_another_partition_changes_nothing(produce: Callable[..., PendingProduce]) -> None:
+    pending = produce("before_append", "disconnect", partition=2)
+    assert pending.errors() == {0: 0, 1: 0}

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Ask:
-    NAME: ClassVar[str] = "Ask"
+class Request:
+    NAME: ClassVar[str] = "Request"
     API_KEY: ClassVar[int] = 99
     number: int
 
 
-class Answerer:
+class Responder:
     def __init__(self) -> None:
-        self.asked: list[tuple[int, int]] = []
+        self.received: list[tuple[int, int]] = []
         self.resets: list[int] = []
         self.waiting: Deferred[Any] | None = None
 
     def receive_call(self, call: LinkCall) -> None:
-        self.asked.append((call.source, call.request.number))
+        self.received.append((call.source, call.request.number))
         if self.waiting is None:
             call.respond(call.request.number * 10)
         else:
@@ -44,14 +44,14 @@ class Links:
         self.reactor = VirtualReactor()
         self.journal = Journal(lambda: self.reactor.now_us)
         self.links = NodeLinks(reactor=self.reactor, journal=self.journal, delay_ms=delay_ms)
-        self.nodes = {node: Answerer() for node in (1, 2, 3)}
+        self.nodes = {node: Responder() for node in (1, 2, 3)}
         for node_id, node in self.nodes.items():
             self.links.attach(node_id, node)
         self.results: list[Any] = []
 
-    def ask(self, number: int, source: int = 1, target: int = 2, **options: Any) -> None:
-        answer = self.links.send(source, target, Ask(number), **options)
-        answer.addCallbacks(self.results.append, lambda failure: self.results.append(failure.value))
+    def exchange(self, number: int, source: int = 1, target: int = 2, **options: Any) -> None:
+        sent = self.links.send(source, target, Request(number), **options)
+        sent.addCallbacks(self.results.append, lambda failure: self.results.append(failure.value))
 
 
 @pytest.fixture
@@ -59,29 +59,29 @@ def links() -> Links:
     return Links()
 
 
-def test_an_open_link_without_delay_answers_within_the_call(links: Links) -> None:
-    links.ask(7)
+def test_an_open_link_without_delay_responds_within_the_call(links: Links) -> None:
+    links.exchange(7)
     assert links.results == [70]
-    assert links.nodes[2].asked == [(1, 7)]
+    assert links.nodes[2].received == [(1, 7)]
 
 
 def test_both_ways_take_their_delay_and_keep_their_order() -> None:
     links = Links(delay_ms=5)
-    links.ask(1)
+    links.exchange(1)
     links.links.link(1, 2).set_delay(1)
-    links.ask(2)
+    links.exchange(2)
     links.reactor.run_for(ms=4.9)
-    assert links.nodes[2].asked == []
+    assert links.nodes[2].received == []
     links.reactor.run_for(ms=0.1)
-    assert links.nodes[2].asked == [(1, 1), (1, 2)]
+    assert links.nodes[2].received == [(1, 1), (1, 2)]
     links.reactor.run_for(ms=5)
     assert links.results == [10, 20]
 
 
 def test_a_held_link_delivers_everything_in_order_when_it_is_released(links: Links) -> None:
     links.links.link(1, 2).hold()
-    links.ask(1)
-    links.ask(2)
+    links.exchange(1)
+    links.exchange(2)
     links.reactor.run_for(ms=60_000)
     assert links.results == []
     links.links.link(1, 2).release()
@@ -89,10 +89,10 @@ def test_a_held_link_delivers_everything_in_order_when_it_is_released(links: Lin
     assert links.results == [10, 20]
 
 
-def test_a_held_way_back_keeps_the_answer_though_the_request_has_arrived(links: Links) -> None:
+def test_a_held_way_back_keeps_the_response_though_the_request_has_arrived(links: Links) -> None:
     links.links.link(2, 1).hold()
-    links.ask(1)
-    assert links.nodes[2].asked == [(1, 1)]
+    links.exchange(1)
+    assert links.nodes[2].received == [(1, 1)]
     assert links.results == []
     links.links.link(2, 1).release()
     links.reactor.run_for(ms=0)
@@ -101,45 +101,45 @@ def test_a_held_way_back_keeps_the_answer_though_the_request_has_arrived(links: 
 
 def test_a_cut_link_fails_the_call_after_its_time_out(links: Links) -> None:
     links.links.link(1, 2).cut()
-    links.ask(1, timeout_ms=500)
+    links.exchange(1, timeout_ms=500)
     links.reactor.run_for(ms=499)
     assert links.results == []
     links.reactor.run_for(ms=1)
     assert isinstance(links.results[0], LinkFailure)
-    assert str(links.results[0]) == "Ask from 1 to 2: request timed out"
+    assert str(links.results[0]) == "Request from 1 to 2: request timed out"
 
 
 def test_a_restored_link_fails_at_once_what_it_had_lost_and_then_works(links: Links) -> None:
     links.links.link(2, 1).cut()
-    links.ask(1)
-    assert links.nodes[2].asked == [(1, 1)]
+    links.exchange(1)
+    assert links.nodes[2].received == [(1, 1)]
     links.links.link(2, 1).restore()
     links.reactor.run_for(ms=0)
     assert "connection reset" in str(links.results[0])
-    links.ask(2)
+    links.exchange(2)
     assert links.results[1] == 20
 
 
 def test_cutting_loses_what_is_on_its_way() -> None:
     links = Links(delay_ms=10)
-    links.ask(1, timeout_ms=100)
+    links.exchange(1, timeout_ms=100)
     links.reactor.run_for(ms=5)
     links.links.link(1, 2).cut()
     links.reactor.run_for(ms=100)
-    assert links.nodes[2].asked == []
+    assert links.nodes[2].received == []
     assert isinstance(links.results[0], LinkFailure)
 
 
 def test_a_node_that_is_not_there_refuses(links: Links) -> None:
-    links.ask(1, target=9)
+    links.exchange(1, target=9)
     assert "connection refused" in str(links.results[0])
 
 
 def test_a_dying_node_resets_the_calls_to_it_and_forgets_its_own(links: Links) -> None:
     links.nodes[2].waiting = Deferred()
     links.nodes[3].waiting = Deferred()
-    links.ask(1, source=1, target=2)
-    links.ask(2, source=2, target=3)
+    links.exchange(1, source=1, target=2)
+    links.exchange(2, source=2, target=3)
     links.links.detach(2)
     assert len(links.results) == 1
     assert "connection reset" in str(links.results[0])
@@ -148,9 +148,9 @@ def test_a_dying_node_resets_the_calls_to_it_and_forgets_its_own(links: Links) -
     assert len(links.results) == 1
 
 
-def test_nobody_hears_of_a_death_behind_a_cut(links: Links) -> None:
+def test_a_cut_hides_the_death_of_a_node(links: Links) -> None:
     links.nodes[2].waiting = Deferred()
-    links.ask(1, timeout_ms=400)
+    links.exchange(1, timeout_ms=400)
     links.links.link(2, 1).cut()
     links.links.detach(2)
     assert links.results == []

@@ -147,7 +147,7 @@ def test_batches_that_lose_nothing_stay_the_same_objects() -> None:
     assert all(ours is theirs for ours, theirs in zip(log.batches(), before, strict=True))
 
 
-def test_an_active_producers_last_batch_leaves_a_header_that_still_tells_its_sequence() -> None:
+def test_an_active_producers_last_batch_leaves_a_header_with_its_sequence() -> None:
     log = log_with()
     writer = Writer(log)
     writer.append((b"a", b"1"), producer=(9, 0, 0))

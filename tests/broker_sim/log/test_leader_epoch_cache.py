@@ -21,7 +21,7 @@ def test_empty_cache_knows_no_epoch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("epoch", "answer"),
+    ("epoch", "expected"),
     [
         (-1, (-1, -1)),
         (0, (0, 10)),
@@ -33,9 +33,9 @@ def test_empty_cache_knows_no_epoch() -> None:
     ],
 )
 def test_end_offset_is_where_the_next_epoch_starts(
-    cache: LeaderEpochCache, epoch: int, answer: tuple[int, int]
+    cache: LeaderEpochCache, epoch: int, expected: tuple[int, int]
 ) -> None:
-    assert cache.end_offset_for(epoch, 50) == answer
+    assert cache.end_offset_for(epoch, 50) == expected
 
 
 def test_same_epoch_keeps_its_first_offset(cache: LeaderEpochCache) -> None:

@@ -35,7 +35,7 @@ def append(log: ReplicaLog, at_ms: int, codec: CompressionCodec, *pairs: Pair) -
     log.high_watermark = log.log_end_offset
 
 
-def told(log: ReplicaLog) -> list[tuple[int, bytes | None, bytes | None]]:
+def reported(log: ReplicaLog) -> list[tuple[int, bytes | None, bytes | None]]:
     return [(each.offset, each.key, each.value) for batch in log.batches() for each in read_any(batch.data)]
 
 
@@ -49,8 +49,8 @@ def test_the_last_message_of_each_key_stays_at_its_offset(release: str, codec: C
     append(log, NOW_MS + 4 * HOUR_MS, codec, (b"a", b"9"))
     clean(log_to_clean(log, NOW_MS + 5 * HOUR_MS), NOW_MS + 5 * HOUR_MS)
     # The active segment is not looked at.
-    assert told(log) == [(1, b"b", b"1"), (2, b"a", b"2"), (4, b"c", b"2"), (5, b"d", b"1"), (6, b"a", b"9")]
-    assert [offset for offset, _, _ in told(log)] == sorted(offset for offset, _, _ in told(log))
+    assert reported(log) == [(1, b"b", b"1"), (2, b"a", b"2"), (4, b"c", b"2"), (5, b"d", b"1"), (6, b"a", b"9")]
+    assert [offset for offset, _, _ in reported(log)] == sorted(offset for offset, _, _ in reported(log))
     assert {batch.data[16] for batch in log.batches()} == {log.config.magic}
 
 
@@ -62,9 +62,9 @@ def test_tombstones_go_when_their_segment_is_old_enough(release: str) -> None:
     append(log, NOW_MS + 2 * HOUR_MS, CompressionCodec.NONE, (b"b", b"1"))
     append(log, NOW_MS + 4 * HOUR_MS, CompressionCodec.NONE, (b"c", b"1"))
     clean(log_to_clean(log, NOW_MS + 4 * HOUR_MS), NOW_MS + 4 * HOUR_MS)
-    assert (1, b"a", None) in told(log)
+    assert (1, b"a", None) in reported(log)
     for days in (2, 3, 4):
         append(log, NOW_MS + days * DAY_MS, CompressionCodec.NONE, (b"d%d" % days, bytes(40)))
         clean(log_to_clean(log, NOW_MS + days * DAY_MS), NOW_MS + days * DAY_MS)
-    assert (1, b"a", None) not in told(log)
-    assert (2, b"b", b"1") in told(log)
+    assert (1, b"a", None) not in reported(log)
+    assert (2, b"b", b"1") in reported(log)

@@ -42,7 +42,7 @@ def bases(log: ReplicaLog) -> list[int]:
     return [segment.base_offset for segment in log.segments]
 
 
-# Where files' times count: up to 0.10.0, whatever the records say.
+# Files' times count up to 0.10.0, not those of the records.
 
 
 @pytest.mark.parametrize(

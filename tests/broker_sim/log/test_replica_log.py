@@ -79,7 +79,7 @@ def test_stored_bytes_differ_from_the_sent_ones_in_offset_and_epoch_alone() -> N
     assert data[16:] == sent[16:]
 
 
-def test_log_append_time_is_written_and_answered() -> None:
+def test_log_append_time_is_written_and_returned() -> None:
     log = log_with(message_timestamp_type="LogAppendTime")
     info = append(log, batch(2, timestamps=[5, 6]), now_ms=NOW_MS + 3)
     assert info.log_append_time_ms == NOW_MS + 3
@@ -108,7 +108,7 @@ def test_follower_refuses_batches_below_its_end() -> None:
 # Reading
 
 
-def test_read_answers_whole_batches_from_the_one_that_holds_the_offset() -> None:
+def test_read_returns_whole_batches_from_the_one_with_the_offset() -> None:
     log = log_with()
     for _ in range(4):
         append(log, batch(3))
@@ -118,7 +118,7 @@ def test_read_answers_whole_batches_from_the_one_that_holds_the_offset() -> None
     assert [found.base_offset for found in log.read(4, max_bytes=2 * size - 1)] == [3]
 
 
-def test_first_batch_comes_even_when_it_is_too_large_unless_told_otherwise() -> None:
+def test_first_batch_comes_even_when_it_is_too_large_unless_the_limit_is_strict() -> None:
     log = log_with()
     append(log, batch(3))
     assert len(log.read(0, max_bytes=1)) == 1
@@ -193,7 +193,7 @@ def test_batch_at_finds_the_batch_of_an_offset() -> None:
 # Idempotence
 
 
-def test_retry_of_one_of_five_batches_answers_where_it_is() -> None:
+def test_retry_of_one_of_five_batches_returns_its_offset() -> None:
     log = log_with()
     for sequence in range(6):
         idempotent(log, sequence)

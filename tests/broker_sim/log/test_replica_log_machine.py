@@ -1,4 +1,4 @@
-"""A log against a list of records: whatever is appended, read and truncated, both agree."""
+"""A log against a list of records: after appends, reads and truncations both agree."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_size_retention_keeps_the_fewest_segments_that_hold_the_bytes(
     assert log.segments[0].base_offset <= log.log_start_offset
 
 
-def test_producers_outlive_the_segments_that_told_of_them() -> None:
+def test_producers_outlive_the_segments_of_their_batches() -> None:
     log = log_with([0, 1], retention_ms="1000")
     builder = RecordBatchBuilder(producer_id=7, producer_epoch=0, base_sequence=0)
     builder.append(2, None, bytes(10))

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 FRAME = struct.Struct(">i")
 
 
-def answer_versions(request: Any, context: Any) -> Any:
-    """Answer ApiVersions; what any bytes may happen to ask for beside it gets no answer."""
+def response_versions(request: Any, context: Any) -> Any:
+    """Serve ApiVersions; any other request gets no response."""
     return api_versions.handle(request, context) if context.api_key == ApiVersionsRequest.API_KEY else NoResponse.NO_OP
 
 
@@ -44,7 +44,7 @@ class Handler(KafkaApis):
     def __init__(self, broker: Any) -> None:
         super().__init__(broker)
         self.contexts: list[Any] = []
-        self.handler: Callable[[Any, Any], Any] = answer_versions
+        self.handler: Callable[[Any, Any], Any] = response_versions
         only = ApiHandler(handle=self.handle, error_response=api_versions.error_response)
         self.handlers: Any = SimpleNamespace(loaded={}, handler_of=lambda _key: only)
 
@@ -110,7 +110,7 @@ class Client(Protocol):
     def correlation_ids(self) -> list[int]:
         return [FRAME.unpack_from(frame)[0] for frame in self.frames]
 
-    def ask(self, *correlation_ids: int) -> None:
+    def exchange(self, *correlation_ids: int) -> None:
         """Send ApiVersions v0 requests in one piece."""
         self.transport.write(b"".join(map(api_versions_request, correlation_ids)))
 

@@ -32,7 +32,7 @@ def test_a_connection_is_named_by_both_ends_its_processor_and_a_number(make_benc
 def test_beyond_max_connections_a_newcomer_waits_for_a_place(make_bench: Callable[..., Any]) -> None:
     bench = make_bench(max_connections="1")
     first, second = bench.connect(), bench.connect()
-    second.ask(2)
+    second.exchange(2)
     bench.run(100)
     assert (second.correlation_ids, second.closed) == ([], False)
     first.transport.loseConnection()
@@ -56,8 +56,8 @@ def test_an_address_with_too_many_connections_is_turned_away(make_bench: Callabl
     assert not bench.connect("a").closed
 
 
-def test_stopping_sends_what_is_answered_and_closes(bench: Any, client: Any) -> None:
-    client.ask(1)
+def test_stopping_sends_pending_responses_and_closes(bench: Any, client: Any) -> None:
+    client.exchange(1)
     bench.run(1)
     bench.server.stop()
     bench.run()
@@ -71,7 +71,7 @@ def test_an_aborted_server_can_be_followed_by_a_new_one_on_the_same_port(bench: 
     bench.server = type(bench.server)(bench.broker, reactor=bench.server.reactor, listeners=bench.listeners)
     bench.server.start()
     again = bench.connect()
-    again.ask(1)
+    again.exchange(1)
     bench.run()
     assert again.correlation_ids == [1]
 
@@ -80,7 +80,7 @@ def test_a_newcomer_too_fast_waits_and_everybody_behind_it(make_bench: Callable[
     bench = make_bench(max_connection_creation_rate="1")
     clients = [bench.connect() for _ in range(12)]
     for number, client in enumerate(clients):
-        client.ask(number)
+        client.exchange(number)
     bench.run()
     assert [client.correlation_ids for client in clients] == [[number] for number in range(10)] + [[], []]
     bench.run(1000)
@@ -104,7 +104,7 @@ def test_an_address_with_a_connection_rate_is_closed_when_it_has_waited(make_ben
 def test_a_listener_takes_its_own_limit(make_bench: Callable[..., Any]) -> None:
     bench = make_bench(listener_name_plaintext_max_connections="1")
     first, second = bench.connect(), bench.connect()
-    second.ask(2)
+    second.exchange(2)
     bench.run(50)
     assert second.correlation_ids == []
     first.transport.loseConnection()
@@ -117,7 +117,7 @@ def test_newcomers_wait_for_a_blocked_processor_and_are_served_then(make_bench: 
     bench.server.handler_pool.service_time = lambda _context: 1000.0
     busy = [bench.connect() for _ in range(3)]
     for number, client in enumerate(busy):
-        client.ask(number)
+        client.exchange(number)
     bench.run(1)
     assert bench.server.processors[0].blocked
     late = [bench.connect() for _ in range(23)]
@@ -126,7 +126,7 @@ def test_newcomers_wait_for_a_blocked_processor_and_are_served_then(make_bench: 
     late[0].transport.loseConnection()
     bench.server.handler_pool.service_time = None
     for client in late[1:]:
-        client.ask(9)
+        client.exchange(9)
     bench.run(1200)
     assert [client.correlation_ids for client in late[1:]] == [[9]] * 22
     assert len(bench.server.acceptor.waiting) == 0
@@ -137,7 +137,7 @@ def test_a_full_queue_of_one_processor_leaves_newcomers_to_the_next(make_bench: 
     bench.server.handler_pool.service_time = lambda _context: 10_000.0
     clients = [bench.connect() for _ in range(5)]
     for client in (clients[0], clients[2], clients[4]):
-        client.ask(1)
+        client.exchange(1)
     bench.run(1)
     first, second = bench.server.processors
     assert (first.blocked, second.blocked) == (True, False)
@@ -150,7 +150,7 @@ def test_a_full_queue_of_one_processor_leaves_newcomers_to_the_next(make_bench: 
 def test_lowering_max_connections_closes_the_least_recently_used(make_bench: Callable[..., Any]) -> None:
     bench = make_bench(num_network_threads="1")
     clients = [bench.connect() for _ in range(4)]
-    clients[0].ask(1)
+    clients[0].exchange(1)
     bench.run()
     bench.server.set_max_connections(2)
     bench.run()
@@ -209,7 +209,7 @@ def test_both_pools_are_resized_under_load(make_bench: Callable[..., Any]) -> No
     for number in range(20):
         for client in clients:
             if not client.closed:
-                client.ask(number)
+                client.exchange(number)
         size = (8, 4, 2, 4)[number % 4]
         bench.server.resize_processors(size)
         bench.server.resize_handlers(size)
@@ -219,7 +219,7 @@ def test_both_pools_are_resized_under_load(make_bench: Callable[..., Any]) -> No
     survivors = [client for client in clients if not client.closed]
     bench.run(2000)
     assert survivors
-    # Each survivor was answered in order, one answer a request.
+    # Each survivor got its responses in order, one per request.
     for client in survivors:
         assert client.correlation_ids == sorted(client.correlation_ids)
     assert bench.server.handler_pool.busy == 0

@@ -15,12 +15,12 @@ def limit_request_time(bench: Any, percentage: float) -> None:
     bench.broker.quotas.apply(NO_CLIENT_QUOTAS.with_changes([change]))
 
 
-def test_the_answer_goes_first_and_then_the_channel_is_mute(make_bench: Callable[..., Any]) -> None:
+def test_the_response_goes_first_and_then_the_channel_is_mute(make_bench: Callable[..., Any]) -> None:
     bench = make_bench()
     bench.server.handler_pool.service_time = lambda _context: 10.0
     limit_request_time(bench, 0.05)
     client = bench.connect()
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run(12)
     # 10 ms of a handler are 1 % of a second, 0.1 % a second over ten: twice the quota, cut to one window.
     assert client.correlation_ids == [1]
@@ -34,7 +34,7 @@ def test_a_client_within_its_quota_is_not_muted(make_bench: Callable[..., Any]) 
     bench = make_bench()
     limit_request_time(bench, 100.0)
     client = bench.connect()
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     bench.run(1)
     assert client.correlation_ids == [1, 2, 3]
 
@@ -45,7 +45,7 @@ def test_a_throttled_connection_that_ends_leaves_no_timer(make_bench: Callable[.
     bench.server.handler_pool.service_time = lambda _context: 10.0
     limit_request_time(bench, 1e-6)
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run(15)
     if ends == "peer":
         client.transport.loseConnection()
@@ -65,7 +65,7 @@ def test_requests_that_arrived_before_the_peer_left_are_served_after_the_throttl
     bench.server.handler_pool.service_time = lambda _context: 10.0
     limit_request_time(bench, 1e-6)
     client = bench.connect()
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run(15)
     client.transport.loseConnection()
     bench.run(1200)

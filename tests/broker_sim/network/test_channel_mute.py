@@ -30,7 +30,7 @@ def test_only_plain_muted_is_unmuted() -> None:
 
 
 @pytest.mark.parametrize("first", [MuteEvent.RESPONSE_SENT, MuteEvent.THROTTLE_ENDED])
-def test_a_throttled_request_is_over_when_both_the_answer_and_the_delay_are(first: MuteEvent) -> None:
+def test_a_throttled_request_ends_after_both_the_response_and_the_delay(first: MuteEvent) -> None:
     second = MuteEvent.THROTTLE_ENDED if first is MuteEvent.RESPONSE_SENT else MuteEvent.RESPONSE_SENT
     state = MuteState.NOT_MUTED
     for event in (MuteEvent.MUTE, MuteEvent.REQUEST_RECEIVED, MuteEvent.THROTTLE_STARTED, first):

@@ -18,18 +18,18 @@ def bench(make_bench: Callable[..., Any], request: pytest.FixtureRequest) -> Any
     return make_bench(thread_model=request.param)
 
 
-def strike(bench: Any, phase: Phase, interception: Interception) -> Any:
+def fire(bench: Any, phase: Phase, interception: Interception) -> Any:
     return bench.rules.fire(phase, interception)
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
 def test_a_held_request_goes_on_when_it_is_released(bench: Any, client: Any, phase: Phase) -> None:
     gate: Deferred[None] = Deferred()
-    strike(bench, phase, Interception(wait=gate))
+    fire(bench, phase, Interception(wait=gate))
     other = bench.connect()
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run(50)
-    other.ask(3)
+    other.exchange(3)
     bench.run()
     assert (client.correlation_ids, other.correlation_ids) == ([], [3])
     gate.callback(None)
@@ -38,36 +38,36 @@ def test_a_held_request_goes_on_when_it_is_released(bench: Any, client: Any, pha
 
 
 def test_a_request_held_before_it_is_parsed_occupies_no_handler(bench: Any, client: Any) -> None:
-    strike(bench, Phase.BEFORE_PARSE, Interception(wait=Deferred()))
-    client.ask(1)
+    fire(bench, Phase.BEFORE_PARSE, Interception(wait=Deferred()))
+    client.exchange(1)
     bench.run()
     assert (bench.apis.contexts, bench.server.handler_pool.busy) == ([], 0)
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
 def test_after_a_lost_response_the_connection_is_silent(bench: Any, client: Any, phase: Phase) -> None:
-    strike(bench, phase, Interception(outcome=Outcome.DROP_RESPONSE))
-    client.ask(1, 2)
+    fire(bench, phase, Interception(outcome=Outcome.DROP_RESPONSE))
+    client.exchange(1, 2)
     bench.run()
-    client.ask(3)
+    client.exchange(3)
     bench.run()
     assert (client.correlation_ids, client.closed) == ([], False)
     assert [context.correlation_id for context in bench.apis.contexts][-2:] == [2, 3]
 
 
 def test_responses_before_a_lost_one_arrive(bench: Any, client: Any) -> None:
-    client.ask(1)
+    client.exchange(1)
     bench.run()
-    strike(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
-    client.ask(2, 3)
+    fire(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
+    client.exchange(2, 3)
     bench.run()
     assert client.correlation_ids == [1]
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE])
-def test_a_disconnect_closes_before_the_answer_is_whole(bench: Any, client: Any, phase: Phase) -> None:
-    strike(bench, phase, Interception(outcome=Outcome.DISCONNECT))
-    client.ask(1, 2)
+def test_a_disconnect_closes_before_the_response_is_whole(bench: Any, client: Any, phase: Phase) -> None:
+    fire(bench, phase, Interception(outcome=Outcome.DISCONNECT))
+    client.exchange(1, 2)
     bench.run()
     assert client.closed
     assert len(bench.apis.contexts) == (0 if phase is Phase.BEFORE_PARSE else 1)
@@ -76,25 +76,25 @@ def test_a_disconnect_closes_before_the_answer_is_whole(bench: Any, client: Any,
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_PARSE, Phase.BEFORE_RESPONSE])
-def test_an_error_takes_the_place_of_the_answer(bench: Any, client: Any, phase: Phase) -> None:
-    strike(bench, phase, Interception(outcome=Outcome.ERROR, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
-    client.ask(1)
+def test_an_error_takes_the_place_of_the_response(bench: Any, client: Any, phase: Phase) -> None:
+    fire(bench, phase, Interception(outcome=Outcome.ERROR, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED))
+    client.exchange(1)
     bench.run()
     assert client.frames[0][4:6] == (31).to_bytes(2, "big")
 
 
 @pytest.mark.parametrize("phase", [Phase.BEFORE_RESPONSE, Phase.MID_RESPONSE])
 def test_a_cut_sends_so_many_bytes_and_closes(bench: Any, client: Any, phase: Phase) -> None:
-    strike(bench, phase, Interception(outcome=Outcome.CUT, cut_bytes=11))
-    client.ask(1)
+    fire(bench, phase, Interception(outcome=Outcome.CUT, cut_bytes=11))
+    client.exchange(1)
     bench.run()
     assert (len(client.received), client.closed) == (11, True)
 
 
 def test_a_client_receives_the_mutated_frame(bench: Any, client: Any) -> None:
     mutations = (Mutation.set("error_code", 42), Mutation.set("header.correlation_id", 9))
-    strike(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.MUTATE, mutations=mutations))
-    client.ask(1, 2)
+    fire(bench, Phase.BEFORE_RESPONSE, Interception(outcome=Outcome.MUTATE, mutations=mutations))
+    client.exchange(1, 2)
     bench.run()
     assert client.correlation_ids == [9, 2]
     assert client.frames[0][4:] == (42).to_bytes(2, "big") + client.frames[1][6:]
@@ -105,8 +105,8 @@ def test_an_impossible_mutation_is_reported_and_changes_nothing(bench: Any, clie
     interception = Interception(
         outcome=Outcome.MUTATE, mutations=(Mutation.set("error", 42),), report_problem=problems.append
     )
-    strike(bench, Phase.BEFORE_RESPONSE, interception)
-    client.ask(1, 2)
+    fire(bench, Phase.BEFORE_RESPONSE, interception)
+    client.exchange(1, 2)
     bench.run()
     assert client.frames[0][4:] == client.frames[1][4:]
     assert problems == ["error: ApiVersionsResponse v0 has no field 'error': did you mean error_code?"]
@@ -114,8 +114,8 @@ def test_an_impossible_mutation_is_reported_and_changes_nothing(bench: Any, clie
 
 def test_a_pause_in_the_middle_of_a_response_sends_the_rest_later(bench: Any, client: Any) -> None:
     gate: Deferred[None] = Deferred()
-    strike(bench, Phase.MID_RESPONSE, Interception(wait=gate))
-    client.ask(1, 2)
+    fire(bench, Phase.MID_RESPONSE, Interception(wait=gate))
+    client.exchange(1, 2)
     bench.run()
     part = len(client.received)
     assert part > 0
@@ -125,19 +125,19 @@ def test_a_pause_in_the_middle_of_a_response_sends_the_rest_later(bench: Any, cl
 
 
 def test_a_response_that_is_dropped_half_way_leaves_the_connection_open(bench: Any, client: Any) -> None:
-    strike(bench, Phase.MID_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
-    client.ask(1, 2)
+    fire(bench, Phase.MID_RESPONSE, Interception(outcome=Outcome.DROP_RESPONSE))
+    client.exchange(1, 2)
     bench.run(1000)
     assert not client.closed
-    # The pipelined model has handled the next request, whose answer waits behind the one that never ends.
+    # The pipelined model has handled the next request, whose response waits behind the one that never ends.
     pipelined = bench.broker.config["thread.model"] == "pipelined"
     assert len(bench.apis.contexts) == (2 if pipelined else 1)
     assert 2 not in client.correlation_ids
 
 
-def test_a_rule_sees_who_asks_for_what(bench: Any, client: Any) -> None:
-    rules = strike(bench, Phase.BEFORE_PARSE, Interception())
-    client.ask(1)
+def test_a_rule_selects_by_client_and_partition(bench: Any, client: Any) -> None:
+    rules = fire(bench, Phase.BEFORE_PARSE, Interception())
+    client.exchange(1)
     bench.run()
     [point] = rules.points
     assert (point.broker_id, point.api_key, point.topic, point.client_id) == (1, 18, None, None)
@@ -147,8 +147,8 @@ def test_a_rule_sees_who_asks_for_what(bench: Any, client: Any) -> None:
 
 def test_a_connection_that_goes_while_it_is_held_takes_its_request_along(bench: Any, client: Any) -> None:
     gate: Deferred[None] = Deferred()
-    strike(bench, Phase.BEFORE_PARSE, Interception(wait=gate))
-    client.ask(1)
+    fire(bench, Phase.BEFORE_PARSE, Interception(wait=gate))
+    client.exchange(1)
     bench.run()
     bench.server.abort()
     gate.callback(None)
@@ -158,8 +158,8 @@ def test_a_connection_that_goes_while_it_is_held_takes_its_request_along(bench: 
 
 def test_requests_behind_a_held_one_are_waiting_requests(bench: Any, client: Any) -> None:
     gate: Deferred[None] = Deferred()
-    strike(bench, Phase.BEFORE_PARSE, Interception(wait=gate))
-    client.ask(1, 2, 3)
+    fire(bench, Phase.BEFORE_PARSE, Interception(wait=gate))
+    client.exchange(1, 2, 3)
     bench.run()
     assert bench.server.waiting_requests == 2
     gate.callback(None)

@@ -17,8 +17,8 @@ def test_a_modelled_service_time_occupies_the_handler(make_bench: Callable[..., 
     bench = make_bench(num_io_threads="1")
     bench.server.handler_pool.service_time = lambda _context: 10.0
     first, second = bench.connect(), bench.connect()
-    first.ask(1)
-    second.ask(2)
+    first.exchange(1)
+    second.exchange(2)
     bench.run(11)
     assert (first.correlation_ids, second.correlation_ids) == ([1], [])
     bench.run(11)
@@ -33,20 +33,20 @@ def test_two_handlers_serve_two_connections_at_once(make_bench: Callable[..., An
     bench.server.handler_pool.service_time = lambda _context: 10.0
     clients = [bench.connect(), bench.connect()]
     for client in clients:
-        client.ask(1)
+        client.exchange(1)
     bench.run(11)
     assert [client.correlation_ids for client in clients] == [[1], [1]]
 
 
 def test_a_request_in_a_purgatory_occupies_no_handler(make_bench: Callable[..., Any]) -> None:
     bench = make_bench(num_io_threads="1")
-    answer = bench.apis.handler
+    response = bench.apis.handler
     bench.apis.handler = lambda request, context: (
-        Deferred() if context.correlation_id == 1 else answer(request, context)
+        Deferred() if context.correlation_id == 1 else response(request, context)
     )
     waiting, other = bench.connect(), bench.connect()
-    waiting.ask(1)
-    other.ask(2)
+    waiting.exchange(1)
+    other.exchange(2)
     bench.run()
     assert (waiting.correlation_ids, other.correlation_ids) == ([], [2])
     assert bench.server.handler_pool.busy == 0
@@ -54,20 +54,20 @@ def test_a_request_in_a_purgatory_occupies_no_handler(make_bench: Callable[..., 
 
 def test_a_held_handler_occupies_its_slot_until_it_is_released(make_bench: Callable[..., Any]) -> None:
     bench = make_bench(num_io_threads="1")
-    answer = bench.apis.handler
+    response = bench.apis.handler
     held: list[Any] = []
 
     def hold(request: Any, context: Any) -> Any:
         if context.correlation_id != 1:
-            return answer(request, context)
+            return response(request, context)
         context.hold_handler()
         held.append(context)
         return Deferred()
 
     bench.apis.handler = hold
     holder, other = bench.connect(), bench.connect()
-    holder.ask(1)
-    other.ask(2)
+    holder.exchange(1)
+    other.exchange(2)
     bench.run()
     assert other.correlation_ids == []
     held[0].release_handler()
@@ -80,7 +80,7 @@ def test_a_full_queue_blocks_the_processor_and_every_connection_of_it(make_bench
     bench.server.handler_pool.service_time = lambda _context: 10.0
     clients = [bench.connect() for _ in range(5)]
     for number, client in enumerate(clients):
-        client.ask(number)
+        client.exchange(number)
     bench.run(2)
     assert len(bench.server.request_channel) == 1
     assert bench.server.request_channel.blocked_processors == 1
@@ -95,7 +95,7 @@ def test_a_blocked_processor_leaves_the_others_alone(make_bench: Callable[..., A
     bench.server.handler_pool.service_time = lambda _context: 10.0
     clients = [bench.connect() for _ in range(4)]
     for client in clients:
-        client.ask(1)
+        client.exchange(1)
     bench.run(2)
     assert [processor.blocked for processor in bench.server.processors] == [True, True]
     bench.run(50)
@@ -105,21 +105,21 @@ def test_a_blocked_processor_leaves_the_others_alone(make_bench: Callable[..., A
 def test_many_queued_requests_are_served_without_recursion(make_bench: Callable[..., Any]) -> None:
     bench = make_bench(num_io_threads="1", queued_max_requests="3000")
     gate: Deferred[Any] = Deferred()
-    answer = bench.apis.handler
+    response = bench.apis.handler
 
     def hold_first(request: Any, context: Any) -> Any:
         if context.correlation_id != 0:
-            return answer(request, context)
+            return response(request, context)
         context.hold_handler()
         gate.addCallback(lambda _: context.release_handler())
         return gate.addCallback(lambda _: ApiVersionsResponse())
 
     bench.apis.handler = hold_first
-    bench.connect().ask(0)
+    bench.connect().exchange(0)
     bench.run(1)
     clients = [bench.connect() for _ in range(1500)]
     for client in clients:
-        client.ask(1)
+        client.exchange(1)
     bench.run()
     gate.callback(None)
     bench.run(50)
@@ -130,7 +130,7 @@ def test_a_closed_connection_gives_its_queued_request_up(make_bench: Callable[..
     bench = make_bench(num_io_threads="1")
     bench.server.handler_pool.service_time = lambda _context: 10.0
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run(2)
     bench.server.abort()
     bench.run(50)
@@ -143,18 +143,18 @@ def test_callbacks_go_before_requests_that_wait(make_bench: Callable[..., Any], 
     bench = make_bench(num_io_threads="1", thread_model=model)
     bench.server.handler_pool.service_time = lambda _context: 10.0
     done: list[object] = []
-    answer = bench.apis.handler
+    response = bench.apis.handler
 
     def handle(request: Any, context: Any) -> Any:
         done.append(context.correlation_id)
-        return answer(request, context)
+        return response(request, context)
 
     bench.apis.handler = handle
     first, second, third = (bench.connect() for _ in range(3))
-    first.ask(1)
+    first.exchange(1)
     bench.run(11)
-    second.ask(2)
-    third.ask(3)
+    second.exchange(2)
+    third.exchange(3)
     bench.run(5)
     context = bench.apis.contexts[0]
     context.run_on_handler(lambda: done.append("called back"))
@@ -168,7 +168,7 @@ def test_callbacks_go_before_requests_that_wait(make_bench: Callable[..., Any], 
 def test_a_callback_wakes_an_idle_handler_up(make_bench: Callable[..., Any], model: str) -> None:
     bench = make_bench(num_io_threads="1", thread_model=model)
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run()
     done: list[str] = []
     bench.apis.contexts[0].run_on_handler(lambda: done.append("called back"))
@@ -176,15 +176,15 @@ def test_a_callback_wakes_an_idle_handler_up(make_bench: Callable[..., Any], mod
 
 
 @pytest.mark.parametrize("model", ["classic", "pipelined"])
-def test_a_callback_that_comes_while_nobody_waits_is_served_when_the_handler_is_free(
+def test_a_callback_without_waiting_requests_is_served_when_the_handler_is_free(
     make_bench: Callable[..., Any], model: str
 ) -> None:
     bench = make_bench(num_io_threads="1", thread_model=model)
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run()
     bench.server.handler_pool.service_time = lambda _context: 10.0
-    client.ask(2)
+    client.exchange(2)
     bench.run(5)
     done: list[str] = []
     bench.apis.contexts[0].run_on_handler(lambda: done.append("called back"))
@@ -196,10 +196,10 @@ def test_a_callback_that_comes_while_nobody_waits_is_served_when_the_handler_is_
 def test_a_callback_queue_has_the_size_of_the_request_queue(make_bench: Callable[..., Any], model: str) -> None:
     bench = make_bench(num_io_threads="1", queued_max_requests="2", thread_model=model)
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run()
     bench.server.handler_pool.service_time = lambda _context: 10.0
-    client.ask(2)
+    client.exchange(2)
     bench.run(5)
     context = bench.apis.contexts[0]
     for _ in range(2):
@@ -212,9 +212,9 @@ def test_a_handler_dies_of_no_error(bench: Any, monkeypatch: pytest.MonkeyPatch)
     logged: list[str] = []
     monkeypatch.setattr("broker_sim.network.handler_pool._log.failure", lambda text, **_: logged.append(text))
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run()
     bench.apis.contexts[0].run_on_handler(lambda: 1 / 0)  # type: ignore[arg-type, return-value]
-    client.ask(2)
+    client.exchange(2)
     bench.run()
     assert (client.correlation_ids, bench.server.handler_pool.busy, len(logged)) == ([1, 2], 0, 1)

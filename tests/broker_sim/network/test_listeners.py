@@ -70,7 +70,7 @@ class Served:
         self.world.run_for(ms=5)
         return client
 
-    def ask(self, request: Any, version: int, port: int, host: str = "b1") -> Any:
+    def exchange(self, request: Any, version: int, port: int, host: str = "b1") -> Any:
         client = self.connect(port, host)
         client.transport.write(encode_request(request, version, correlation_id=1, client_id="test"))
         self.world.run_until(lambda: client.frames)
@@ -89,26 +89,26 @@ def endpoints(metadata: Any) -> list[tuple[int, str, int]]:
     return [(each.node_id, each.host, each.port) for each in metadata.brokers]
 
 
-def test_each_listener_answers_with_its_own_endpoints(serve: Callable[..., Served]) -> None:
+def test_each_listener_returns_its_own_endpoints(serve: Callable[..., Served]) -> None:
     served = serve(TWO, brokers=2)
-    inside = served.ask(MetadataRequest(topics=None), 12, 9092)
-    outside = served.ask(MetadataRequest(topics=None), 12, 9192, "b2")
+    inside = served.exchange(MetadataRequest(topics=None), 12, 9092)
+    outside = served.exchange(MetadataRequest(topics=None), 12, 9192, "b2")
     assert endpoints(inside) == [(1, "b1", 9092), (2, "b2", 9092)]
     assert endpoints(outside) == [(1, "kafka.example.com", 19092), (2, "kafka.example.com", 19092)]
-    cluster = served.ask(DescribeClusterRequest(), 1, 9192)
+    cluster = served.exchange(DescribeClusterRequest(), 1, 9192)
     assert [(each.host, each.port) for each in cluster.brokers] == [("kafka.example.com", 19092)] * 2
     assert served.cluster.bootstrap_servers == "b1:9092,b2:9092"
     assert served.cluster.bootstrap_servers_of("external") == "kafka.example.com:19092,kafka.example.com:19092"
 
 
 @pytest.mark.parametrize(("version", "error"), [(5, ErrorCode.LEADER_NOT_AVAILABLE), (6, ErrorCode.LISTENER_NOT_FOUND)])
-def test_a_leader_without_the_listener_is_no_leader_for_those_who_ask_by_it(
+def test_a_leader_without_the_listener_is_no_leader_for_clients_of_it(
     serve: Callable[..., Served], version: int, error: ErrorCode
 ) -> None:
     alone = {f"1:{name}": value for name, value in TWO.items()}
     served = serve(alone, brokers=2)
     assert served.cluster.leader_of("t", 0) == 1
-    seen = served.ask(MetadataRequest(topics=None), version, 9192)
+    seen = served.exchange(MetadataRequest(topics=None), version, 9192)
     assert endpoints(seen) == [(1, "kafka.example.com", 19092)]
     partition = seen.topics[0].partitions[0]
     assert (partition.error_code, partition.leader_id, partition.offline_replicas) == (0, 1, [2])
@@ -117,13 +117,13 @@ def test_a_leader_without_the_listener_is_no_leader_for_those_who_ask_by_it(
     served.world.run_until(served.cluster.restart(1), deadline_ms=60_000)
     served.world.run_for(ms=100)
     assert served.cluster.leader_of("t", 0) == 2
-    partition = served.ask(MetadataRequest(topics=None), version, 9192).topics[0].partitions[0]
+    partition = served.exchange(MetadataRequest(topics=None), version, 9192).topics[0].partitions[0]
     assert (partition.error_code, partition.leader_id, partition.offline_replicas) == (error, -1, [2])
 
 
 def test_a_listener_that_is_not_advertised_is_bound_but_leads_nowhere(serve: Callable[..., Served]) -> None:
     served = serve(TWO | {"advertised.listeners": "PLAINTEXT://:9092"})
-    seen = served.ask(MetadataRequest(topics=None), 12, 9192)
+    seen = served.exchange(MetadataRequest(topics=None), 12, 9192)
     assert (endpoints(seen), seen.topics[0].partitions[0].error_code) == ([], ErrorCode.LISTENER_NOT_FOUND)
 
 
@@ -188,7 +188,7 @@ def test_port_0_is_the_systems_choice_and_what_is_advertised(serve: Callable[...
     served = serve(TWO | zero)
     inside, outside = (each.port for each in served.cluster.broker(1).listeners.all)
     assert inside != outside
-    seen = served.ask(MetadataRequest(topics=None), 12, outside)
+    seen = served.exchange(MetadataRequest(topics=None), 12, outside)
     assert endpoints(seen) == [(1, "far", outside)]
     served.world.run_until(served.cluster.restart(1), deadline_ms=60_000)
     served.world.run_for(ms=100)
@@ -197,7 +197,7 @@ def test_port_0_is_the_systems_choice_and_what_is_advertised(serve: Callable[...
 
 def test_a_port_and_listeners_together_are_refused() -> None:
     world = World(1)
-    with pytest.raises(ConfigError, match="both say where broker 1 listens"):
+    with pytest.raises(ConfigError, match="both set the address of broker 1"):
         Cluster(reactor=world.reactor, streams=world.streams, brokers=1, config=TWO, ports=[9092], listen=False)
 
 
@@ -284,8 +284,8 @@ def test_the_control_plane_has_a_processor_a_handler_and_a_queue_of_its_own(serv
     busy.transport.write(encode_request(MetadataRequest(topics=None), 9, correlation_id=1, client_id="test"))
     served.world.run_for(ms=10)
     assert server.handler_pool.busy == 1
-    seen = served.ask(MetadataRequest(topics=None), 9, 9292)
-    assert (endpoints(seen), busy.frames) == ([(1, "b1", 9292)], []), "answered beside the data plane"
+    seen = served.exchange(MetadataRequest(topics=None), 9, 9292)
+    assert (endpoints(seen), busy.frames) == ([(1, "b1", 9292)], []), "served beside the data plane"
     server.resize_processors(4)
     assert (len(control.processors), len(data.processors)) == (1, 4)
     names = [metric.name for metric in served.cluster.metrics() if metric.name.startswith("ControlPlane")]
@@ -306,7 +306,7 @@ def test_the_control_plane_blocks_its_processor_alone_when_its_queue_is_full(ser
     served.world.run_for(ms=5)
     channel = server.control_plane.request_channel
     assert (len(channel), channel.blocked_processors) == (20, 1)
-    assert endpoints(served.ask(MetadataRequest(topics=None), 9, 9092)) == [(1, "b1", 9092)]
+    assert endpoints(served.exchange(MetadataRequest(topics=None), 9, 9092)) == [(1, "b1", 9092)]
 
 
 def test_kraft_has_no_control_plane() -> None:

@@ -46,7 +46,7 @@ def test_without_the_option_there_is_no_pool(make_bench: Callable[..., Any]) -> 
     assert make_bench().server.memory_pool is None
 
 
-def test_nobody_reads_while_the_pool_is_empty_and_everybody_after(bench: Any) -> None:
+def test_no_connection_reads_while_the_pool_is_empty_and_all_read_after(bench: Any) -> None:
     bench.server.handler_pool.service_time = lambda _context: 100.0
     clients = [bench.connect() for _ in range(6)]
     for client in clients:
@@ -56,7 +56,7 @@ def test_nobody_reads_while_the_pool_is_empty_and_everybody_after(bench: Any) ->
     # Two do not fill the pool, the third one takes more than is left.
     assert (pool.available, all(processor.blocked for processor in bench.server.processors)) == (2000 - 3 * SIZE, True)
     late = bench.connect()
-    assert bench.server.connections == 7, "an empty pool keeps nobody from connecting"
+    assert bench.server.connections == 7, "an empty pool prevents no connection"
     bench.world.run_for(ms=1000)
     assert (len(bench.apis.contexts), pool.available) == (6, pool.size)
     assert not any(processor.blocked for processor in bench.server.processors)

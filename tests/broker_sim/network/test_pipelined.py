@@ -1,4 +1,4 @@
-"""AutoMQ's thread model: a queue a handler, many requests of a connection at once, answers in order, grouped writes."""
+"""AutoMQ's thread model: one queue per handler, many requests per connection, responses in order, grouped writes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def bench(make_bench: Callable[..., Any]) -> Any:
 
 
 @pytest.fixture
-def answers(bench: Any) -> list[Deferred[Any]]:
+def responses(bench: Any) -> list[Deferred[Any]]:
     """Each request waits for its Deferred here."""
     waiting: list[Deferred[Any]] = []
 
@@ -53,73 +53,73 @@ def on_one_handler(bench: Any, *, same: bool) -> list[Any]:
             return [*clients, client]
 
 
-def test_answers_wait_for_the_earlier_ones_of_their_connection(bench: Any, answers: list[Deferred[Any]]) -> None:
+def test_responses_wait_for_the_earlier_ones_of_their_connection(bench: Any, responses: list[Deferred[Any]]) -> None:
     client = bench.connect()
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     bench.run()
-    assert len(answers) == 3, "all are in the broker at once"
-    answers[2].callback(ApiVersionsResponse())
-    answers[1].callback(ApiVersionsResponse())
+    assert len(responses) == 3, "all are in the broker at once"
+    responses[2].callback(ApiVersionsResponse())
+    responses[1].callback(ApiVersionsResponse())
     bench.run()
     assert client.correlation_ids == []
-    answers[0].callback(ApiVersionsResponse())
+    responses[0].callback(ApiVersionsResponse())
     bench.run()
     assert client.correlation_ids == [1, 2, 3]
 
 
-def test_two_requests_with_one_correlation_id_are_told_apart(bench: Any, answers: list[Deferred[Any]]) -> None:
+def test_two_requests_with_one_correlation_id_are_distinguished(bench: Any, responses: list[Deferred[Any]]) -> None:
     client = bench.connect()
-    client.ask(7, 7)
+    client.exchange(7, 7)
     bench.run()
-    answers[1].callback(ApiVersionsResponse(error_code=2))
-    answers[0].callback(ApiVersionsResponse(error_code=1))
+    responses[1].callback(ApiVersionsResponse(error_code=2))
+    responses[0].callback(ApiVersionsResponse(error_code=1))
     bench.run()
     assert [frame[4:6] for frame in client.frames] == [b"\0\1", b"\0\2"]
 
 
-def test_as_many_unanswered_requests_as_the_limit_mute_the_connection(bench: Any, answers: list[Deferred[Any]]) -> None:
+def test_as_many_pending_requests_as_the_limit_mute_the_connection(bench: Any, responses: list[Deferred[Any]]) -> None:
     client = bench.connect()
-    client.ask(*range(REQUESTS_MAX + 5))
+    client.exchange(*range(REQUESTS_MAX + 5))
     bench.run()
-    assert (len(answers), channel_of(bench).reasons) == (REQUESTS_MAX, MuteReason.QUEUE_FULL)
-    answers[0].callback(ApiVersionsResponse())
+    assert (len(responses), channel_of(bench).reasons) == (REQUESTS_MAX, MuteReason.QUEUE_FULL)
+    responses[0].callback(ApiVersionsResponse())
     bench.run()
-    assert (len(answers), channel_of(bench).reasons) == (REQUESTS_MAX + 1, MuteReason.QUEUE_FULL)
-    for answer in answers[1:]:
-        answer.callback(ApiVersionsResponse())
+    assert (len(responses), channel_of(bench).reasons) == (REQUESTS_MAX + 1, MuteReason.QUEUE_FULL)
+    for response in responses[1:]:
+        response.callback(ApiVersionsResponse())
     bench.run()
-    for answer in answers[REQUESTS_MAX + 1 :]:
-        answer.callback(ApiVersionsResponse())
+    for response in responses[REQUESTS_MAX + 1 :]:
+        response.callback(ApiVersionsResponse())
     bench.run()
     assert (len(client.correlation_ids), channel_of(bench).reasons) == (REQUESTS_MAX + 5, MuteReason.NONE)
 
 
-def test_a_throttle_mutes_though_requests_are_in_the_broker(bench: Any, answers: list[Deferred[Any]]) -> None:
+def test_a_throttle_mutes_though_requests_are_in_the_broker(bench: Any, responses: list[Deferred[Any]]) -> None:
     client = bench.connect()
-    client.ask(1)
+    client.exchange(1)
     bench.run()
     channel_of(bench).throttle(100)
-    client.ask(2)
+    client.exchange(2)
     bench.run()
-    assert len(answers) == 1
-    answers[0].callback(ApiVersionsResponse())
+    assert len(responses) == 1
+    responses[0].callback(ApiVersionsResponse())
     bench.run()
-    assert (client.correlation_ids, len(answers)) == ([1], 1), "answered first, throttled on"
+    assert (client.correlation_ids, len(responses)) == ([1], 1), "response first, throttled after"
     bench.run(ms=100)
-    assert len(answers) == 2
+    assert len(responses) == 2
 
 
 def test_the_first_of_several_throttles_that_ends_lets_the_connection_go_on(
-    bench: Any, answers: list[Deferred[Any]]
+    bench: Any, responses: list[Deferred[Any]]
 ) -> None:
     client = bench.connect()
     channel_of(bench).throttle(100)
     channel_of(bench).throttle(300)
-    client.ask(1)
+    client.exchange(1)
     bench.run(ms=90)
-    assert answers == []
+    assert responses == []
     bench.run(ms=20)
-    assert len(answers) == 1
+    assert len(responses) == 1
 
 
 def test_a_request_waits_behind_the_other_connection_of_its_handler_alone(make_bench: Callable[..., Any]) -> None:
@@ -130,20 +130,20 @@ def test_a_request_waits_behind_the_other_connection_of_its_handler_alone(make_b
         clients = on_one_handler(bench, same=same)
         started = bench.world.reactor.seconds()
         for client in clients:
-            client.ask(1)
+            client.exchange(1)
         bench.world.run_until(lambda clients=clients: all(client.frames for client in clients))
         took[same] = round((bench.world.reactor.seconds() - started) * 1000)
     assert took == {True: 20, False: 10}
 
 
 def test_a_connections_handler_validates_the_second_request_while_the_first_waits(
-    bench: Any, answers: list[Deferred[Any]]
+    bench: Any, responses: list[Deferred[Any]]
 ) -> None:
     bench.server.handler_pool.service_time = lambda _context: 10.0
     client = bench.connect()
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run(ms=22)
-    assert len(answers) == 2, "one handler after the other, not one answer after the other"
+    assert len(responses) == 2, "one handler after the other, not one response after the other"
     assert client.correlation_ids == []
 
 
@@ -151,7 +151,7 @@ def test_a_queue_holds_its_share_of_the_limit_and_blocks_the_processor_beyond(ma
     bench = make_bench(thread_model="pipelined", num_io_threads="4", queued_max_requests="8", num_network_threads="2")
     bench.server.handler_pool.service_time = lambda _context: 1000.0
     client = bench.connect()
-    client.ask(*range(10))
+    client.exchange(*range(10))
     bench.run()
     channel = bench.server.request_channel
     assert (channel.limit, len(channel), channel.blocked_processors) == (2, 2, 1)
@@ -181,38 +181,38 @@ def test_the_pool_is_not_resizable(bench: Any) -> None:
         bench.server.resize_handlers(16)
 
 
-def test_a_request_without_an_answer_keeps_its_place(bench: Any, answers: list[Deferred[Any]]) -> None:
+def test_a_request_without_a_response_keeps_its_place(bench: Any, responses: list[Deferred[Any]]) -> None:
     client = bench.connect()
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     bench.run()
-    answers[1].callback(NoResponse.NO_OP)
-    answers[2].callback(ApiVersionsResponse())
+    responses[1].callback(NoResponse.NO_OP)
+    responses[2].callback(ApiVersionsResponse())
     bench.run()
     assert client.correlation_ids == []
-    answers[0].callback(ApiVersionsResponse())
+    responses[0].callback(ApiVersionsResponse())
     bench.run()
     assert client.correlation_ids == [1, 3]
 
 
-def test_a_connection_is_closed_after_the_answers_before(bench: Any, answers: list[Deferred[Any]]) -> None:
+def test_a_connection_is_closed_after_the_earlier_responses(bench: Any, responses: list[Deferred[Any]]) -> None:
     client = bench.connect()
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     bench.run()
     context = bench.apis.contexts[1]
-    answers[1].callback(context.disconnect("as the test wants"))
+    responses[1].callback(context.disconnect("as the test wants"))
     bench.run()
     assert not client.closed
-    answers[0].callback(ApiVersionsResponse())
+    responses[0].callback(ApiVersionsResponse())
     bench.run()
     assert (client.correlation_ids, client.closed) == ([1], True)
-    answers[2].callback(ApiVersionsResponse())
+    responses[2].callback(ApiVersionsResponse())
     assert "as the test wants" in bench.reasons
 
 
 def test_what_a_peer_had_sent_before_it_closed_is_served(bench: Any) -> None:
     bench.server.handler_pool.service_time = lambda _context: 10.0
     client = bench.connect()
-    client.ask(*range(20))
+    client.exchange(*range(20))
     client.transport.loseConnection()
     bench.run()
     assert (bench.server.connections, len(bench.apis.contexts) < 20) == (1, True)
@@ -223,7 +223,7 @@ def test_what_a_peer_had_sent_before_it_closed_is_served(bench: Any) -> None:
 def test_a_stopped_server_forgets_what_waits(bench: Any) -> None:
     bench.server.handler_pool.service_time = lambda _context: 10.0
     client = bench.connect()
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     bench.run()
     bench.server.abort()
     bench.run(ms=100)

@@ -46,8 +46,8 @@ def framed(body: bytes) -> bytes:
     return struct.pack(">i", len(body)) + body
 
 
-def test_requests_of_one_read_are_answered_in_order(bench: Any, client: Any) -> None:
-    client.ask(1, 2, 3)
+def test_requests_of_one_read_get_responses_in_order(bench: Any, client: Any) -> None:
+    client.exchange(1, 2, 3)
     bench.run()
     assert client.correlation_ids == [1, 2, 3]
 
@@ -60,7 +60,7 @@ def test_a_connection_has_one_request_in_the_broker(bench: Any, client: Any) -> 
         return pending[-1]
 
     bench.apis.handler = hold
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run()
     assert [context.correlation_id for context in bench.apis.contexts] == [1]
     pending[0].callback(ApiVersionsResponse())
@@ -70,18 +70,18 @@ def test_a_connection_has_one_request_in_the_broker(bench: Any, client: Any) -> 
 
 
 def test_other_connections_go_on_while_one_waits(bench: Any, client: Any) -> None:
-    answer, other = bench.apis.handler, bench.connect()
+    response, other = bench.apis.handler, bench.connect()
     bench.apis.handler = lambda request, context: (
-        Deferred() if context.correlation_id == 1 else answer(request, context)
+        Deferred() if context.correlation_id == 1 else response(request, context)
     )
-    client.ask(1)
-    other.ask(2)
+    client.exchange(1)
+    other.exchange(2)
     bench.run()
     assert (client.correlation_ids, other.correlation_ids) == ([], [2])
 
 
 @pytest.mark.parametrize(("name", "body"), ACCEPTED)
-def test_oddities_that_kafka_takes_are_answered(bench: Any, client: Any, name: str, body: bytes) -> None:
+def test_oddities_that_kafka_accepts_get_a_response(bench: Any, client: Any, name: str, body: bytes) -> None:
     client.transport.write(framed(body))
     bench.run()
     assert client.correlation_ids == [9], name
@@ -95,7 +95,7 @@ def test_what_cannot_be_understood_closes_the_connection(bench: Any, client: Any
     assert len(bench.reasons) == 1
     assert client.transport.getHost().host in bench.logged[-1]["connection_id"], "the log line names the peer"
     survivor = bench.connect()
-    survivor.ask(5)
+    survivor.exchange(5)
     bench.run()
     assert survivor.correlation_ids == [5]
 
@@ -108,10 +108,10 @@ def test_a_size_that_cannot_be_believed_closes_the_connection(bench: Any, client
     assert len(bench.reasons) == 1
 
 
-def test_what_was_good_before_a_bad_size_is_answered_first(bench: Any, client: Any) -> None:
+def test_good_requests_before_a_bad_size_get_responses_first(bench: Any, client: Any) -> None:
     pending: Deferred[Any] = Deferred()
     bench.apis.handler = lambda _request, _context: pending
-    client.ask(1)
+    client.exchange(1)
     client.transport.write(b"\xff\xff\xff\xff")
     bench.run()
     assert not client.closed
@@ -121,27 +121,25 @@ def test_what_was_good_before_a_bad_size_is_answered_first(bench: Any, client: A
 
 
 @pytest.mark.parametrize("header", [HEADER.pack(18, 127, 9, -1) + b"\0", HEADER.pack(18, -1, 9, -1)])
-def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_layout(
-    bench: Any, client: Any, header: bytes
-) -> None:
+def test_an_unknown_version_of_api_versions_gets_the_oldest_layout(bench: Any, client: Any, header: bytes) -> None:
     client.transport.write(framed(header))
     bench.run()
     assert client.frames == [struct.pack(">ihihhh", 9, 35, 1, 18, 0, 4)]
 
 
 def test_no_response_lets_the_channel_read_on(bench: Any, client: Any) -> None:
-    answer = bench.apis.handler
+    response = bench.apis.handler
     bench.apis.handler = lambda request, context: (
-        NoResponse.NO_OP if context.correlation_id == 1 else answer(request, context)
+        NoResponse.NO_OP if context.correlation_id == 1 else response(request, context)
     )
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run()
     assert client.correlation_ids == [2]
 
 
-def test_a_request_that_is_never_answered_keeps_its_connection_open_and_muted(bench: Any, client: Any) -> None:
+def test_a_request_without_a_response_keeps_its_connection_open_and_muted(bench: Any, client: Any) -> None:
     bench.apis.handler = lambda _request, _context: NoResponse.STAY_MUTED
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run(60_000)
     assert (client.closed, len(bench.apis.contexts)) == (False, 1)
     client.transport.loseConnection()
@@ -151,7 +149,7 @@ def test_a_request_that_is_never_answered_keeps_its_connection_open_and_muted(be
 
 def test_a_handler_may_close_the_connection(bench: Any, client: Any) -> None:
     bench.apis.handler = lambda _request, context: context.disconnect("as the test wants it")
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run()
     assert (client.closed, len(bench.apis.contexts), bench.reasons) == (True, 1, ["as the test wants it"])
 
@@ -164,7 +162,7 @@ def test_requests_of_a_peer_that_has_gone_are_served_one_by_one(bench: Any, clie
         return pending[-1]
 
     bench.apis.handler = hold
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     client.transport.loseConnection()
     for served in range(1, 4):
         bench.run()
@@ -199,11 +197,11 @@ def test_a_muted_channel_stops_reading_and_reads_on_later(
     assert channel._reading
 
 
-def test_a_client_that_does_not_read_its_answer_stays_muted(bench: Any, client: Any) -> None:
+def test_a_client_that_does_not_read_its_response_stays_muted(bench: Any, client: Any) -> None:
     large = ApiVersionsResponse(api_keys=[ApiVersion(api_key=index % 99) for index in range(100_000)])
     bench.apis.handler = lambda _request, _context: large
     bench.world.network.link("broker-1", "client").hold()
-    client.ask(1, 2, 3)
+    client.exchange(1, 2, 3)
     bench.run(100)
     assert len(bench.apis.contexts) == 1
     bench.world.network.link("broker-1", "client").release()
@@ -212,7 +210,7 @@ def test_a_client_that_does_not_read_its_answer_stays_muted(bench: Any, client: 
 
 
 def test_the_journal_has_the_connection_and_the_request(bench: Any, client: Any) -> None:
-    client.ask(7)
+    client.exchange(7)
     bench.run()
     client.transport.loseConnection()
     bench.run()
@@ -226,7 +224,7 @@ def test_the_journal_has_the_connection_and_the_request(bench: Any, client: Any)
 def test_the_time_in_the_purgatory_is_remote_time(bench: Any, client: Any) -> None:
     pending: Deferred[Any] = Deferred()
     bench.apis.handler = lambda _request, _context: pending
-    client.ask(7)
+    client.exchange(7)
     bench.run(5)
     bench.world.reactor.callLater(0.020, pending.callback, ApiVersionsResponse())
     bench.run(50)
@@ -238,7 +236,7 @@ def test_an_idle_connection_is_closed_and_a_busy_one_is_not(make_bench: Callable
     bench = make_bench(connections_max_idle_ms="1000")
     idle, busy = bench.connect(), bench.connect()
     for correlation_id in range(5):
-        busy.ask(correlation_id)
+        busy.exchange(correlation_id)
         bench.run(400)
     assert (idle.closed, busy.closed) == (True, False)
     bench.run(2000)
@@ -268,7 +266,7 @@ def test_garbage_never_hurts_the_next_client(make_bench: Callable[..., Any], dat
         hostile.transport.write(piece)
         bench.run(1)
     survivor = bench.connect()
-    survivor.ask(5)
+    survivor.exchange(5)
     bench.run()
     assert survivor.correlation_ids == [5]
 

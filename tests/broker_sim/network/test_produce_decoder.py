@@ -1,4 +1,4 @@
-"""The fast path that decodes a Produce to one partition equals the codec, whatever was decoded before."""
+"""The fast path that decodes a Produce to one partition equals the codec, after any earlier request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def one_partition(records: bytes | None, *, topic: str = "orders", index: int = 
 
 
 def decoded(decode: Callable[..., tuple[Any, int]], data: bytes | memoryview, position: int) -> object:
-    """What a decode function returns, record sets as bytes, or how it fails."""
+    """Return the result of a decode function, record sets as bytes, or its error."""
     try:
         request, end = decode(data, position)
     except MessageDecodeError as error:

@@ -84,7 +84,7 @@ def received(thread: ReactorThread, *frames: bytes) -> Receiver:
 
 
 class Pace:
-    """A pace for a socket that nobody has connected."""
+    """A pace for an unconnected socket."""
 
     def __init__(self) -> None:
         self.socket = socket.socket()
@@ -92,7 +92,7 @@ class Pace:
         self.pace = ReadPace(self.transport)  # type: ignore[arg-type]  # it is never paused
 
     def after(self, received: int, *, missing: int) -> tuple[int, int]:
-        """What the next read takes at most, and with how many bytes it comes."""
+        """Return the limit of the next read, and the bytes that it brings."""
         self.pace.adjust(received, missing)
         return self.transport.bufferSize, self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT)
 

@@ -22,18 +22,18 @@ LARGE = bytes(range(256)) * 64 * 1024
 
 
 class Sender(Protocol):
-    """Sends LARGE twice as soon as it is connected, and says when it was drained."""
+    """Sends LARGE twice as soon as it is connected, and records when it was drained."""
 
     writer: ResponseWriter
 
     def __init__(self) -> None:
         self.drained = 0
         self.sent: Deferred[None] = Deferred()
-        self.answers: list[bool] = []
+        self.responses: list[bool] = []
 
     def connectionMade(self) -> None:  # noqa: N802
         self.writer = writer_for(self.transport, self.count)
-        self.answers = [self.writer.write(b"small"), self.writer.write(LARGE), self.writer.write(LARGE)]
+        self.responses = [self.writer.write(b"small"), self.writer.write(LARGE), self.writer.write(LARGE)]
         self.sent.callback(None)
 
     def count(self) -> None:
@@ -65,15 +65,15 @@ def test_what_the_socket_does_not_take_follows_in_order_and_drains_once(thread: 
         while len(received) < 5 + 2 * len(LARGE):
             received += client.recv(1 << 20)
         assert received == b"small" + LARGE + LARGE
-        answers, drained = thread.call(lambda: (factory.sender.answers, factory.sender.drained))
+        responses, drained = thread.call(lambda: (factory.sender.responses, factory.sender.drained))
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     thread.call(port.stopListening)
     assert isinstance(factory.sender.writer, DirectWriter)
-    assert answers == [True, False, False]
+    assert responses == [True, False, False]
     assert drained == 1
 
 
-def test_a_buffered_writer_waits_when_its_transport_asks_it_to() -> None:
+def test_a_buffered_writer_waits_when_its_transport_pauses_it() -> None:
     drained: list[None] = []
     transport = StringTransport()
     writer = BufferedWriter(transport, lambda: drained.append(None))

@@ -31,7 +31,7 @@ def test_a_fixed_time_makes_requests_wait_for_one_handler(make_bench: Callable[.
     bench.server.handler_pool.service_time = FixedServiceTime(10.0)
     clients = [bench.connect() for _ in range(3)]
     for client in clients:
-        client.ask(1)
+        client.exchange(1)
     bench.run(100)
     waited = [event.queue_us // 1000 for event in bench.broker.journal.events_of(ResponseSent)]
     assert waited == [0, 10, 20]
@@ -39,7 +39,7 @@ def test_a_fixed_time_makes_requests_wait_for_one_handler(make_bench: Callable[.
 
 def test_an_api_without_a_distribution_takes_the_default_or_no_time(make_bench: Callable[..., Any]) -> None:
     bench = make_bench()
-    bench.connect().ask(1)
+    bench.connect().exchange(1)
     bench.run()
     [context] = bench.apis.contexts
     by_api: dict[str, Distribution] = {"ApiVersions": Fixed(3.0)}
@@ -80,7 +80,7 @@ def test_what_handling_took_in_one_run_is_drawn_in_the_next(make_bench: Callable
     bench = make_bench()
     bench.server.handler_pool.service_time = FixedServiceTime(4.0)
     client = bench.connect()
-    client.ask(1, 2)
+    client.exchange(1, 2)
     bench.run(50)
     times = measured(bench.broker.journal.events_of(ResponseSent))
     assert times == {"ApiVersions": Measured((4.0, 4.0))}

@@ -1,4 +1,4 @@
-"""A listener with TLS: who is let in, what is said to the others, and how records become requests."""
+"""A listener with TLS: accepted clients, the errors of others, and how records become requests."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def connected(
         yield secure
 
 
-def answer(connection: socket.socket) -> bytes:
+def response(connection: socket.socket) -> bytes:
     def exactly(count: int) -> bytes:
         received = b""
         while len(received) < count:
@@ -121,9 +121,9 @@ def test_several_requests_of_one_record_are_served_one_by_one(
             connection.recv(1)
         connection.settimeout(PATIENCE_S)
         assert cluster.release_rule("held") == 1
-        assert decode_response(MetadataResponse, 1, answer(connection))[0] == 1
-        assert decode_response(ApiVersionsResponse, 0, answer(connection))[0] == 2
-        assert decode_response(ApiVersionsResponse, 0, answer(connection))[0] == 3
+        assert decode_response(MetadataResponse, 1, response(connection))[0] == 1
+        assert decode_response(ApiVersionsResponse, 0, response(connection))[0] == 2
+        assert decode_response(ApiVersionsResponse, 0, response(connection))[0] == 3
     cluster.remove_rule("held")
 
 
@@ -131,16 +131,16 @@ def test_a_request_in_several_records_is_one_request(cluster: ThreadedCluster, c
     with connected(cluster, "SECURE", certificates) as connection:
         for byte in versions(7):
             connection.sendall(bytes([byte]))
-        assert decode_response(ApiVersionsResponse, 0, answer(connection))[0] == 7
+        assert decode_response(ApiVersionsResponse, 0, response(connection))[0] == 7
 
 
 def test_a_listener_has_its_own_client_authentication(cluster: ThreadedCluster, certificates: Certificates) -> None:
     with connected(cluster, "KNOWN", certificates, certificates.client) as connection:
         connection.sendall(versions(1))
-        assert decode_response(ApiVersionsResponse, 0, answer(connection))[0] == 1
+        assert decode_response(ApiVersionsResponse, 0, response(connection))[0] == 1
     with (
         connected(cluster, "KNOWN", certificates) as connection,
-        # Since TLS 1.3 a client hears only afterwards what the server thinks of it.
+        # Since TLS 1.3 a client learns of its rejection only after the handshake.
         pytest.raises((ssl.SSLError, ConnectionError), match=r"(?i)certificate|reset"),
     ):
         connection.recv(1)
@@ -154,10 +154,10 @@ def test_a_listener_has_its_own_client_authentication(cluster: ThreadedCluster, 
         (b"GET / HTTP/1.1\r\n\r\n", "the client speaks HTTP to a TLS listener"),
     ],
 )
-def test_a_client_without_tls_is_told_apart(cluster: ThreadedCluster, sent: bytes, reason: str) -> None:
+def test_a_client_without_tls_is_recognized(cluster: ThreadedCluster, sent: bytes, reason: str) -> None:
     with socket.create_connection(address(cluster, "SECURE"), PATIENCE_S) as connection:
         connection.sendall(sent)
-        # What Kafka 3.7.2 and 4.3.1 were seen to answer.
+        # The responses of Kafka 3.7.2 and 4.3.1.
         assert connection.makefile("rb").read() == bytes.fromhex("15030300020250")
     assert any(reason in each for each in closed_reasons(cluster))
 
@@ -179,7 +179,7 @@ def test_a_broker_that_stops_ends_its_connections_in_order(certificates: Certifi
         connected(one, "SECURE", certificates) as connection,
     ):
         connection.sendall(versions(1))
-        answer(connection)
+        response(connection)
         one.stop(1)
         assert connection.recv(1) == b""  # by TLS's own word, and not by a reset
 

@@ -1,4 +1,4 @@
-"""What the benchmark of both thread models claims, as directions; virtual time gives the same figures each time."""
+"""The claims of the benchmark of both thread models, as directions; virtual time gives the same figures each time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_pipelined_model_serves_more_in_less_time_by_fewer_writes(name: str)
     assert pipelined.writes < classic.writes / 2
 
 
-def test_near_the_classic_models_limit_the_pipelined_one_still_answers_at_once() -> None:
+def test_near_the_classic_models_limit_the_pipelined_one_still_responds_at_once() -> None:
     classic, pipelined = compare(BY_NAME["32 connections, 3,500 requests/s"], 2_000)
     assert pipelined.percentile(99) < classic.percentile(99) / 2
 

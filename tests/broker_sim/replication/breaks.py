@@ -26,7 +26,7 @@ def _replaced(owner: Any, name: str, replacement: Any) -> Iterator[None]:
 
 
 def ack_before_isr() -> AbstractContextManager[None]:
-    """acks=all is answered when the leader alone has the record."""
+    """acks=all is acknowledged when only the leader has the record."""
     return _replaced(Partition, "enough_replicas_reached", lambda _partition, _offset: ErrorCode.NONE)
 
 
@@ -82,7 +82,7 @@ def cut_at_the_high_watermark() -> AbstractContextManager[None]:
 
 
 def trust_any_epoch() -> AbstractContextManager[None]:
-    """Nobody is fenced, and a follower's last epoch is not compared (without KIP-320 and KIP-595)."""
+    """No request is fenced, and a follower's last epoch is not compared (without KIP-320 and KIP-595)."""
 
     @contextmanager
     def broken() -> Iterator[None]:
@@ -100,7 +100,7 @@ def trust_any_epoch() -> AbstractContextManager[None]:
 
 
 def elect_anybody() -> AbstractContextManager[None]:
-    """Leaders come from all replicas that live, whatever the topic allows."""
+    """Leaders are elected from all live replicas, also for topics that do not allow it."""
     original = election._elect
 
     def elect(partition: Any, replicas: Any, isr: Any, elr: Any, rules: Any) -> tuple[int, bool]:
@@ -113,7 +113,7 @@ def elect_anybody() -> AbstractContextManager[None]:
 
 
 def forget_on_restart() -> AbstractContextManager[None]:
-    """A new leader begins without the last record that it has not heard to be committed."""
+    """A new leader begins without the last record that it does not know as committed."""
     original = Partition.make_leader
 
     def lead(partition: Partition, registration: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What may happen to three brokers and their links, and what has to hold all the same: a Hypothesis state machine.
+"""A Hypothesis state machine: faults of three brokers and their links, and invariants that hold in spite of them.
 
 Kills, restarts, shutdowns; links that are slow, held, or cut one way; brokers that pause; metadata that lags; elections
 and reassignments; appends with acks=all and acks=1, to the leader or to who believes to be it. After every step the
@@ -63,7 +63,7 @@ def batch_of(value: int) -> bytes:
 
 
 class Stored:
-    """What logs hold: offset to (value, leader epoch). Each batch is read once."""
+    """The records of logs: offset to (value, leader epoch). Each batch is read once."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -137,18 +137,18 @@ class ReplicationMachine(RuleBasedStateMachine):
             self.next_value += 1
             partition = manager.partitions.get(TOPIC)
             epoch = -1 if partition is None else partition.leader_epoch
-            answer = manager.append_records(
+            appended = manager.append_records(
                 request_id=value, timeout_ms=1_000, required_acks=acks, entries=[(TOPIC, batch_of(value))]
             )
 
-            def answered(results: list[Any], value: int = value, epoch: int = epoch) -> None:
+            def acknowledge(results: list[Any], value: int = value, epoch: int = epoch) -> None:
                 if results[0].error_code == 0 and acks == -1:
                     self.acked[results[0].base_offset] = (value, epoch)
 
-            if isinstance(answer, Deferred):
-                answer.addCallback(answered)
+            if isinstance(appended, Deferred):
+                appended.addCallback(acknowledge)
             else:
-                answered(answer)
+                acknowledge(appended)
 
     @rule(ms=st.sampled_from([1, 7, 100, 499, 600, 2_500, 9_000]))
     def pass_time(self, ms: int) -> None:
@@ -182,7 +182,7 @@ class ReplicationMachine(RuleBasedStateMachine):
         self.world.run_for(ms=ms)
 
     @rule()
-    def hold_what_the_controller_says_to_the_leader(self) -> None:
+    def hold_the_link_from_the_controller_to_the_leader(self) -> None:
         leader = self.cluster.leader_of(*TOPIC)
         if leader is not None:
             self.cluster.links.link(CONTROLLER_ID, leader).hold()
@@ -277,7 +277,7 @@ class ReplicationMachine(RuleBasedStateMachine):
         dies=st.booleans(),
     )
     def write_alone(self, acks: int, count: int, ms: int, dies: bool) -> None:
-        """A leader writes what nobody copies, and dies or is cut off; who leads then writes too."""
+        """A leader appends unreplicated records, and dies or is cut off; the next leader appends too."""
         leader = self.cluster.leader_of(*TOPIC)
         if leader is None:
             return
@@ -285,7 +285,7 @@ class ReplicationMachine(RuleBasedStateMachine):
         links = [self.cluster.links.link(leader, follower) for follower in followers]
         for link in links:
             link.hold()
-        self.produce(leader, 1, 1)  # the parked fetches answer, and are held
+        self.produce(leader, 1, 1)  # the parked fetches complete, and their responses are held
         self.produce(leader, acks, count)
         if dies:
             self.cluster.kill(leader)
@@ -310,7 +310,7 @@ class ReplicationMachine(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 3), ms=st.sampled_from([0, 2_100, 4_000]))
     def crash_after_an_ack(self, count: int, ms: int) -> None:
-        """A leader acknowledges, and dies before its followers know; these do not hear each other either."""
+        """A leader acknowledges, and dies before its followers know; the link between these is cut too."""
         leader = self.cluster.leader_of(*TOPIC)
         if leader is None:
             return
@@ -338,7 +338,7 @@ class ReplicationMachine(RuleBasedStateMachine):
         if leader is None:
             return
         follower = next(broker for broker in BROKERS if broker != leader)
-        # The controller hears of both all the time: the follower is not fenced.
+        # The controller gets heartbeats of both all the time: the follower is not fenced.
         apart = [self.cluster.links.link(leader, follower), self.cluster.links.link(follower, leader)]
         for link in apart:
             link.cut()
@@ -365,7 +365,7 @@ class ReplicationMachine(RuleBasedStateMachine):
     # Invariants ------------------------------------------------------------------------------------------------
 
     def _leaders(self) -> Iterator[tuple[int, Partition]]:
-        """Who believes to lead, in an epoch whose promises hold."""
+        """Return the broker that considers itself the leader, in an epoch whose guarantees hold."""
         for broker_id, broker in self.cluster.brokers.items():
             partition = broker.replica_manager.partitions.get(TOPIC)
             if broker.alive and partition is not None and partition.is_leader:
@@ -410,7 +410,7 @@ class ReplicationMachine(RuleBasedStateMachine):
     @invariant()
     def replicas_agree_below_their_high_watermarks(self) -> None:
         if self.unclean_epoch:
-            return  # a replica that has not heard of it yet holds what it had; see the logs' epochs instead
+            return  # a replica that does not know it yet keeps its records; see the logs' epochs instead
         for broker_id in BROKERS:
             log = self.cluster.log_of(broker_id, *TOPIC)
             if log is None:
@@ -474,7 +474,7 @@ class ReplicationMachine(RuleBasedStateMachine):
             assert pending == []
         self.check()
         self.cluster.close()
-        # A failed Deferred that nobody looks at is reported when it is collected.
+        # A failed Deferred without an errback is reported when it is collected.
         self.world.reactor.callLater(0, gc.collect)
         self.world.run_for(ms=1)
 

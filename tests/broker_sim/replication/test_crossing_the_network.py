@@ -1,4 +1,4 @@
-"""What brokers say to each other crosses the simulated network between their hosts."""
+"""Requests between brokers cross the simulated network between their hosts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def crossing(replicas: Callable[..., Any]) -> Any:
 
 def produced_ms(crossing: Any, *values: int) -> float:
     began_us = crossing.reactor.now_us
-    answers = crossing.send(*values, timeout_ms=60_000)
-    while not answers:
+    responses = crossing.send(*values, timeout_ms=60_000)
+    while not responses:
         crossing.run(ms=1)
-    assert not answers[0].error_code
+    assert not responses[0].error_code
     return (crossing.reactor.now_us - began_us) / 1000
 
 
@@ -41,7 +41,7 @@ def test_acknowledgements_take_the_latency_of_the_slowest_way(crossing: Any) -> 
 def test_large_batches_take_the_bandwidth_between_brokers(crossing: Any) -> None:
     for follower in ("b2", "b3"):
         crossing.world.network.link("b1", follower).bandwidth_bytes_per_s = 1_000
-    # The fetched batch, what is around it in the answer, and little else: nothing is fetched twice.
+    # The fetched batch, the rest of its response, and little else: nothing is fetched twice.
     assert 200 < produced_ms(crossing, *range(20)) < 1_500
 
 
@@ -71,15 +71,15 @@ def test_a_cut_between_two_brokers_shrinks_the_isr_and_the_other_follower_stays(
 def test_a_held_way_keeps_fetches_and_delivers_them_in_order(crossing: Any) -> None:
     way = crossing.world.network.link("b1", "b3")
     way.hold()
-    answers = crossing.send(1)
+    responses = crossing.send(1)
     crossing.run(ms=500)
-    assert not answers
+    assert not responses
     way.release()
     crossing.run(ms=5)
     assert crossing.values(3) == [1]
 
 
-def test_brokers_without_hosts_are_told_what_to_give() -> None:
+def test_an_error_names_the_missing_hosts_of_brokers() -> None:
     world = World(0)
     cluster = Cluster(reactor=world.reactor, streams=world.streams)
     with pytest.raises(BrokerSimError, match="broker 1 is on no simulated network: see broker_reactor"):

@@ -1,4 +1,4 @@
-"""What followers say to leaders is the protocol's own: it could go over a wire, and is answered as if it had."""
+"""Requests of followers to leaders are the protocol's own: encoded and decoded they get the same responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ UNCLEAN = {"unclean.leader.election.enable": "true"}
 
 
 def carried(message: Message, version: int) -> Any:
-    """What arrives of a message that is sent over a wire; sent on, it is the same bytes."""
+    """Return the message after encoding and decoding; encoded again it is the same bytes."""
     sent = _with_bytes(message) if isinstance(message, FetchResponse) else message
     encoded = sent.encode(version)
     arrived = type(message).decode(version, encoded)
@@ -55,7 +55,7 @@ def _with_bytes(response: FetchResponse) -> FetchResponse:
 
 
 class Overheard:
-    """Every request of the client protocol between brokers, with its version and its answer."""
+    """Every request of the client protocol between brokers, with its version and its response."""
 
     def __init__(self, cluster: Any) -> None:
         self.requests: list[tuple[Message, int]] = []
@@ -64,12 +64,12 @@ class Overheard:
         send = links.send
 
         def listening(source: int, target: int, request: Any, *, version: int = 0, **options: Any) -> Any:
-            answer = send(source, target, request, version=version, **options)
+            sent = send(source, target, request, version=version, **options)
             of_partitions = isinstance(request, FetchRequest | ListOffsetsRequest | OffsetForLeaderEpochRequest)
             if of_partitions and target != CONTROLLER_ID:
                 self.requests.append((request, version))
-                answer.addCallback(lambda response: self.responses.append((response, version)) or response)
-            return answer
+                sent.addCallback(lambda response: self.responses.append((response, version)) or response)
+            return sent
 
         links.send = listening
 
@@ -129,9 +129,9 @@ def test_every_message_of_a_follower_can_go_over_a_wire(replicas: Make, release:
     story(cluster)
     table = cluster.cluster.broker(1).release.api_versions
     assert len(overheard.responses) >= 2
-    for said, version in [*overheard.requests, *overheard.responses]:
-        assert version in table[said.API_KEY]
-        carried(said, version)
+    for message, version in [*overheard.requests, *overheard.responses]:
+        assert version in table[message.API_KEY]
+        carried(message, version)
 
 
 def test_followers_use_the_newest_versions_of_their_release(replicas: Make) -> None:
@@ -156,7 +156,7 @@ def test_the_journal_shows_version_and_link(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(0)
     cluster.run(ms=1)
-    received, answered = (
+    received, responded = (
         [each for each in cluster.journal.events_of(kind) if each.api == "Fetch" and each.broker_id != CONTROLLER_ID]
         for kind in (RequestReceived, ResponseSent)
     )
@@ -164,25 +164,25 @@ def test_the_journal_shows_version_and_link(replicas: Make) -> None:
         (18, 1, "link:2-1"),
         (18, 1, "link:3-1"),
     }
-    assert {event.connection_id for event in answered} == {"link:2-1", "link:3-1"}
+    assert {event.connection_id for event in responded} == {"link:2-1", "link:3-1"}
 
 
 # Over a link and over a wire ----------------------------------------------------------------------------------
 
 
 def by_wire(cluster: Any, request: Message, version: int, *, broker: int = 1) -> Any:
-    """What a client that says so is answered, encoded and decoded."""
-    asked = cluster.cluster.broker(broker)
+    """Return a client's response to this request, encoded and decoded."""
+    requested = cluster.cluster.broker(broker)
     received = carried(request, version)
-    answer = cluster.world.run_until(PlainCalls(asked).call(received, version), deadline_ms=5_000)
-    return carried(answer, version)
+    sent = cluster.world.run_until(PlainCalls(requested).call(received, version), deadline_ms=5_000)
+    return carried(sent, version)
 
 
 def by_link(cluster: Any, request: Message, version: int, *, source: int, broker: int = 1) -> Any:
-    """What a broker that says so is answered, encoded and decoded."""
-    asked = cluster.cluster.links.send(source, broker, request, version=version)
-    answer = cluster.world.run_until(asked, deadline_ms=5_000)
-    return carried(answer, version)
+    """Return a broker's response to this request, encoded and decoded."""
+    requested = cluster.cluster.links.send(source, broker, request, version=version)
+    sent = cluster.world.run_until(requested, deadline_ms=5_000)
+    return carried(sent, version)
 
 
 def fetch_of(cluster: Any, version: int, *, replica: int, **fields: Any) -> FetchRequest:
@@ -221,13 +221,13 @@ def shown(response: Any) -> list[tuple[bytes, PartitionData]]:
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize(
-    ("replica", "asked", "error"),
+    ("replica", "requested", "error"),
     [
         pytest.param(2, {}, 0, id="from the start"),
         pytest.param(2, {"fetch_offset": 2}, 0, id="from the middle"),
         pytest.param(2, {"fetch_offset": 1, "last_fetched_epoch": 0}, 0, id="after a record of epoch 0"),
         pytest.param(2, {"fetch_offset": 9, "last_fetched_epoch": 0}, 0, id="diverging"),
-        pytest.param(2, {"fetch_offset": 1, "last_fetched_epoch": 5}, 1, id="after an epoch that nobody knows"),
+        pytest.param(2, {"fetch_offset": 1, "last_fetched_epoch": 5}, 1, id="after an unknown epoch"),
         pytest.param(2, {"fetch_offset": 9}, 1, id="beyond the end"),
         pytest.param(2, {"current_leader_epoch": 1}, 76 - 1, id="in an epoch to come"),
         pytest.param(2, {"partition_max_bytes": 1}, 0, id="a byte at most"),
@@ -236,8 +236,8 @@ def shown(response: Any) -> list[tuple[bytes, PartitionData]]:
         pytest.param(2, {"partition": 7}, 3, id="an unknown partition"),
     ],
 )
-def test_a_fetch_over_a_link_is_answered_as_one_over_a_wire(
-    replicas: Make, release: str, replica: int, asked: dict[str, Any], error: int
+def test_a_fetch_over_a_link_gets_the_response_of_one_over_tcp(
+    replicas: Make, release: str, replica: int, requested: dict[str, Any], error: int
 ) -> None:
     cluster = replicas(release=release, brokers=4)
     for value in range(3):
@@ -246,13 +246,13 @@ def test_a_fetch_over_a_link_is_answered_as_one_over_a_wire(
     cluster.run(ms=600)
     cluster.cluster.links.link(2, 1).release()
     version = {"3.7.2": 16, "4.3.1": 18}[release]
-    wire = shown(by_wire(cluster, fetch_of(cluster, version, replica=replica, **asked), version))
-    link = shown(by_link(cluster, fetch_of(cluster, version, replica=replica, **asked), version, source=replica))
+    wire = shown(by_wire(cluster, fetch_of(cluster, version, replica=replica, **requested), version))
+    link = shown(by_link(cluster, fetch_of(cluster, version, replica=replica, **requested), version, source=replica))
     assert [partition.error_code for _, partition in wire] == [error]
     assert link == wire
 
 
-def test_a_deposed_leader_tells_followers_and_clients_who_leads(replicas: Make) -> None:
+def test_a_deposed_leader_returns_the_new_leader_to_followers_and_clients(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(0)
     cluster.cluster.kill(1)
@@ -284,7 +284,7 @@ def test_offsets_are_listed_for_followers_as_for_clients(replicas: Make, timesta
 
 
 @pytest.mark.parametrize("current", [-1, 0, 1])
-def test_epochs_are_told_to_followers_as_to_clients(replicas: Make, current: int) -> None:
+def test_followers_get_the_epochs_that_clients_get(replicas: Make, current: int) -> None:
     cluster = replicas()
     cluster.produce(0)
     partition = OffsetForLeaderPartition(partition=0, leader_epoch=0, current_leader_epoch=current)
@@ -298,7 +298,7 @@ def test_epochs_are_told_to_followers_as_to_clients(replicas: Make, current: int
 
 
 @pytest.mark.parametrize(("fetch", "epochs"), [(11, 3), (10, 2), (8, 1)])
-def test_before_fetch_12_a_follower_asks_where_its_epoch_ends(replicas: Make, fetch: int, epochs: int) -> None:
+def test_before_fetch_12_a_follower_requests_the_end_of_its_epoch(replicas: Make, fetch: int, epochs: int) -> None:
     cluster = replicas(topic_config=UNCLEAN, brokers=2, replication_factor=2)
     speak(cluster, fetch=fetch, list_offsets=4, offset_for_leader_epoch=epochs)
     overheard = Overheard(cluster)
@@ -306,14 +306,14 @@ def test_before_fetch_12_a_follower_asks_where_its_epoch_ends(replicas: Make, fe
     assert cluster.values(1) == cluster.values(2) == [0, 20, 21, 22]
     assert overheard.versions()["OffsetForLeaderEpoch"] == epochs
     fetched = [request for request, _ in overheard.requests if isinstance(request, FetchRequest)]
-    asked = [partition for request in fetched for topic in request.topics for partition in topic.partitions]
-    assert {partition.last_fetched_epoch for partition in asked} == {-1}
-    assert any(partition.current_leader_epoch >= 0 for partition in asked) == (fetch >= 9)
-    for said, version in [*overheard.requests, *overheard.responses]:
-        carried(said, version)
+    requested = [partition for request in fetched for topic in request.topics for partition in topic.partitions]
+    assert {partition.last_fetched_epoch for partition in requested} == {-1}
+    assert any(partition.current_leader_epoch >= 0 for partition in requested) == (fetch >= 9)
+    for message, version in [*overheard.requests, *overheard.responses]:
+        carried(message, version)
 
 
-def test_an_epoch_that_cannot_be_asked_for_now_is_asked_for_again(replicas: Make) -> None:
+def test_a_failed_request_for_an_epoch_is_retried(replicas: Make) -> None:
     cluster = replicas(brokers=2, replication_factor=2, config={"replica.fetch.backoff.ms": "300"})
     speak(cluster, fetch=11, list_offsets=5, offset_for_leader_epoch=3)
     cluster.produce(0)
@@ -370,5 +370,5 @@ def test_every_release_has_followers_of_its_time(replicas: Make, release: str, e
     cluster.settle(within_ms=60_000)
     assert overheard.versions() == expected
     assert cluster.values(2) == cluster.values(1)
-    for said, version in [*overheard.requests, *overheard.responses]:
-        carried(said, version)
+    for message, version in [*overheard.requests, *overheard.responses]:
+        carried(message, version)

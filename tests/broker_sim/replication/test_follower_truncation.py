@@ -21,7 +21,9 @@ def log_with(end: int, *epochs: tuple[int, int]) -> Any:
     [
         pytest.param(log_with(10, (0, 0)), 0, 7, 7, id="the leader has less of the same epoch"),
         pytest.param(log_with(10, (0, 0), (1, 8)), 0, 20, 8, id="the own next epoch starts before the leader's end"),
-        pytest.param(log_with(10, (0, 0), (2, 5)), 1, 9, 5, id="an epoch that the follower skipped: cut and ask again"),
+        pytest.param(
+            log_with(10, (0, 0), (2, 5)), 1, 9, 5, id="an epoch that the follower skipped: truncate and retry"
+        ),
         pytest.param(log_with(10, (3, 0)), 2, 4, 0, id="everything here is newer than what the leader names"),
         pytest.param(log_with(10, (0, 0)), -1, 4, 4, id="the leader has no epoch: its offset counts"),
         pytest.param(log_with(3, (0, 0)), 0, 7, 3, id="never beyond the own end"),

@@ -1,4 +1,4 @@
-"""Log start offsets on three brokers: DeleteRecords, retention, and followers that hear of them."""
+"""Log start offsets on three brokers: DeleteRecords, retention, and followers that adopt them."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ def produce_keyed(replicas: Replicas, key: bytes) -> None:
 
 
 def delete(replicas: Replicas, offset: int, *, timeout_ms: int = 5_000, broker: int = 1) -> list[DeleteResult]:
-    """Ask a broker to delete; the list is empty until the answer has come."""
-    answers: list[DeleteResult] = []
+    """Delete on a broker; the list is empty until the response has come."""
+    results: list[DeleteResult] = []
     manager = replicas.cluster.broker(broker).replica_manager
     deleted = manager.delete_records({replicas.topic: offset}, timeout_ms=timeout_ms)
     if isinstance(deleted, Deferred):
-        deleted.addCallback(lambda results: answers.append(results[replicas.topic]))
+        deleted.addCallback(lambda found: results.append(found[replicas.topic]))
     else:
-        answers.append(deleted[replicas.topic])
-    return answers
+        results.append(deleted[replicas.topic])
+    return results
 
 
 def starts(replicas: Replicas) -> list[int]:
     return [replicas.partition(broker).log.log_start_offset for broker in (1, 2, 3)]
 
 
-def test_followers_adopt_the_leaders_start_within_a_fetch_and_the_answer_waits_for_it(replicas: Make) -> None:
+def test_followers_adopt_the_leaders_start_within_a_fetch_and_the_response_waits_for_it(replicas: Make) -> None:
     cluster = replicas()
     for value in range(4):
         cluster.produce(value)
     cluster.run(ms=2_000)
-    answers = delete(cluster, 3)
-    assert (answers, starts(cluster)) == ([], [3, 0, 0])
+    results = delete(cluster, 3)
+    assert (results, starts(cluster)) == ([], [3, 0, 0])
     cluster.run(ms=1_100)
-    assert [(answer.error_code, answer.low_watermark) for answer in answers] == [(ErrorCode.NONE, 3)]
+    assert [(result.error_code, result.low_watermark) for result in results] == [(ErrorCode.NONE, 3)]
     assert starts(cluster) == [3, 3, 3]
 
 
@@ -62,10 +62,10 @@ def test_an_append_brings_the_start_along(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(1, 2, 3)
     cluster.run(ms=2_000)
-    answers = delete(cluster, 2)
+    results = delete(cluster, 2)
     cluster.produce(4)
     cluster.run(ms=20)
-    assert answers
+    assert results
     assert starts(cluster) == [2, 2, 2]
 
 
@@ -74,11 +74,11 @@ def test_a_held_follower_lets_the_deletion_time_out(replicas: Make) -> None:
     cluster.produce(1, 2, 3)
     cluster.run(ms=2_000)
     cluster.hold_fetches(3)
-    answers = delete(cluster, -1, timeout_ms=3_000)
+    results = delete(cluster, -1, timeout_ms=3_000)
     cluster.run(ms=2_990)
-    assert not answers
+    assert not results
     cluster.run(ms=20)
-    assert [(answer.error_code, answer.low_watermark) for answer in answers] == [(ErrorCode.REQUEST_TIMED_OUT, 0)]
+    assert [(result.error_code, result.low_watermark) for result in results] == [(ErrorCode.REQUEST_TIMED_OUT, 0)]
     assert starts(cluster)[:2] == [3, 3]
 
 
@@ -87,30 +87,30 @@ def test_a_dead_follower_is_not_waited_for(replicas: Make) -> None:
     cluster.produce(1, 2, 3)
     cluster.cluster.kill(3)
     cluster.run(ms=30_000)
-    answers = delete(cluster, 2)
+    results = delete(cluster, 2)
     cluster.run(ms=2_000)
-    assert [answer.error_code for answer in answers] == [ErrorCode.NONE]
+    assert [result.error_code for result in results] == [ErrorCode.NONE]
     cluster.cluster.restart(3)
     cluster.settle()
     assert starts(cluster) == [2, 2, 2]
 
 
-def test_who_loses_the_leadership_answers_so(replicas: Make) -> None:
+def test_a_lost_leadership_returns_not_leader(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(1, 2, 3)
     cluster.run(ms=2_000)
     cluster.hold_fetches(2, 3)
-    answers = delete(cluster, 2, timeout_ms=60_000)
+    results = delete(cluster, 2, timeout_ms=60_000)
     cluster.cluster.stop(1)
     cluster.run(ms=20_000)
-    assert all(answer.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER for answer in answers)
+    assert all(result.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER for result in results)
 
 
 def test_only_the_leader_deletes(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(1, 2, 3)
     cluster.run(ms=2_000)
-    assert [answer.error_code for answer in delete(cluster, 1, broker=2)] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+    assert [result.error_code for result in delete(cluster, 1, broker=2)] == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     assert starts(cluster) == [0, 0, 0]
 
 
@@ -121,9 +121,9 @@ def test_a_follower_that_comes_back_empty_handed_starts_where_the_leader_does(re
     cluster.run(ms=20_000)
     for value in range(4):
         cluster.produce(value)
-    answers = delete(cluster, 4)
+    results = delete(cluster, 4)
     cluster.run(ms=2_000)
-    assert answers
+    assert results
     cluster.cluster.restart(3)
     cluster.settle()
     assert starts(cluster) == [4, 4, 4]

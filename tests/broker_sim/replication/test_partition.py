@@ -1,4 +1,4 @@
-"""What a leader makes of its followers and of the controller's answers, one step at a time."""
+"""A leader's partition: followers' fetches and the controller's responses, one step at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def with_isr_1_2(replicas: Make, **options: Any) -> Any:
     return cluster
 
 
-def test_the_high_watermark_waits_for_a_newcomer_whose_expansion_is_not_answered(replicas: Make) -> None:
+def test_the_high_watermark_waits_for_a_newcomer_whose_expansion_is_pending(replicas: Make) -> None:
     cluster = with_isr_1_2(replicas)
     cluster.cluster.links.link(3, 1).release()
     cluster.run(ms=10)
@@ -127,34 +127,36 @@ def test_a_refused_proposal_is_dropped_awaited_or_made_again(
 ) -> None:
     partition = replicas().partition(1)
     partition.isr_state = state = expanding((1, 2), 3)
-    answer = AlteredPartition(topic_partition=partition.topic_partition, error_code=error)
-    assert partition.proposal_finished(state, answer) is again
+    response = AlteredPartition(topic_partition=partition.topic_partition, error_code=error)
+    assert partition.proposal_finished(state, response) is again
     assert (partition.isr_state is state) is state_kept
     if not state_kept:
         assert (partition.isr, partition.isr_state.maximal_isr) == ((1, 2), (1, 2))
 
 
-def test_an_answer_to_a_proposal_that_has_been_overtaken_changes_nothing(replicas: Make) -> None:
+def test_a_response_to_an_outdated_proposal_changes_nothing(replicas: Make) -> None:
     partition = replicas().partition(1)
     late = expanding((1, 2), 3)
     partition.isr_state = now = committed((1, 2, 3))
-    answer = AlteredPartition(topic_partition=partition.topic_partition, leader_epoch=0, isr=(1, 2), partition_epoch=9)
-    assert not partition.proposal_finished(late, answer)
+    response = AlteredPartition(
+        topic_partition=partition.topic_partition, leader_epoch=0, isr=(1, 2), partition_epoch=9
+    )
+    assert not partition.proposal_finished(late, response)
     assert partition.isr_state is now
 
 
-def test_an_answer_of_another_leader_epoch_or_an_older_partition_epoch_is_ignored(replicas: Make) -> None:
+def test_a_response_of_another_leader_epoch_or_an_older_partition_epoch_is_ignored(replicas: Make) -> None:
     partition = replicas().partition(1)
     partition.partition_epoch = 5
     for leader_epoch, partition_epoch in ((1, 6), (0, 4)):
         partition.isr_state = state = expanding((1, 2), 3)
-        answer = AlteredPartition(
+        response = AlteredPartition(
             topic_partition=partition.topic_partition,
             leader_epoch=leader_epoch,
             isr=(1, 2, 3),
             partition_epoch=partition_epoch,
         )
-        assert not partition.proposal_finished(state, answer)
+        assert not partition.proposal_finished(state, response)
         assert partition.isr_state is state
 
 
@@ -216,9 +218,7 @@ def test_with_too_small_an_isr_the_high_watermark_moves_before_3_7_alone(
 @pytest.mark.parametrize(
     ("release", "taken"), [("0.11.0.3", False), ("2.8.2", False), ("3.6.2", False), ("3.7.2", True)]
 )
-def test_more_in_sync_than_there_are_replicas_is_asked_before_3_7_alone(
-    replicas: Make, release: str, taken: bool
-) -> None:
+def test_only_before_3_7_min_insync_replicas_may_exceed_the_replicas(replicas: Make, release: str, taken: bool) -> None:
     cluster = replicas(release=release, brokers=1, replication_factor=1, topic_config={"min.insync.replicas": "2"})
     assert cluster.cluster.metrics().value("UnderMinIsrPartitionCount", broker=1) == (0 if taken else 1)
     assert cluster.produce(0, acks=-1).error_code == (ErrorCode.NONE if taken else ErrorCode.NOT_ENOUGH_REPLICAS)

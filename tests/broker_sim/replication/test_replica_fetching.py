@@ -32,11 +32,11 @@ class Recorder:
         send = links.send
 
         def recording(sender: int, receiver: int, request: Any, **options: Any) -> Any:
-            answer = send(sender, receiver, request, **options)
+            sent = send(sender, receiver, request, **options)
             if (sender, receiver) == (source, target) and isinstance(request, FetchRequest):
                 self.requests.append(request)
-                answer.addCallback(lambda response: self.responses.append(response) or response)
-            return answer
+                sent.addCallback(lambda response: self.responses.append(response) or response)
+            return sent
 
         links.send = recording
 
@@ -56,7 +56,9 @@ def test_a_fetch_names_only_what_has_changed_since_the_last(replicas: Make) -> N
     cluster.produce(0)
     cluster.run(ms=1)
     (request,) = recorder.requests
-    assert [(topic.topic, [asked.partition for asked in topic.partitions]) for topic in request.topics] == [("t", [0])]
+    assert [(topic.topic, [requested.partition for requested in topic.partitions]) for topic in request.topics] == [
+        ("t", [0])
+    ]
     assert request.session_epoch == 1
 
 
@@ -78,9 +80,9 @@ def test_a_new_topic_does_not_wait_for_the_parked_fetch(replicas: Make) -> None:
     created = cluster.cluster.create_topic(TopicSpec(name="u", replication_factor=3))
     cluster.world.run_until(created, deadline_ms=10)
     cluster.topic = TopicPartition("u", 0)
-    answers = cluster.send(0)
+    results = cluster.send(0)
     cluster.run(ms=1)
-    assert answers[0].base_offset == 0
+    assert results[0].base_offset == 0
 
 
 def test_followers_share_the_leaders_batches(replicas: Make) -> None:
@@ -154,8 +156,8 @@ def test_a_fetch_carries_the_epoch_of_the_last_record(replicas: Make) -> None:
     recorder = Recorder(cluster, 3, 2)
     cluster.run(ms=9_000)
     (topic,) = recorder.requests[0].topics
-    (asked,) = topic.partitions
-    assert (asked.fetch_offset, asked.last_fetched_epoch, asked.current_leader_epoch) == (1, 0, 1)
+    (requested,) = topic.partitions
+    assert (requested.fetch_offset, requested.last_fetched_epoch, requested.current_leader_epoch) == (1, 0, 1)
 
 
 def test_logs_that_parted_twice_are_cut_epoch_by_epoch(replicas: Make) -> None:

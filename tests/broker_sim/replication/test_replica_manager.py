@@ -32,7 +32,7 @@ class Reader:
             if name in options
         }
         params = FetchParams(**{"max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1 << 20, **options})
-        answer = self.cluster.cluster.broker(broker).replica_manager.fetch(
+        response = self.cluster.cluster.broker(broker).replica_manager.fetch(
             params=params,
             partitions=[
                 PartitionFetch(
@@ -40,10 +40,10 @@ class Reader:
                 )
             ],
         )
-        if isinstance(answer, Deferred):
-            answer.addCallback(self.results.extend)
+        if isinstance(response, Deferred):
+            response.addCallback(self.results.extend)
         else:
-            self.results.extend(answer)
+            self.results.extend(response)
         return self
 
     @property
@@ -59,8 +59,8 @@ class Reader:
 def test_every_acks_gets_the_offset_of_its_append(replicas: Make, acks: int, detail: Detail) -> None:
     cluster = replicas(detail=detail)
     assert cluster.produce(1, 2, acks=acks).base_offset == 0
-    answer = cluster.produce(3, acks=acks)
-    assert (answer.error_code, answer.base_offset, answer.last_offset, answer.log_start_offset) == (0, 2, 2, 0)
+    response = cluster.produce(3, acks=acks)
+    assert (response.error_code, response.base_offset, response.last_offset, response.log_start_offset) == (0, 2, 2, 0)
 
 
 def test_acks_all_waits_for_the_slowest_of_the_isr(replicas: Make) -> None:
@@ -93,9 +93,9 @@ def test_a_produce_without_time_to_wait_times_out_before_any_follower_has_fetche
 ) -> None:
     cluster = replicas()
     cluster.produce(0)
-    answered = cluster.send(1, timeout_ms=timeout_ms)
+    returned = cluster.send(1, timeout_ms=timeout_ms)
     cluster.run(ms=10)
-    assert (answered[0].error_code, answered[0].base_offset) == (ErrorCode.REQUEST_TIMED_OUT, 1)
+    assert (returned[0].error_code, returned[0].base_offset) == (ErrorCode.REQUEST_TIMED_OUT, 1)
     assert cluster.high_watermark(1) == 2
 
 
@@ -128,20 +128,20 @@ def test_a_follower_and_a_stranger_refuse_a_produce(replicas: Make) -> None:
     assert cluster.produce(1).error_code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_duplicate_answers_its_first_offset_and_waits_for_that_offset_alone(replicas: Make) -> None:
+def test_a_duplicate_returns_its_first_offset_and_waits_for_that_offset_alone(replicas: Make) -> None:
     cluster = replicas()
     manager = cluster.cluster.broker(1).replica_manager
 
     def send(sequence: int) -> list[Any]:
-        answers: list[Any] = []
+        responses: list[Any] = []
         batch = cluster.batch(sequence, producer=(7, 0, sequence))
-        answer = manager.append_records(
+        response = manager.append_records(
             request_id=1, timeout_ms=1_000, required_acks=-1, entries=[(cluster.topic, batch)]
         )
-        if isinstance(answer, list):
-            return answer
-        answer.addCallback(answers.extend)
-        return answers
+        if isinstance(response, list):
+            return response
+        response.addCallback(responses.extend)
+        return responses
 
     send(0)
     cluster.run(ms=600)
@@ -153,7 +153,7 @@ def test_a_duplicate_answers_its_first_offset_and_waits_for_that_offset_alone(re
     assert first == second == again == []
     cluster.cluster.links.link(1, 3).release()
     cluster.run(ms=10)
-    assert [answers[0].base_offset for answers in (first, second, again)] == [1, 2, 1]
+    assert [responses[0].base_offset for responses in (first, second, again)] == [1, 2, 1]
     assert cluster.values(1) == [0, 1, 2]
     assert len(cluster.journal.events_of(BatchDeduplicated)) == 2
 
@@ -161,17 +161,17 @@ def test_a_duplicate_answers_its_first_offset_and_waits_for_that_offset_alone(re
 def test_one_bad_partition_leaves_the_others_alone(replicas: Make) -> None:
     cluster = replicas(partitions=2)
     manager = cluster.cluster.broker(1).replica_manager
-    answers = manager.append_records(
+    responses = manager.append_records(
         request_id=1,
         timeout_ms=1_000,
         required_acks=-1,
         entries=[(TopicPartition("t", 1), cluster.batch(1)), (cluster.topic, cluster.batch(2))],
     )
-    assert isinstance(answers, list), "the followers have confirmed within the call"
-    assert [answer.error_code for answer in answers] == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE]
+    assert isinstance(responses, list), "the followers have confirmed within the call"
+    assert [response.error_code for response in responses] == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NONE]
 
 
-def test_the_local_append_is_told_before_anybody_replicates(replicas: Make) -> None:
+def test_the_local_append_is_reported_before_any_replication(replicas: Make) -> None:
     cluster = replicas(detail=Detail.CLUSTER)
     ends: list[tuple[int, int]] = []
     cluster.cluster.broker(1).replica_manager.append_records(
@@ -185,29 +185,29 @@ def test_the_local_append_is_told_before_anybody_replicates(replicas: Make) -> N
 
 
 @pytest.mark.parametrize("detail", list(Detail))
-def test_a_broker_that_dies_right_after_its_append_replicates_and_answers_nothing(
+def test_a_broker_that_dies_right_after_its_append_replicates_and_returns_nothing(
     replicas: Make, detail: Detail
 ) -> None:
     cluster = replicas(detail=detail)
-    answers: list[Any] = []
+    responses: list[Any] = []
     cluster.cluster.broker(1).replica_manager.append_records(
         request_id=1,
         timeout_ms=1_000,
         required_acks=-1,
         entries=[(cluster.topic, cluster.batch(1))],
         on_local_append=lambda _: cluster.cluster.kill(1),
-    ).addCallback(answers.extend)
+    ).addCallback(responses.extend)
     cluster.run(ms=20_000)
-    assert (cluster.values(1), cluster.values(2), answers) == ([1], [], [])
+    assert (cluster.values(1), cluster.values(2), responses) == ([1], [], [])
 
 
-def test_the_journal_says_what_was_appended_and_what_was_known_when_it_was_answered(replicas: Make) -> None:
+def test_the_journal_records_the_append_and_the_high_watermark_at_the_response(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(1, 2, 3)
     (appended,) = cluster.journal.events_of(BatchAppended)
     assert (appended.base_offset, appended.last_offset, appended.records, appended.leader_epoch) == (0, 2, 3, 0)
-    (answered,) = cluster.journal.events_of(ProduceCompleted)
-    assert (answered.required_offset, answered.high_watermark, answered.isr, answered.acks) == (3, 3, (1, 2, 3), -1)
+    (returned,) = cluster.journal.events_of(ProduceCompleted)
+    assert (returned.required_offset, returned.high_watermark, returned.isr, returned.acks) == (3, 3, (1, 2, 3), -1)
 
 
 # Fetch -------------------------------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def test_a_fetch_by_another_topic_id_is_inconsistent(replicas: Make) -> None:
     assert Reader(cluster).fetch(0, topic_id=bytes(16)).results[0].error_code is ErrorCode.INCONSISTENT_TOPIC_ID
 
 
-def test_a_follower_serves_consumers_that_may_ask_it(replicas: Make) -> None:
+def test_a_follower_serves_consumers_from_fetch_11_on(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(0)
     reader = Reader(cluster)
@@ -310,7 +310,7 @@ def test_a_follower_serves_consumers_that_may_ask_it(replicas: Make) -> None:
     assert waiting.offsets == [0]
 
 
-def test_parked_fetches_hear_of_a_lost_leadership_at_once(replicas: Make) -> None:
+def test_a_lost_leadership_completes_parked_fetches_at_once(replicas: Make) -> None:
     cluster = replicas()
     reader = Reader(cluster).fetch(0, max_wait_ms=60_000)
     stopped = cluster.cluster.stop(1)
@@ -341,7 +341,7 @@ def test_a_stranger_is_no_follower(replicas: Make) -> None:
     assert result.error_code is ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def test_a_diverging_epoch_is_told_at_once_without_records(replicas: Make) -> None:
+def test_a_diverging_epoch_is_returned_at_once_without_records(replicas: Make) -> None:
     cluster = replicas()
     cluster.produce(0)
     cluster.cluster.kill(1)
@@ -382,13 +382,13 @@ def test_a_new_leader_without_its_high_watermark_has_no_latest_offset_yet(replic
     cluster.run(ms=9_000)
     manager = cluster.cluster.broker(2).replica_manager
     assert manager.partitions[cluster.topic].is_leader
-    answer = manager.list_offset(cluster.topic, timestamp=-1, isolation=FetchIsolation.HIGH_WATERMARK)
-    assert answer.error_code is ErrorCode.OFFSET_NOT_AVAILABLE
+    response = manager.list_offset(cluster.topic, timestamp=-1, isolation=FetchIsolation.HIGH_WATERMARK)
+    assert response.error_code is ErrorCode.OFFSET_NOT_AVAILABLE
     cluster.cluster.links.link(3, 2).release()
     cluster.cluster.links.link(2, 3).release()
     cluster.run(ms=1_000)
-    answer = manager.list_offset(cluster.topic, timestamp=-1, isolation=FetchIsolation.HIGH_WATERMARK)
-    assert (answer.error_code, answer.offset, answer.leader_epoch) == (ErrorCode.NONE, 1, 1)
+    response = manager.list_offset(cluster.topic, timestamp=-1, isolation=FetchIsolation.HIGH_WATERMARK)
+    assert (response.error_code, response.offset, response.leader_epoch) == (ErrorCode.NONE, 1, 1)
 
 
 def test_where_a_leader_epoch_ends_is_where_the_next_one_starts(replicas: Make) -> None:
@@ -400,8 +400,8 @@ def test_where_a_leader_epoch_ends_is_where_the_next_one_starts(replicas: Make) 
     manager = cluster.cluster.broker(2).replica_manager
 
     def end(epoch: int) -> tuple[int, int]:
-        answer = manager.last_offset_for_leader_epoch(cluster.topic, current_leader_epoch=-1, leader_epoch=epoch)
-        return answer.leader_epoch, answer.end_offset
+        response = manager.last_offset_for_leader_epoch(cluster.topic, current_leader_epoch=-1, leader_epoch=epoch)
+        return response.leader_epoch, response.end_offset
 
     assert (end(0), end(1), end(2)) == ((0, 2), (1, 3), (-1, -1))
     fenced = manager.last_offset_for_leader_epoch(cluster.topic, current_leader_epoch=0, leader_epoch=0)

@@ -1,4 +1,4 @@
-"""Where leaders send consumers (KIP-392), beyond what the recorded exchanges ask."""
+"""The preferred read replica of consumers (KIP-392), beyond the recorded exchanges."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def read(cluster: Any, *, broker: int = 1, offset: int = 0, rack: str | None = "
     params = FetchParams(
         max_wait_ms=0, min_bytes=0, max_bytes=1_000_000, fetch_only_leader=False, rack_id=rack, replica_id=-1
     )
-    asked = PartitionFetch(topic_partition=cluster.topic, fetch_offset=offset, max_bytes=1_000_000)
-    (result,) = cluster.cluster.broker(broker).replica_manager.fetch(params=params, partitions=[asked])
+    requested = PartitionFetch(topic_partition=cluster.topic, fetch_offset=offset, max_bytes=1_000_000)
+    (result,) = cluster.cluster.broker(broker).replica_manager.fetch(params=params, partitions=[requested])
     assert isinstance(result, PartitionFetchResult)
     return result
 
@@ -63,9 +63,9 @@ def test_a_follower_outside_of_the_isr_is_not_preferred(replicas: Make) -> None:
     cluster.produce(1, acks=1)
     cluster.run(ms=3_000)
     assert cluster.isr() == (1,)
-    answer = read(cluster)
-    assert answer.preferred_read_replica == -1
-    assert [batch.base_offset for batch in answer.batches] == [0, 1]
+    response = read(cluster)
+    assert response.preferred_read_replica == -1
+    assert [batch.base_offset for batch in response.batches] == [0, 1]
 
 
 def test_a_dead_followers_rack_is_served_by_the_leader(replicas: Make) -> None:
@@ -83,7 +83,7 @@ def test_a_follower_serves_no_further_than_it_knows_to_be_committed(replicas: Ma
     cluster.run(ms=1_000)
     cluster.produce(1)
     assert cluster.high_watermark(1) == 2
-    assert cluster.high_watermark(2) == 1, "told with the next answer alone"
+    assert cluster.high_watermark(2) == 1, "sent with the next response only"
     assert [batch.base_offset for batch in read(cluster, broker=2).batches] == [0]
     assert read(cluster, broker=2, offset=2).batches == []
     assert read(cluster, broker=2, offset=3).error_code is ErrorCode.OFFSET_OUT_OF_RANGE
@@ -105,9 +105,9 @@ def test_a_lagging_follower_refuses_offsets_that_it_has_not_copied(replicas: Mak
 def test_without_a_selector_no_rack_matters(replicas: Make) -> None:
     cluster = replicas(config={name: value for name, value in CONFIG.items() if name != "replica.selector.class"})
     cluster.produce(0)
-    answer = read(cluster)
-    assert answer.preferred_read_replica == -1
-    assert len(answer.batches) == 1
+    response = read(cluster)
+    assert response.preferred_read_replica == -1
+    assert len(response.batches) == 1
 
 
 @pytest.mark.parametrize("name", ["org.example.Mine", "org.apache.kafka.common.replica.RackAwareReplicaSelektor", ""])

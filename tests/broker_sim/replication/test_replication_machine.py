@@ -1,4 +1,4 @@
-"""Whatever happens to brokers and links: what was acknowledged stays, replicas agree, and the cluster heals.
+"""After any faults of brokers and links, acknowledged records stay, replicas agree, and the cluster recovers.
 
 For longer, and for more mistakes to be found: `python -m tests.broker_sim.replication.hunt --help`.
 """

@@ -36,8 +36,8 @@ def configure(cluster: Any, kind: int, name: str, **configs: str | None) -> None
     ]
     resource = AlterConfigsResource(resource_type=kind, resource_name=name, configs=changes)
     request = IncrementalAlterConfigsRequest(resources=[resource])
-    answer = cluster.cluster.controller.controls.configs.alter_incrementally(request)
-    assert [each.error_code for each in answer.responses] == [0], answer
+    response = cluster.cluster.controller.controls.configs.alter_incrementally(request)
+    assert [each.error_code for each in response.responses] == [0], response
 
 
 def throttle(cluster: Any, *sides: str, rate: int | None = RATE, replicas: str | None = "*") -> None:
@@ -68,8 +68,8 @@ def seconds_to_move(cluster: Any, *to: int, seconds_max: int = 600) -> float:
     request = AlterPartitionReassignmentsRequest(
         timeout_ms=1_000, topics=[ReassignableTopic(name="t", partitions=[wanted])]
     )
-    answer = cluster.cluster.controller.controls.partitions.reassign(request)
-    assert answer.responses[0].partitions[0].error_code == 0
+    response = cluster.cluster.controller.controls.partitions.reassign(request)
+    assert response.responses[0].partitions[0].error_code == 0
     began_s = cluster.reactor.seconds()
     cluster.world.run_until(
         lambda: cluster.cluster.registration_of(*cluster.topic).replicas == to, deadline_ms=seconds_max * 1_000
@@ -190,19 +190,19 @@ def test_a_follower_over_a_wire_waits_as_one_over_a_link(replicas: Make) -> None
     cluster.run(ms=60_000)
     assert cluster.isr() == (1, 2)
     broker = cluster.cluster.broker(1)
-    asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20, current_leader_epoch=0)
+    requested = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20, current_leader_epoch=0)
     request = FetchRequest(
         replica_state=ReplicaState(replica_id=3, replica_epoch=-1),
         max_wait_ms=500,
         min_bytes=1,
         max_bytes=1 << 20,
-        topics=[FetchTopic(topic_id=cluster.partition(1).topic_id, partitions=[asked])],
+        topics=[FetchTopic(topic_id=cluster.partition(1).topic_id, partitions=[requested])],
     )
 
     def fetch() -> tuple[float, int]:
         began_s = cluster.reactor.seconds()
-        answer = cluster.world.run_until(PlainCalls(broker).call(request, 18), deadline_ms=5_000)
-        (partition,) = answer.responses[0].partitions
+        response = cluster.world.run_until(PlainCalls(broker).call(request, 18), deadline_ms=5_000)
+        (partition,) = response.responses[0].partitions
         assert partition.error_code == 0
         return cluster.reactor.seconds() - began_s, sum(len(part) for part in partition.records or [])
 

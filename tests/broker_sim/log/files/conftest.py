@@ -102,7 +102,7 @@ class Machine:
         )
 
     def values(self) -> list[int]:
-        """What the log holds, in order."""
+        """Return the records of the log, in order."""
         records = [record for each in self.log().batches() for record in read_records(each.data)]
         return [struct.unpack(">q", record.value or b"")[0] for record in records]
 

@@ -101,7 +101,7 @@ def test_checkpoints_are_written_every_so_often() -> None:
 
 
 def test_recovery_begins_at_the_recovery_point() -> None:
-    """What lies in segments before it is believed; a torn batch after it is cut off, and what follows too."""
+    """Records before the recovery point are trusted; a torn batch after it is truncated with all that follows."""
     machine = Machine(topic_config=SMALL)
     for value in range(30):
         machine.append(value)
@@ -267,7 +267,7 @@ def test_logs_are_spread_over_the_directories_and_found_in_each() -> None:
     assert [machine.log(each).directory.path for each in partitions] == before
 
 
-def test_a_refused_disk_error_says_which(machine: Machine) -> None:
+def test_a_refused_disk_error_names_the_directory(machine: Machine) -> None:
     assert isinstance(machine.disk, VirtualDisk)
     machine.disk.fail("/data/0")
     with pytest.raises(OSError) as refused:

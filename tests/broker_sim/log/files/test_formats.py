@@ -1,4 +1,4 @@
-"""The small files byte for byte, as a real broker writes them, and what is said of those that cannot be read."""
+"""The small files byte for byte, as a real broker writes them, and the errors of unreadable ones."""
 
 from __future__ import annotations
 
