@@ -1,7 +1,7 @@
-"""One broker: its parts, wired. Mirrors BrokerServer.
+"""One broker, wired from its parts. Mirrors BrokerServer.
 
-What outlives its process is here (identity, configuration, clock, disk); what one run has is built by `boot` and gone
-with `kill`: metadata, replicas, lifecycle, APIs, sockets.
+A broker keeps identity, configuration, clock and disk for all its incarnations. Metadata, replicas, lifecycle, APIs and
+sockets belong to one incarnation: a start creates them, and `kill` or `stop` ends them.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ UUID_BYTES: Final = 16
 
 
 class Broker:
-    """Without `listen` it has no sockets, only its links."""
+    """One broker of a cluster. Without `listen` it opens no sockets and is reached over links only."""
 
     active_controller_id: int | None = None
-    """The broker that is the controller, as far as is known here; None with KRaft, where no broker is."""
+    """The broker that is the controller, as this broker knows it; None with KRaft, where no broker is."""
 
     def __init__(
         self,
@@ -97,9 +97,9 @@ class Broker:
         self.listeners = listeners
         self.rack = config.broker_rack
         self.metadata_lag_ms = 0.0
-        """How long after their arrival records of the metadata log are applied; may be changed at any time."""
+        """The delay between arrival and replay of the metadata log, in milliseconds; it can change at any time."""
         self.metadata_held = False
-        """Whether it applies nothing of the metadata log; `hold_metadata` and `resume_metadata` say so."""
+        """True while the broker replays nothing of the metadata log: see `hold_metadata` and `resume_metadata`."""
         self._listens = listen
         self._image_applied = image_applied
         self._previous_epoch = NO_EPOCH
@@ -109,7 +109,7 @@ class Broker:
         self._boot_parts()
 
     def random(self, part: str) -> Random:
-        """The random stream of one of this broker's parts; its draws go on after a restart."""
+        """Return the random stream of one of the broker's parts; it continues after a restart."""
         return self._streams.stream(f"broker {self.id} {part}")
 
     def _boot_parts(self) -> None:
@@ -180,43 +180,43 @@ class Broker:
 
     @property
     def alive(self) -> bool:
-        """Whether its process runs."""
+        """True while the broker's process runs."""
         return self.lifecycle.state is not BrokerState.NOT_RUNNING
 
     @property
     def broker_epoch(self) -> int:
-        """The epoch of this run, -1 before it is registered."""
+        """The broker epoch of this incarnation, -1 before the registration."""
         return self.lifecycle.epoch
 
     @property
     def host(self) -> str:
-        """The host by which other brokers know it."""
+        """The advertised host of the inter-broker listener."""
         return self._endpoint[0]
 
     @property
     def port(self) -> int:
-        """The port to that host, chosen by the system when it was 0."""
+        """The advertised port of the inter-broker listener; the system chooses it if it was 0."""
         return self._endpoint[1]
 
     @property
     def _endpoint(self) -> tuple[str, int]:
         endpoint = self.listeners.main.endpoint
-        assert endpoint is not None, "the listener for other brokers is advertised"
+        assert endpoint is not None, "the inter-broker listener is advertised"
         return endpoint
 
     @property
     def registered_listeners(self) -> Mapping[str, tuple[str, int]]:
-        """What each listener is advertised as; empty for PLAINTEXT alone."""
+        """The advertised address per listener; empty if PLAINTEXT is the only one."""
         return {} if self.listeners.is_default else self.listeners.endpoints
 
     @property
     def cordoned_log_dirs(self) -> tuple[bytes, ...]:
-        """The ids of the log directories that take no new replicas (KIP-1066)."""
+        """The ids of the log directories that receive no new replicas (KIP-1066)."""
         return tuple(self.storage.directory_id(name) for name in self.storage.directories.cordoned)
 
     @property
     def features(self) -> tuple[FeatureRange, ...]:
-        """The features that it registers with."""
+        """The supported features that the broker registers."""
         supported = self.release.supported_features
         return tuple(FeatureRange(name, levels.lowest, levels.highest) for name, levels in supported.items())
 
@@ -228,38 +228,38 @@ class Broker:
 
     @property
     def metadata_version(self) -> int:
-        """The version of the newest image that is here; it is applied, unless the broker is still catching up."""
+        """The version of the newest image; it is applied, unless the broker is still catching up."""
         return (self._unpublished or self.metadata_cache.image).version
 
     @property
     def delayed_admin_operations(self) -> list[tuple[str, int]]:
-        """What waits for this broker's metadata: the purgatory's name, and how much it watches. With KRaft nothing."""
+        """Operations that wait for this broker's metadata: name and size of each purgatory. KRaft has none."""
         return []
 
     def now_ms(self) -> int:
-        """The broker's own clock."""
+        """Return the broker's own wall clock, in milliseconds since the epoch."""
         return self.clock.now_ms()
 
     def forward_to_controller(
         self, request: Any, *, timeout_ms: int, context: RequestContext | None = None
     ) -> Deferred[Any]:
-        """Let the controller answer a client's request (KIP-590); fails with LinkFailure when it cannot be reached."""
+        """Forward a client's request to the controller (KIP-590); fails with LinkFailure if it cannot be reached."""
         version = self.release.api_versions[request.API_KEY].highest if context is None else context.api_version
         forwarded = ForwardedRequest(request, api_version=version, context=context)
         sent = self.links.send(self.id, CONTROLLER_ID, forwarded, timeout_ms=timeout_ms)
         return sent.addCallback(ForwardedResponse.opened)
 
-    # Life ----------------------------------------------------------------------------------------------------
+    # Start and stop ---------------------------------------------------------------------------------------
 
     def listen(self) -> None:
-        """Open the listeners; with port 0 the system chooses one, which the broker keeps for all its lives."""
+        """Open the listeners. For port 0 the system chooses a port, which the broker keeps for all its incarnations."""
         if self._listens:
             self.socket_server = SocketServer(self, reactor=self.reactor, listeners=self.listeners)
             apply_ip_rates(self.socket_server.connection_quotas, self.metadata_cache.image.client_quotas)
             self.socket_server.start()
 
     def adopt(self, image: MetadataImage) -> None:
-        """Run at once, as registered and unfenced in `image`: how a cluster starts as a whole."""
+        """Start without registration, as a broker that `image` has registered and unfenced; a new cluster starts so."""
         self._begin()
         self.links.attach(self.id, self.link_transport)
         epoch = image.brokers[self.id].epoch
@@ -269,7 +269,11 @@ class Broker:
         self._loader.start(image, leader_epoch=FIRST_LEADER_EPOCH)
 
     def start(self) -> Deferred[None]:
-        """Start the process again; fires when the controller has unfenced the broker."""
+        """Start the next incarnation; fires when the controller has unfenced the broker.
+
+        Raises:
+            BrokerSimError: The broker runs already.
+        """
         if self.alive:
             msg = f"broker {self.id} runs already"
             raise BrokerSimError(msg)
@@ -285,42 +289,42 @@ class Broker:
         self.storage.open(self.now_ms())
         unflushed, self._unflushed = self._unflushed, None
         if unflushed is not None:
-            unflushed.tell_lost(self.journal, self.id, self.storage.logs)
+            unflushed.report_lost(self.journal, self.id, self.storage.logs)
         self.replica_manager.roles.start()
         self._log_manager.start()
         self.journal.append(BrokerStarted(time_us=self.journal.now_us(), broker_id=self.id))
 
     def hold_metadata(self) -> None:
-        """Apply nothing of the metadata log until `resume_metadata`, in the next lives neither."""
+        """Replay nothing of the metadata log until `resume_metadata`, also after a restart."""
         self.metadata_held = True
         self._loader.hold()
 
     def resume_metadata(self) -> None:
-        """Apply what has come meanwhile, and what comes."""
+        """Replay the records that have arrived meanwhile, and continue."""
         self.metadata_held = False
         self._loader.resume()
 
     def kill(self) -> None:
-        """Die without a word: connections are reset, timers are gone, logs stay. Does nothing to a dead broker."""
+        """Crash: reset connections, cancel timers, keep the logs. Does nothing if the broker is dead."""
         if self.alive:
             self._end(abort=True)
             self.journal.append(BrokerKilled(time_us=self.journal.now_us(), broker_id=self.id))
 
     async def stop(self) -> None:
-        """Shut down in order: leaderships move first, then connections close. Does nothing to a dead broker."""
+        """Shut down in order: move leaderships, then close connections. Does nothing if the broker is dead."""
         if not self.alive:
             return
         lifecycle = self.lifecycle
         if self.config.controlled_shutdown_enable and self.broker_epoch != NO_EPOCH:
             await lifecycle.begin_controlled_shutdown()
         if self.lifecycle is not lifecycle or lifecycle.state is BrokerState.NOT_RUNNING:
-            return  # it died on the way
+            return  # a kill came first
         self._previous_epoch = self.broker_epoch
         self._end(abort=False)
         self.journal.append(BrokerStopped(time_us=self.journal.now_us(), broker_id=self.id))
 
     def lose_power(self) -> None:
-        """Die, and the machine with it: what the disk has not made durable is lost, all or in part."""
+        """Crash with the machine: bytes that the disk has not flushed are lost, all or in part."""
         from broker_sim.power_loss import UnflushedTails
 
         self.kill()
@@ -330,7 +334,7 @@ class Broker:
         self.journal.append(PowerLost(time_us=self.journal.now_us(), broker_id=self.id))
 
     def close(self) -> None:
-        """End the process because the cluster ends: nothing is reported."""
+        """End the process because the cluster ends, without an event in the journal."""
         if self.alive:
             self.storage.close(self.now_ms(), clean_epoch=self.broker_epoch)
             self._end(abort=True)
@@ -354,30 +358,30 @@ class Broker:
         self._running = None
         self._image_applied()
 
-    # What the parts tell -------------------------------------------------------------------------------------
+    # Callbacks of the parts -------------------------------------------------------------------------------
 
     def registered(self, broker_epoch: int) -> None:
-        """The controller has given an epoch."""
+        """Keep the broker epoch that the controller assigned."""
         self.replica_manager.broker_epoch = broker_epoch
 
     def caught_up(self) -> None:
-        """The metadata holds the own registration: take the roles that it gives, and open the doors to everybody."""
+        """Take the roles of the metadata, which has the own registration now, and open links and listeners."""
         image, self._unpublished = self._unpublished, None
-        assert image is not None, "the controller says so only of a version that was fetched"
+        assert image is not None, "the controller reports a version that this broker has fetched"
         self.links.attach(self.id, self.link_transport)
         self._publish(image)
         self.listen()
 
     def unfenced(self) -> None:
-        """The controller lets the broker serve."""
+        """Complete the start: the controller has unfenced the broker."""
         running, self._running = self._running, None
         if running is not None:
             running.callback(None)
 
     def _apply_image(self, image: MetadataImage) -> None:
         if self.lifecycle.state is BrokerState.STARTING:
-            # As BrokerServer: what the metadata said of an earlier run of this broker is not acted upon. A broker that
-            # comes back before its old session has ended would else go on as leader.
+            # As BrokerServer, ignore the roles of a previous incarnation: a broker that restarts before its old session
+            # has ended would otherwise continue as leader.
             self._unpublished = image
             self._image_applied()
         else:
@@ -406,9 +410,9 @@ class Broker:
         return self.lifecycle.epoch
 
     def peer_reset(self, node_id: int) -> None:
-        """Another node has died and its connection is reset."""
+        """Handle the reset connection of a node that died."""
         self.replica_manager.roles.follower_gone(node_id)
 
     def control_request(self, request: Any, version: int) -> Any:
-        """A broker of the KRaft era lists no such API."""
+        """Raise an error: a broker of the KRaft era lists no such API."""
         raise NotImplementedError(f"{request.NAME} v{version}")

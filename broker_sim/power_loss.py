@@ -30,7 +30,7 @@ class UnflushedTails:
             for each, log in logs.items()
         }
 
-    def tell_lost(self, journal: Journal, broker_id: int, logs: Mapping[TopicPartition, ReplicaLog]) -> None:
+    def report_lost(self, journal: Journal, broker_id: int, logs: Mapping[TopicPartition, ReplicaLog]) -> None:
         """The broker has read its disk again: report what is not there any more."""
         for topic_partition, end in self._ends.items():
             log = logs.get(topic_partition)
