@@ -141,6 +141,7 @@ def _add_sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=positive, default=100, help="how many seeds (default 100)")
     parser.add_argument("--first-seed", type=seed, default=0, help="the first seed (default 0)")
     parser.add_argument("--records", type=positive, help="send this many records per seed instead of the file's")
+    parser.add_argument("--processes", type=positive, metavar="N", help="how many processes (default: one per core)")
     parser.set_defaults(run=_sweep)
 
 
@@ -170,7 +171,7 @@ def _sweep(options: argparse.Namespace) -> int:
     scenario = load_scenario(options.scenario)
     if options.records is not None:
         scenario = scenario.with_records(options.records)
-    return sweep(scenario, seeds=options.seeds, first_seed=options.first_seed)
+    return sweep(scenario, seeds=options.seeds, first_seed=options.first_seed, processes=options.processes)
 
 
 def _schema(options: argparse.Namespace) -> int:  # noqa: ARG001 - a command's form

@@ -1,12 +1,17 @@
-"""One scenario, seed after seed, on virtual time: how often it ends as its file expects, and what the worst seeds lost.
+"""One scenario on virtual time, seed after seed: how often it ends as its file expects, and the seeds that did not.
 
-Chance enters a run by its seed alone: the load, the network, the back-offs of producers, and the moments of faults
-where the file gives a range for them.
+Chance enters a run by its seed alone: the load, the network, the back-offs of producers, and the times of faults for
+which the file gives a range.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from os import cpu_count
+from signal import SIG_IGN, SIGINT, signal
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -15,6 +20,7 @@ from twisted.python.runtime import seconds
 from broker_scenarios.evidence import judged
 from broker_scenarios.reproduce import reproduce_command
 from broker_scenarios.table import load_progress
+from broker_scenarios.text_forms import plural
 from broker_scenarios.verdict import COUNT_NAMES
 from broker_scenarios.virtual_run import run_virtually
 
@@ -24,14 +30,15 @@ if TYPE_CHECKING:
     from broker_scenarios.scenario import Scenario
     from broker_scenarios.verdict import Counts
 
-__all__ = ["SeedResult", "sweep", "sweep_seeds"]
+__all__ = ["SeedResult", "run_seed", "sweep", "sweep_seeds"]
 
 _MISSES_SHOWN_MAX: Final = 10
+_SEEDS_PER_PROCESS_MIN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedResult:
-    """What one seed came to; no misses: it ended as the file expects."""
+    """The result of one seed; without misses it ended as the file expects."""
 
     seed: int
     counts: Counts
@@ -39,19 +46,34 @@ class SeedResult:
     misses: tuple[str, ...]
 
 
-def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0) -> Iterator[SeedResult]:
-    """Run the seeds one after another."""
-    for seed in range(first_seed, first_seed + seeds):
-        run = judged(run_virtually(scenario, seed), engine=None)
-        yield SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], misses=run.judgement.misses)
+def run_seed(scenario: Scenario, seed: int) -> SeedResult:
+    """Run and judge one seed."""
+    run = judged(run_virtually(scenario, seed), engine=None)
+    return SeedResult(seed=seed, counts=run.verdict.counts, digest=run.facts["digest"], misses=run.judgement.misses)
 
 
-def sweep(scenario: Scenario, *, seeds: int, first_seed: int = 0) -> int:
-    """Run the seeds, print what they came to; answer 0 when each ended as the file expects, else 1."""
+def sweep_seeds(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int = 1) -> Iterator[SeedResult]:
+    """Run the seeds in so many processes; the results come in the order of the seeds, whatever the processes."""
+    numbers = range(first_seed, first_seed + seeds)
+    if processes == 1:
+        yield from map(partial(run_seed, scenario), numbers)
+        return
+    # Ctrl-C ends the parent, which ends the workers; `spawn`, because a fork copies the locks of other threads.
+    with ProcessPoolExecutor(processes, get_context("spawn"), signal, (SIGINT, SIG_IGN)) as pool:
+        yield from pool.map(partial(run_seed, scenario), numbers)
+
+
+def sweep(scenario: Scenario, *, seeds: int, first_seed: int = 0, processes: int | None = None) -> int:
+    """Run the seeds and print the results; returns 0 if each seed ended as the file expects, else 1.
+
+    By default there is one process per core, and one for sweeps in which the start of processes would not pay off.
+    """
+    if processes is None:
+        processes = max(1, min(cpu_count() or 1, seeds // _SEEDS_PER_PROCESS_MIN))
     started = seconds()
     results: list[SeedResult] = []
     with load_progress(f"{scenario.name}, seeds", seeds) as progress:
-        for result in sweep_seeds(scenario, seeds=seeds, first_seed=first_seed):
+        for result in sweep_seeds(scenario, seeds=seeds, first_seed=first_seed, processes=processes):
             results.append(result)
             progress.update(len(results), f"seed {result.seed}")
     took_s = max(seconds() - started, 1e-9)
@@ -62,11 +84,11 @@ def sweep(scenario: Scenario, *, seeds: int, first_seed: int = 0) -> int:
         counts = [result.counts.as_dict()[name] for result in results]
         most = results[counts.index(max(counts))].seed
         some = sum(count > 0 for count in counts)
-        out.print(f"  {name}: {sum(counts):,} in {some} seeds, most {max(counts):,} (seed {most})")
+        out.print(f"  {name}: {sum(counts):,} in {plural(some, 'seed')}, most {max(counts):,} (seed {most})")
     for result in missed[:_MISSES_SHOWN_MAX]:
         again = reproduce_command(scenario.path, where="--virtual", seed=result.seed, records=scenario.load.records)
         out.print(f"seed {result.seed}: {'; '.join(result.misses)}\n  reproduce: {again}", markup=False)
     if len(missed) > _MISSES_SHOWN_MAX:
-        out.print(f"... and {len(missed) - _MISSES_SHOWN_MAX} more seeds")
-    out.print(f"{len(results) / took_s:.2f} seeds a second ({took_s:.1f} s)")
+        out.print(f"... and {plural(len(missed) - _MISSES_SHOWN_MAX, 'more seed')}")
+    out.print(f"{len(results) / took_s:.2f} seeds per second ({took_s:.1f} s)")
     return 1 if missed else 0

@@ -19,6 +19,7 @@ from broker_scenarios.truth import read_truth
 from broker_scenarios.workloads.keyed_load import build_load, shares_of
 from broker_scenarios.workloads.values import value_bytes
 from broker_sim.cluster import Cluster
+from broker_sim.control.events import Detail
 from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.virtual_disk import VirtualDisk
 from sim_runtime.world import World
@@ -55,10 +56,16 @@ def run_virtually(
 
 
 class VirtualRun:
-    """The world of one run; `trace` hears of each step of each batch, which changes nothing in the run."""
+    """The world of one run. `trace` receives each step of each batch; neither it nor the journal changes the run."""
 
     def __init__(
-        self, scenario: Scenario, seed: int, *, link_delay_ms: float = LINK_DELAY_MS, trace: Trace | None = None
+        self,
+        scenario: Scenario,
+        seed: int,
+        *,
+        link_delay_ms: float = LINK_DELAY_MS,
+        trace: Trace | None = None,
+        journal_detail: Detail = Detail.FULL,
     ) -> None:
         self.scenario = scenario
         self.seed = seed
@@ -76,6 +83,7 @@ class VirtualRun:
             broker_reactor=lambda broker_id: self.world.network.host(_broker_host(broker_id)),
             digest=self.world.digest,
             link_delay_ms=link_delay_ms,
+            journal_detail=journal_detail,
             data_dir="/data" if scenario.on_disk else None,
             disk=VirtualDisk() if scenario.on_disk else None,
         )

@@ -28,9 +28,16 @@ def test_some_seed_loses_acknowledged_records_with_acks_1() -> None:
     assert next(losses, None) is not None
 
 
-def test_the_command_tells_how_many_seeds_a_second(capsys: pytest.CaptureFixture[str]) -> None:
+def test_processes_change_neither_the_results_nor_their_order() -> None:
+    scenario = load_scenario(CATALOG / "leader-crash-any-time-acks-1.yaml").with_records(40)
+    alone, shared = (list(sweep_seeds(scenario, seeds=5, first_seed=3, processes=count)) for count in (1, 2))
+    assert [result.seed for result in shared] == [3, 4, 5, 6, 7]
+    assert shared == alone
+
+
+def test_the_command_prints_how_many_seeds_it_runs_per_second(capsys: pytest.CaptureFixture[str]) -> None:
     path = CATALOG / "leader-crash-any-time-acks-all.yaml"
     assert main(["sweep", str(path), "--seeds", "3", "--records", "100"]) == 0
-    told = capsys.readouterr().out
-    assert "3 of 3 seeds ended as expected" in told
-    assert "seeds a second" in told
+    printed = capsys.readouterr().out
+    assert "3 of 3 seeds ended as expected" in printed
+    assert "seeds per second" in printed
