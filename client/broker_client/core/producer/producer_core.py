@@ -268,14 +268,17 @@ class ProducerCore:
         """Append, or queue until metadata and memory allow it; what goes wrong comes with the future."""
         if self.closed:
             raise ProducerClosed("cannot send: the producer is closed")
-        if not self._pending.has(topic):
-            try:
+        try:
+            if self._pending.has(topic):
+                if self._transactional is not None:
+                    self._transactional.check_send()
+            else:
                 appended = self.try_append(topic, partition, timestamp_ms, key, value, headers, on_delivery)
-            except ProducerError as error:
-                self.send_failed(error)
-                return FutureRecordMetadata.failed(topic, error, on_delivery)
-            if isinstance(appended, FutureRecordMetadata):
-                return appended
+                if isinstance(appended, FutureRecordMetadata):
+                    return appended
+        except ProducerError as error:
+            self.send_failed(error)
+            return FutureRecordMetadata.failed(topic, error, on_delivery)
         record = WaitingRecord(
             topic=topic,
             partition=partition,
