@@ -48,6 +48,7 @@ FOLDERS: Final = (
     "broker_sim/links",
     "broker_sim/log/files",
     "docs/design/add-a-check.md",
+    "docs/design/add-a-fault-action.md",
     "docs/design/add-an-api.md",
     "docs/design/architecture.md",
     "docs/design/fast-paths.md",
