@@ -93,6 +93,8 @@ def _event_lines(events: Iterable[Event], start_us: int) -> list[str]:
     for event in events:
         if isinstance(event, BrokerStarted) and event.broker_id not in started:
             started.add(event.broker_id)  # the start of the cluster itself is left out
+        elif isinstance(event, LeaderElected) and event.leader_epoch == 0:
+            pass  # the first leader of a new partition
         elif isinstance(event, NODE_EVENTS):
             lines.append(_event_line(event, start_us))
     return list(_last(lines, EVENTS_MAX, len(lines)))

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.log.append_results import AppendOrigin, RecordError, RecordsRefused
 from broker_sim.log.stored_batch import StoredBatch
 from protocol_specs.error_codes import ErrorCode
-from protocol_specs.errors import DecompressionLimitExceeded, RecordBatchError, RecordsRejected, TimestampsRejected
+from protocol_specs.errors import (
+    CompressionUnavailable,
+    DecompressionLimitExceeded,
+    RecordBatchError,
+    RecordsRejected,
+    TimestampsRejected,
+)
 from protocol_specs.records.batch_peek import LOG_OVERHEAD, MAGIC_OFFSET, MAGIC_V2, MIN_BATCH_LENGTH, peek_header
 from protocol_specs.records.compression import CompressionCodec
 from protocol_specs.records.offset_assignment import AssignmentRules, validate_and_assign_offsets
@@ -94,6 +100,9 @@ def assigned_bytes(
         data = validate_and_assign_offsets(records[: info.valid_bytes], offset=offset, rules=rules).records
     except RecordsRejected as error:
         raise _rejected(error) from None
+    except CompressionUnavailable as error:
+        # No error of Kafka: the text reaches the client of Produce v8 and later, and the log.
+        raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, str(error), message=str(error)) from None
     except DecompressionLimitExceeded as error:
         raise _refused(ErrorCode.MESSAGE_TOO_LARGE, str(error)) from None
     except RecordBatchError as error:

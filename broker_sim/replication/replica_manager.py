@@ -10,6 +10,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from twisted.logger import Logger
+
 from broker_sim.control.events import BatchAppended, BatchDeduplicated, ProduceCompleted
 from broker_sim.log.append_results import UNKNOWN_OFFSET, OffsetOutOfRange, PartitionAppend, RecordsRefused
 from broker_sim.metrics.broker_topic_stats import BrokerTopicStats
@@ -53,6 +55,8 @@ if TYPE_CHECKING:
     from broker_sim.replication.replica_fetch_session import ReplicaFetchSession
     from broker_sim.topic_partition import TopicPartition
     from sim_runtime.interfaces import IReactor
+
+_log = Logger()
 
 
 class ReplicaManager:
@@ -207,6 +211,13 @@ class ReplicaManager:
 
     def _refused(self, partition: Partition, refused: RecordsRefused) -> PartitionAppend:
         partition.topic_stats.refused()
+        if refused.error_code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            _log.failure(
+                "broker {broker_id}: error processing append operation on partition {partition}: {reason}",
+                broker_id=self.broker_id,
+                partition=partition.topic_partition,
+                reason=refused.reason,
+            )
         return PartitionAppend(
             partition.topic_partition,
             refused.error_code,
