@@ -87,7 +87,7 @@ class Cluster:
         data_dir: str | None = None,
         disk: Disk | None = None,
     ) -> None:
-        check_shape(brokers=brokers, ports=ports, release=release, host=host)
+        check_shape(brokers=brokers, ports=ports, controller_ports=controller_ports, release=release, host=host)
         specs = topic_specs(topics)
         given = config_texts({} if config is None else config)
         self.reactor = reactor

@@ -24,7 +24,7 @@ TopicsInput: TypeAlias = "Sequence[str | TopicSpec] | Mapping[str, int | TopicSp
 """Topics as texts (`orders:6:3`) or specs, or numbers of partitions by name."""
 
 
-def check_shape(*, brokers: object, ports: object, release: object, host: object) -> None:
+def check_shape(*, brokers: object, ports: object, controller_ports: object, release: object, host: object) -> None:
     """Check what is no configuration. Raises BrokerSimError or ConfigError."""
     if isinstance(brokers, bool) or not isinstance(brokers, int):
         raise BrokerSimError(f"brokers: {brokers!r} is no whole number; expected 1 to {BROKERS_MAX}, such as brokers=3")
@@ -39,17 +39,20 @@ def check_shape(*, brokers: object, ports: object, release: object, host: object
             "advertised.listeners=PLAINTEXT://NAME:9092"
         )
     if ports is not None:
-        _check_ports("ports", ports, brokers)
+        _check_ports("ports", ports)
+        assert isinstance(ports, Sequence)
+        if len(ports) != brokers:
+            raise BrokerSimError(f"ports: {len(ports)} were given for {brokers} brokers")
+    if controller_ports is not None:
+        _check_ports("controller_ports", controller_ports)
 
 
-def _check_ports(name: str, ports: object, brokers: int) -> None:
+def _check_ports(name: str, ports: object) -> None:
     if not isinstance(ports, Sequence) or isinstance(ports, str):
-        raise BrokerSimError(f"{name}: {ports!r} is no list; expected one port per broker, such as [9092]")
-    if len(ports) != brokers:
-        raise BrokerSimError(f"{name}: {len(ports)} were given for {brokers} brokers")
-    for broker_id, port in enumerate(ports, 1):
+        raise BrokerSimError(f"{name}: {ports!r} is no list; expected one port per node, such as [9092]")
+    for place, port in enumerate(ports, 1):
         if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= PORT_MAX:
-            raise BrokerSimError(f"{name}: {port!r} of broker {broker_id} is no port; expected 0 to {PORT_MAX}")
+            raise BrokerSimError(f"{name}: {port!r} (number {place}) is no port; expected 0 to {PORT_MAX}")
 
 
 def config_texts(config: object, argument: str = "config") -> dict[str, str]:

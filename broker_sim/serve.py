@@ -29,9 +29,9 @@ CONTROLLERS_MAX: Final = 9
 CLOSE_TIMEOUT_MS: Final = 5_000
 DEFAULT_RELEASE: Final = "4.3.1"
 JOURNAL_EVENTS_KEPT: Final = 10_000
-"""How many events stay in memory of those that a file takes."""
+"""How many events stay in memory when a file keeps all."""
 YOUNG_OBJECTS: Final = 20_000
-"""How many new objects start a collection: a log keeps most of what a request makes, so looking is rarely worth it."""
+"""How many new objects start a collection: a log keeps most objects of a request, so collections free little."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:PARTITIONS:REPLICATION",
-        help="a topic that is there from the start; may be repeated",
+        help="a topic that exists from the start; may be repeated",
     )
     parser.add_argument(
         "-o",
@@ -81,14 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_RELEASE,
         help=f"the Kafka release to emulate, from 0.8.0 on, such as 0.10.2, 2.8 or 3.7 (default {DEFAULT_RELEASE})",
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of ids and of everything else that chance decides (default 0)"
-    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random streams: ids, elections, ... (default 0)")
     parser.add_argument(
         "--journal",
         type=Path,
         metavar="FILE.jsonl",
-        help="write what the cluster sees and does to this file, for `broker-sim trace` (slower)",
+        help="write the events of the cluster to this file, for `broker-sim trace` (slower)",
     )
     parser.add_argument(
         "--data-dir", metavar="DIR", help="keep logs and metadata there for the next start; default: in memory"
@@ -97,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal comes; answers the exit status."""
+    """Serve until a signal comes. Returns the exit status."""
     # Kept out of the module: `broker-sim --help` needs none of it.
     from twisted.internet.error import CannotListenError
 
@@ -107,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
     _log_to_stderr(verbose=args.verbose)
     reactor = _reactor()
-    gc.disable()  # nothing that a start makes is garbage
+    gc.disable()  # a start makes no garbage
     try:
         cluster = _cluster(args, reactor)
         if args.journal is not None:
@@ -120,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
         return _refuse(f"cannot listen on {error.interface}:{error.port} ({options}): {error.socketError}")
     finally:
         gc.enable()
-    # Not before signals are handled: who reads the line may send one at once.
+    # Not before signals are handled: the reader of the line may send one at once.
     reactor.callWhenRunning(print, _bootstrap_lines(cluster), flush=True)
     reactor.callLater(0, _load_apis)
     reactor.addSystemEventTrigger("before", "shutdown", _close, cluster, reactor)
@@ -129,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _reactor() -> RealReactor:
-    """A reactor without Twisted's own TLS, which costs every start an import of OpenSSL; listeners bring theirs."""
+    """Return a reactor without Twisted's own TLS, whose import of OpenSSL slows every start; listeners import it."""
     from sim_runtime.real_reactor import new_reactor
 
     if "OpenSSL" in sys.modules:
@@ -174,7 +172,7 @@ def _keep_journal(path: Path, cluster: Cluster, reactor: RealReactor) -> None:
 
 
 def _bootstrap_lines(cluster: Cluster) -> str:
-    """BOOTSTRAP_SERVERS for the listener of other brokers, one for each further listener and one for controllers."""
+    """Return BOOTSTRAP_SERVERS of the inter-broker listener, one line per further listener and one of controllers."""
     lines = [f"BOOTSTRAP_SERVERS={cluster.bootstrap_servers}"]
     first = cluster.brokers[1].listeners
     others = [name for name in first.endpoints if name not in {first.inter_broker, first.control_plane}]
@@ -197,7 +195,7 @@ def _configs(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _close(cluster: Cluster, reactor: RealReactor) -> object:
-    """Close before the reactor stops; a cluster that does not manage it in time is left."""
+    """Close before the reactor stops, within CLOSE_TIMEOUT_MS."""
     from sim_runtime.deadlines import deadline
 
     closing = deadline(
@@ -207,9 +205,9 @@ def _close(cluster: Cluster, reactor: RealReactor) -> object:
 
 
 def _load_apis() -> None:
-    """Import the API files while nobody waits for them, and keep memory as a process does that only serves.
+    """Import the API files before the first request, and tune memory for a process that only serves.
 
-    The garbage collector does not look at what stays for good, and the allocator keeps what large requests took.
+    The garbage collector skips permanent objects, and the allocator keeps the blocks of large requests.
     """
     from broker_sim.allocator import reuse_large_blocks
     from broker_sim.apis.kafka_apis import HANDLERS
@@ -236,7 +234,7 @@ def _log_to_stderr(*, verbose: bool) -> None:
 
 
 def _refuse(problem: str) -> int:
-    print(problem, file=sys.stderr)  # noqa: T201 - the one line that says what is wrong
+    print(problem, file=sys.stderr)  # noqa: T201 - the one line that names the problem
     return EXIT_BAD_INPUT
 
 

@@ -1,7 +1,7 @@
-"""The journal: what a cluster saw and did, in order, bounded, and hashed for the comparison of two runs.
+"""The journal: the events of a cluster in order, bounded, and hashed for the comparison of two runs.
 
-Traffic and cluster events are bounded apart, so that a million requests never push the one truncation out
-that explains them. The digest takes every event, also those that the limits drop later.
+Traffic and cluster events have separate limits, so that a million requests never displace the one truncation that
+explains them. The digest takes every event, also those that the limits drop later.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ ROW_COLUMNS: Final = (
 
 
 class Journal:
-    """Events in order. `full` says whether traffic is wanted: who makes traffic events asks it first."""
+    """Events in order. `full` is true if traffic events are kept: their makers check it first.
+
+    `wants_batches` is true if events of batches (BatchAppended, ProduceCompleted, ...) are made: they are kept, or a
+    fault rule counts them.
+    """
 
     def __init__(
         self,
@@ -60,6 +64,7 @@ class Journal:
         self.now_us = now_us
         self.detail = detail
         self.full = detail is Detail.FULL
+        self.wants_batches = self.full
         self.limit_events = limit_events
         self.digest = digest
         self.dropped = 0
@@ -70,13 +75,17 @@ class Journal:
         self._api_counts: dict[tuple[type[Event], str], int] = {}
         self._subscribers: dict[Callable[[Event], None], None] = {}
         self.sink: Callable[[int, Event], None] | None = None
-        """What takes each event with its number, before any subscriber can cause another one: a file."""
+        """Receives each event with its number, before any subscriber can cause another one: a file."""
 
     def append(self, event: Event) -> None:
-        """Take one event; subscribers hear of it at once, in the order of their subscription."""
+        """Keep one event and call the subscribers, in the order of their subscription.
+
+        An event of more detail than the journal has goes to the subscribers alone.
+        """
         kind = type(event)
         detail = kind.detail
         if detail > self.detail:
+            self._notify(event)
             return
         self._sequence += 1
         kept = self._traffic if detail else self._cluster
@@ -93,25 +102,28 @@ class Journal:
         if self.sink is not None:
             self.sink(self._sequence, event)
         if self._subscribers:
-            for subscriber in list(self._subscribers):
-                subscriber(event)
+            self._notify(event)
+
+    def _notify(self, event: Event) -> None:
+        for subscriber in list(self._subscribers):
+            subscriber(event)
 
     @property
     def events(self) -> list[Event]:
-        """What is kept of all events, in order."""
+        """All events that are kept, in order."""
         return [event for _, event in self._merged()]
 
     def events_of(self, *kinds: type[Event]) -> list[Event]:
-        """What is kept of these kinds, in order."""
+        """Return the events of these kinds that are kept, in order."""
         wanted = frozenset(kinds)
         return [event for _, event in self._merged() if type(event) in wanted]
 
     def numbered(self) -> Iterator[tuple[int, Event]]:
-        """What is kept of all events with their numbers, in order; the first event of all had the number 1."""
+        """Return the events that are kept with their sequence numbers, in order, from 1."""
         return self._merged()
 
     def count(self, *, kind: type[Event] | str | None = None, api: str | None = None) -> int:
-        """How many events there were, dropped ones too; with `api` alone, how many of its requests came in."""
+        """Return the number of events, dropped ones included; with `api` alone, the number of its requests."""
         if isinstance(kind, str):
             kind = EVENT_KINDS[kind]
         if api is not None:
@@ -121,12 +133,12 @@ class Journal:
         return self._counts.get(kind, 0)
 
     def subscribe(self, subscriber: Callable[[Event], None]) -> Callable[[], None]:
-        """Call `subscriber` with each event from now on; the answer ends that."""
+        """Call `subscriber` with each event from now on; returns the function that ends this."""
         self._subscribers[subscriber] = None
         return lambda: self._subscribers.pop(subscriber, None)
 
     def to_rows(self, *kinds: type[Event]) -> list[Row]:
-        """What is kept, as flat rows with the columns ROW_COLUMNS (for Arrow); lists become `1,2,3`."""
+        """Return the events that are kept as rows with the columns ROW_COLUMNS (for Arrow); lists become `1,2,3`."""
         wanted = frozenset(kinds)
         rows = []
         for sequence, event in self._merged():

@@ -134,6 +134,8 @@ class FaultEngine:
             raise RuleError(("name",), f"{rule.name!r} is the name of an earlier rule")
         check_parts(rule)
         check_targets(rule, self._cluster)
+        if any(gate is not None and gate.counts_batches for gate in (rule.when, rule.until)):
+            self._cluster.journal.wants_batches = True
         state = _RuleState(rule, self._streams.stream(f"fault rule {rule.name}"))
         self._rules[rule.name] = state
         if rule.when is None:

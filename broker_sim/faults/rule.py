@@ -162,6 +162,12 @@ class Gate:
     after: str | None = None
     delay_ms: float | Range = 0
 
+    @property
+    def counts_batches(self) -> bool:
+        """True if a condition counts records or batches, which a journal of cluster events alone does not."""
+        counts = (self.acked_share, self.acked_records, self.appended_records, self.appended_batches)
+        return any(count is not None for count in counts)
+
     def drawn(self, random: Random) -> DrawnGate:
         """The gate with a number drawn from each range, in the order of the fields."""
         return DrawnGate(

@@ -36,6 +36,7 @@ _OF_LISTENERS: Final = frozenset(
 
 
 _WITH_PORTS: Final = ("advertised.listeners", "listeners")
+PORT_MAX: Final = 65_535
 _PORT: Final = re.compile(r":([0-9]+)(?=\s*(?:,|$))")
 
 
@@ -114,5 +115,12 @@ def _check_repeatable(listeners: BrokerListeners) -> None:
 
 
 def _counted_on(text: str, offset: int) -> str:
-    """The same endpoints, each port that is not 0 so much higher."""
-    return _PORT.sub(lambda port: f":{int(port[1]) + offset}" if int(port[1]) else port[0], text)
+    """Return the endpoints with each port that is not 0 higher by `offset`. Raises ConfigError past the last port."""
+
+    def count_on(port: re.Match[str]) -> str:
+        number = int(port[1]) + offset
+        if number > PORT_MAX and int(port[1]):
+            raise ConfigError(f"{text!r}: broker {offset + 1} would have port {number}; the last port is {PORT_MAX}")
+        return f":{number}" if int(port[1]) else port[0]
+
+    return _PORT.sub(count_on, text)

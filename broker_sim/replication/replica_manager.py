@@ -169,7 +169,7 @@ class ReplicaManager:
         the Deferred.
         """
         results: list[PartitionAppend] = []
-        recorded = self.journal.full
+        recorded = self.journal.wants_batches
         self._appending = True
         try:
             for topic_partition, records in entries:
@@ -241,7 +241,7 @@ class ReplicaManager:
                         waiting.append((index, partition))
                         continue
                     result.error_code = reached
-            if self.journal.full:
+            if self.journal.wants_batches:
                 self._note_answer(result, -1, request_id)
         if not waiting:
             return results
@@ -255,7 +255,7 @@ class ReplicaManager:
         return operation.deferred
 
     def _partition_done(self, request_id: int, result: PartitionAppend) -> None:
-        if self.journal.full:
+        if self.journal.wants_batches:
             self._note_answer(result, -1, request_id)
 
     @property

@@ -18,7 +18,11 @@ from broker_sim.cluster_input import config_texts, topic_specs
         ({"brokers": 3.5}, "brokers: 3.5 is no whole number"),
         ({"brokers": 0}, "brokers: 0 is not between 1 and 1000"),
         ({"release": 3.7}, "release: 3.7 is no text; expected a release such as '3.7'"),
-        ({"brokers": 1, "ports": [70000]}, "ports: 70000 of broker 1 is no port; expected 0 to 65535"),
+        ({"brokers": 1, "ports": [70000]}, "ports: 70000 (number 1) is no port; expected 0 to 65535"),
+        (
+            {"brokers": 2, "config": {"listeners": "PLAINTEXT://127.0.0.1:65535"}},
+            "'PLAINTEXT://127.0.0.1:65535': broker 2 would have port 65536; the last port is 65535",
+        ),
         ({"brokers": 1, "ports": 9092}, "ports: 9092 is no list"),
         ({"brokers": 2, "ports": [9092]}, "ports: 1 were given for 2 brokers"),
         ({"host": "0.0.0.0"}, "host: clients cannot connect to 0.0.0.0"),

@@ -96,6 +96,11 @@ def test_each_listener_has_a_line_of_its_own() -> None:
     [
         (["--journal", "/no/such/folder/j.jsonl"], "/no/such/folder/j.jsonl (--journal)"),
         (["--topic", "orders:x"], "orders:x"),
+        (["--topic", "or ders:1:1"], "topic 'or ders': Topic name is invalid"),
+        (["--topic", "orders:1:1", "--topic", "orders:2:1"], "topics: 'orders' is given twice"),
+        (["--brokers", "3", "--port", "65535"], "ports: 65536 (number 2) is no port; expected 0 to 65535"),
+        (["--controller-port", "65535"], "controller_ports: 65536 (number 2) is no port; expected 0 to 65535"),
+        (["--host", "0.0.0.0"], "host: clients cannot connect to 0.0.0.0"),
         (["--brokers", "2", "--topic", "orders:1:3"], "orders"),
         (["-o", "min.insync.replica=2"], "min.insync.replicas"),
         (["-o", "broken"], "-o 'broken'"),

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from twisted.internet.defer import fail
 
-from broker_sim.control.events import BatchAppended, ProduceCompleted, RuleFired, RuleReleased
+from broker_sim.control.events import BatchAppended, Detail, ProduceCompleted, RuleFired, RuleReleased
 from broker_sim.control.journal import Journal
 from broker_sim.errors import BrokerSimError
 from broker_sim.faults.actions import Hold
@@ -18,6 +18,9 @@ from protocol_specs.api_key import ApiKey
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.virtual_reactor import VirtualReactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class FakeCluster:
@@ -312,3 +315,16 @@ def test_names_are_taken_once_and_unknown_names_are_refused(bench: Bench) -> Non
         bench.add(name="a", act="hold")
     with pytest.raises(RuleError, match=r"no rule is named 'b'; the rules are a"):
         bench.engine.release("b")
+
+
+@pytest.mark.parametrize("detail", list(Detail))
+def test_a_gate_opens_with_a_journal_of_any_detail(replicas: Callable[..., Any], detail: Detail) -> None:
+    made = replicas(detail=detail)
+    rule = {"name": "crash", "when": {"acked_records": 2, "appended_batches": 2}, "act": {"kill": 3}}
+    made.cluster.faults.add(parse_rule(rule))
+    made.produce(0)
+    assert made.cluster.is_running(3)
+    made.produce(1)
+    made.run(ms=1)
+    assert not made.cluster.is_running(3)
+    assert bool(made.journal.events_of(BatchAppended)) == (detail is Detail.FULL)
