@@ -1,12 +1,17 @@
-"""The admin client for programs with threads: what tests and pipelines set up and look at. Mirrors Admin.
+"""The admin client for programs with threads: creates, describes and alters topics and clusters. Mirrors Admin.
 
     with Admin(bootstrap_servers="localhost:9092") as admin:
         admin.create_topic("orders", partitions=6, replication_factor=3)
 
-Every call waits for its answer, at most default.api.timeout.ms (60,000 by default): what a move or an outage prevents
-is asked again until then. Raises ProducerTimeout when it is over, UnsupportedVersion when the brokers' release lacks
-the request, ItemsFailed (a BrokerError) when some of the items that a call was given were refused: `errors` has the
-error of each, `done` the answers of the others.
+Every call waits for its result, at most default.api.timeout.ms (60,000 by default), and retries requests that fail
+because a leader or controller moved or is not available. "From 2.4 on" means brokers of release 2.4 or later.
+
+Every call raises:
+    ProducerTimeout: there is no result within default.api.timeout.ms.
+    UnsupportedVersion: the brokers' release does not have the request.
+    ItemsFailed: some items of the call failed, for example topics; `errors` has their errors, `done` the other results.
+    BrokerError: a broker refused a request that has no items.
+    ProducerClosed: the admin client is closed.
 """
 
 from __future__ import annotations
@@ -58,6 +63,7 @@ from sim_runtime.reactor_thread import ReactorThread
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
+    from broker_client.config.value_parsing import ConfigText
     from broker_client.records import PartitionInfo, TopicPartition
 
 __all__ = [
@@ -103,7 +109,13 @@ _GRACE_S: Final = 5.0
 
 
 class Admin:
-    """For any number of threads. Options are the client's, with underscores; see the module for what calls raise."""
+    """Administers a cluster, from any thread. The module's docstring lists the errors that calls raise.
+
+    Options are Kafka's configurations of admin clients, with underscores.
+
+    Raises:
+        ConfigError: an option is unknown, wrong or not served.
+    """
 
     def __init__(self, *, random: Random | None = None, **options: object) -> None:
         parsed = client_options(parsed_options(ADMIN_KEYS, options), client_id="admin-1")
@@ -131,22 +143,31 @@ class Admin:
         *,
         partitions: int = -1,
         replication_factor: int = -1,
-        configs: Mapping[str, str] | None = None,
+        configs: Mapping[str, ConfigText] | None = None,
     ) -> list[PartitionInfo]:
-        """Create a topic and wait until its partitions have leaders."""
+        """Create a topic, wait until its partitions have leaders, and return them; -1 stands for the brokers' default.
+
+        Raises:
+            ConfigError: a value in `configs` is neither text nor a number nor a boolean.
+        """
         topic = NewTopic(name=name, partitions=partitions, replication_factor=replication_factor, configs=configs or {})
         self._call(lambda: self._admin.create_topics([topic]))
         return self._call(lambda: self._admin.wait_for_topic(name))
 
     def create_topics(self, topics: Sequence[NewTopic], *, validate_only: bool = False) -> dict[str, CreatedTopic]:
-        """Create several topics in one request, or only try; answers what was made by name.
+        """Create several topics in one request and return them by name.
 
-        With `validate_only` nothing is made (from 0.10.2 on). The answer comes before every broker knows the topics.
+        With `validate_only` the controller only checks the request (from 0.10.2 on). The call returns before every
+        broker has the topics in its metadata.
+
+        Raises:
+            ConfigError: a configuration of a topic is neither text nor a number nor a boolean.
+            ProducerError: two topics have the same name.
         """
         return self._call(lambda: self._admin.create_topics(topics, validate_only=validate_only))
 
     def create_partitions(self, partitions: Mapping[str, NewPartitions], *, validate_only: bool = False) -> None:
-        """Raise the partition counts of topics, by name; from 1.0 on."""
+        """Increase the partition counts of topics, by name; from 1.0 on."""
         self._call(lambda: self._admin.create_partitions(partitions, validate_only=validate_only))
 
     def delete_topics(self, names: Sequence[str]) -> None:
@@ -154,28 +175,28 @@ class Admin:
         self._call(lambda: self._admin.delete_topics(names))
 
     def delete_topics_by_id(self, topic_ids: Sequence[str]) -> None:
-        """Delete topics by their ids, as descriptions tell them; from 2.8 on."""
+        """Delete topics by their ids, which descriptions have; from 2.8 on."""
         self._call(lambda: self._admin.delete_topics_by_id(topic_ids))
 
     def list_topics(self, *, list_internal: bool = False) -> dict[str, TopicListing]:
-        """All topics by name, in the order of names; internal ones only when asked for."""
+        """Return all topics by name, sorted; internal ones only with `list_internal`."""
         return self._call(lambda: self._admin.list_topics(list_internal=list_internal))
 
     def describe_topic(self, name: str) -> list[PartitionInfo]:
-        """The partitions of a topic as the client's metadata has them, which is refreshed first."""
+        """Refresh the metadata of a topic and return its partitions."""
         return self._call(lambda: self._admin.describe_topic(name))
 
     def describe_topics(
         self, names: Sequence[str], *, partitions_per_response: int = PARTITIONS_PER_RESPONSE_MAX
     ) -> dict[str, TopicDescription]:
-        """Topics with leaders, replicas, in-sync replicas and (from 3.8 on) eligible leader replicas, by name.
+        """Return topics by name, with leaders, replicas, ISR and (from 3.8 on) eligible leader replicas.
 
-        Brokers from 3.8 on tell them in pages of at most `partitions_per_response`; their own limit is 2,000.
+        Brokers from 3.8 on return pages of at most `partitions_per_response` partitions; their own limit is 2,000.
         """
         return self._call(lambda: self._admin.describe_topics(names, partitions_per_response=partitions_per_response))
 
     def describe_topics_by_id(self, topic_ids: Sequence[str]) -> dict[str, TopicDescription]:
-        """The same by topic id and without eligible leader replicas, as in Java; from 3.1 on."""
+        """Return topics by topic id, without eligible leader replicas, as in Java; from 3.1 on."""
         return self._call(lambda: self._admin.describe_topics_by_id(topic_ids))
 
     # Configurations
@@ -188,9 +209,9 @@ class Admin:
         include_synonyms: bool = False,
         include_documentation: bool = False,
     ) -> dict[ConfigResource, dict[str, ConfigEntry]]:
-        """The effective configurations of topics, brokers, broker loggers ... by resource and name; from 0.11 on.
+        """Return the effective configurations of topics, brokers, loggers ... by resource and name; from 0.11 on.
 
-        Synonyms come from 1.1 on, documentation and types from 2.6 on.
+        `names` selects configurations. Synonyms exist from 1.1 on, documentation and types from 2.6 on.
         """
         return self._call(
             lambda: self._admin.describe_configs(
@@ -202,21 +223,27 @@ class Admin:
         )
 
     def describe_topic_configs(self, name: str) -> dict[str, ConfigEntry]:
-        """The effective configurations of a topic, by name."""
+        """Return the effective configurations of a topic, by name; from 0.11 on."""
         return self._call(lambda: self._admin.describe_topic_configs(name))
 
     def describe_broker_configs(self, broker_id: int) -> dict[str, ConfigEntry]:
-        """The effective configurations of a broker, by name."""
+        """Return the effective configurations of a broker, by name; from 0.11 on."""
         return self._call(lambda: self._admin.describe_broker_configs(broker_id))
 
     def incremental_alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[AlterConfigOp]], *, validate_only: bool = False
     ) -> None:
-        """Set, delete, append to or subtract from single configurations, or only try; from 2.3 on."""
+        """Set, delete, append to or subtract from single configurations; from 2.3 on.
+
+        With `validate_only` the broker only checks the request.
+
+        Raises:
+            ConfigError: a value is neither text nor a number nor a boolean, or a resource has a wrong name.
+        """
         self._call(lambda: self._admin.incremental_alter_configs(changes, validate_only=validate_only))
 
     def list_config_resources(self, types: Sequence[ConfigResourceType] = ()) -> list[ConfigResource]:
-        """What has configurations: client metrics from 3.7 on, all types or those of `types` from 4.1 on."""
+        """Return the resources that have configurations: client metrics from 3.7 on, all `types` from 4.1 on."""
         return self._call(lambda: self._admin.list_config_resources(types))
 
     # Records and offsets
@@ -227,15 +254,18 @@ class Admin:
         *,
         isolation_level: IsolationLevel | str = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[TopicPartition, ListedOffset]:
-        """The offset that each partition's spec names: an OffsetSpec, or the first record at or after a time in ms.
+        """Return the offset per partition that an OffsetSpec names, or of the first record at or after a time in ms.
 
-        With read_committed LATEST is the last stable offset.
+        With read_committed, LATEST is the last stable offset.
+
+        Raises:
+            ConfigError: the isolation level is neither read_uncommitted nor read_committed.
         """
         level = IsolationLevel.of(isolation_level)
         return self._call(lambda: self._admin.list_offsets(partitions, isolation_level=level))
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Delete the records before an offset (HIGH_WATERMARK: all) of each partition; answers the low watermarks."""
+        """Delete the records before an offset per partition (HIGH_WATERMARK: all); return the low watermarks."""
         return self._call(lambda: self._admin.delete_records(before))
 
     # Leaders, replicas, log directories
@@ -243,61 +273,61 @@ class Admin:
     def elect_leaders(
         self, election_type: ElectionType, partitions: Sequence[TopicPartition] | None = None
     ) -> list[TopicPartition]:
-        """Elect leaders of partitions (None: of all); answers those that have a new one.
+        """Elect leaders of partitions (None: of all); return the partitions that have a new leader.
 
-        Preferred from 2.2 on, unclean from 2.4 on. One that has its leader already fails with ELECTION_NOT_NEEDED when
-        it is named, and is passed over when it is not.
+        Preferred elections exist from 2.2 on, unclean ones from 2.4 on. A named partition that needs no election fails
+        with ELECTION_NOT_NEEDED; with None it is left out.
         """
         return self._call(lambda: self._admin.elect_leaders(election_type, partitions))
 
     def alter_partition_reassignments(self, reassignments: Mapping[TopicPartition, Sequence[int] | None]) -> None:
-        """Begin to move partitions to other brokers, the preferred leader first; None: stop doing so. From 2.4 on."""
+        """Start to move partitions to other brokers, the preferred leader first; None cancels a move. From 2.4 on."""
         self._call(lambda: self._admin.alter_partition_reassignments(reassignments))
 
     def list_partition_reassignments(
         self, partitions: Sequence[TopicPartition] | None = None
     ) -> dict[TopicPartition, PartitionReassignment]:
-        """What is being moved, of these partitions or of all; from 2.4 on."""
+        """Return the reassignments in progress, of these partitions or of all; from 2.4 on."""
         return self._call(lambda: self._admin.list_partition_reassignments(partitions))
 
     def describe_log_dirs(self, broker_ids: Sequence[int]) -> dict[int, dict[str, LogDirDescription]]:
-        """The log directories of brokers by id and path, and what is in them; from 1.0 on."""
+        """Return the log directories of brokers by broker id and path, with their replicas; from 1.0 on."""
         return self._call(lambda: self._admin.describe_log_dirs(broker_ids))
 
     def alter_replica_log_dirs(self, moves: Mapping[TopicPartitionReplica, str]) -> None:
-        """Begin to move replicas to other directories of their brokers; from 1.0 on."""
+        """Start to move replicas to other log directories of their brokers, given by absolute path; from 1.0 on."""
         self._call(lambda: self._admin.alter_replica_log_dirs(moves))
 
     # The cluster
 
     def describe_cluster(self, *, include_fenced_brokers: bool = False) -> ClusterDescription:
-        """The cluster's id, brokers and controller; fenced brokers from 4.0 on."""
+        """Return the cluster's id, brokers and controller; fenced brokers from 4.0 on."""
         return self._call(lambda: self._admin.describe_cluster(include_fenced_brokers=include_fenced_brokers))
 
     def describe_metadata_quorum(self) -> QuorumInfo:
-        """Leader, voters and observers of the metadata log; of KRaft clusters alone."""
+        """Return leader, voters and observers of the metadata log; KRaft clusters only."""
         return self._call(self._admin.describe_metadata_quorum)
 
     def describe_features(self) -> FeatureMetadata:
-        """The features that are finalized, and those that a broker supports; empty before 2.7."""
+        """Return the finalized features, and those that a broker supports; empty before 2.7."""
         return self._call(self._admin.describe_features)
 
     def update_features(self, updates: Mapping[str, FeatureUpdate], *, validate_only: bool = False) -> None:
-        """Finalize features at other levels, or (from 3.3 on) only try; from 2.7 on."""
+        """Finalize features at other levels; from 2.7 on. `validate_only` only checks the request, from 3.3 on."""
         self._call(lambda: self._admin.update_features(updates, validate_only=validate_only))
 
     def describe_client_quotas(self, only: QuotaFilter | None = None) -> dict[QuotaEntity, dict[str, float]]:
-        """Quotas by entity and name, of all or of those that a filter fits; from 2.6 on."""
+        """Return quotas by entity and name, of all entities or of those that match a filter; from 2.6 on."""
         return self._call(lambda: self._admin.describe_client_quotas(only))
 
     def alter_client_quotas(
         self, changes: Mapping[QuotaEntity, Mapping[str, float | None]], *, validate_only: bool = False
     ) -> None:
-        """Set quotas by name, None: remove; or only try. From 2.6 on."""
+        """Set quotas by entity and name; None removes one. `validate_only` only checks the request. From 2.6 on."""
         self._call(lambda: self._admin.alter_client_quotas(changes, validate_only=validate_only))
 
     def close(self) -> None:
-        """Close the connections and end the thread; twice does nothing."""
+        """Close the connections and stop the network thread; a second call has no effect."""
         self._closed = True
         if self._thread.running:
             self._thread.call(self._core.close)

@@ -1,4 +1,4 @@
-"""What an Admin call raises when some of its items were refused. Stands for the futures by item of Java's results."""
+"""The error of an Admin call of which some items failed. Takes the place of the futures per item in Java's results."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ if TYPE_CHECKING:
 
 __all__ = ["ItemsFailed"]
 
-TOLD_MAX: Final = 10
+FORMATTED_MAX: Final = 10
+"""Failed items that the text of the error names."""
 
 
 class ItemsFailed(BrokerError):
-    """Some items of a call failed: `errors` by item, and `done`, the answers of those that did not.
+    """Some items of a call failed: `errors` by item, and `done`, the results of the others by item.
 
-    Items are what the call was given: topic names, TopicPartitions, ConfigResources, broker ids ... `error_code` is
-    that of the first one that failed.
+    Items are those that the caller passed: topic names, TopicPartitions, ConfigResources, broker ids ... `error_code`
+    is that of the first failed item.
     """
 
     def __init__(self, errors: Mapping[Any, ProducerError], done: Mapping[Any, Any]) -> None:
         first = next(iter(errors.values()))
-        super().__init__(first.error_code, _told(errors, len(errors) + len(done)))
+        super().__init__(first.error_code, _format_errors(errors, len(errors) + len(done)))
         self.errors = dict(errors)
         self.done = dict(done)
 
@@ -34,9 +35,9 @@ class ItemsFailed(BrokerError):
         return str(self.message)
 
 
-def _told(errors: Mapping[Any, ProducerError], count: int) -> str:
-    told = [f"{item}: {error}" for item, error in list(errors.items())[:TOLD_MAX]]
+def _format_errors(errors: Mapping[Any, ProducerError], count: int) -> str:
+    formatted = [f"{item}: {error}" for item, error in list(errors.items())[:FORMATTED_MAX]]
     if count == 1:
-        return told[0]
-    more = [] if len(errors) <= TOLD_MAX else [f"and {len(errors) - TOLD_MAX} more"]
-    return f"{len(errors)} of {count} failed: {'; '.join([*told, *more])}"
+        return formatted[0]
+    more = [] if len(errors) <= FORMATTED_MAX else [f"and {len(errors) - FORMATTED_MAX} more"]
+    return f"{len(errors)} of {count} failed: {'; '.join([*formatted, *more])}"

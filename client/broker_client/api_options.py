@@ -1,4 +1,4 @@
-"""What the threaded and the asyncio producer take from their configuration alike. Mirrors KafkaProducer."""
+"""The set-up that the threaded and the asyncio producer share. Mirrors KafkaProducer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["GRACE_MS", "LONGEST_WAIT_MS", "fresh_random", "longest_wait_ms", "with_client_id"]
 
-# What a wait without a time-out of its caller gets beyond all the time-outs that end it anyway.
+# Added to the limit of a wait without a time-out of its caller, beyond the time-outs that end it before.
 GRACE_MS: Final = 5_000
-# Threads cannot wait for as long as a configuration may say (threading.TIMEOUT_MAX, 292 years).
+# Threads cannot wait as long as a configuration allows (threading.TIMEOUT_MAX, 292 years).
 LONGEST_WAIT_MS: Final = 100 * 365 * 24 * 3_600_000
 _CLIENT_IDS: Final = itertools.count(1)
 
 
 def with_client_id(config: Mapping[str, object] | None, options: Mapping[str, object]) -> dict[str, object]:
-    """All that was given, and a numbered client.id when nothing else names the producer."""
+    """Return all given options, with a numbered client.id if nothing else names the producer."""
     given = {**(config or {}), **options}
     if not {"client.id", "client_id", "transactional.id", "transactional_id"} & set(given):
         given["client.id"] = f"producer-{next(_CLIENT_IDS)}"
@@ -29,11 +29,11 @@ def with_client_id(config: Mapping[str, object] | None, options: Mapping[str, ob
 
 
 def longest_wait_ms(config: ProducerConfig) -> int:
-    """After this long every record that was sent has ended, whatever the brokers do."""
+    """Return the time in milliseconds after which every sent record has ended, even if no broker responds."""
     waits = config.delivery_timeout_ms + config.number("request.timeout.ms") + config.number("max.block.ms")
     return min(waits, LONGEST_WAIT_MS) + GRACE_MS
 
 
 def fresh_random() -> random.Random:
-    """One for a producer that was given none."""
+    """Return the random numbers of a producer that was given none."""
     return random.Random()

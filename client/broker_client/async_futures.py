@@ -1,6 +1,6 @@
-"""The asyncio futures of records that were appended: settled a batch at a time. As FutureRecordMetadata, for a loop.
+"""The asyncio futures of appended records, completed per batch. The counterpart of FutureRecordMetadata for a loop.
 
-A record costs one future and a place in two lists; what its batch became is looked at once for all of them.
+A record costs one future and one entry in two lists; the result of its batch is read once for all of them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["AsyncFutures"]
 
 
 class _OfOneBatch:
-    """Futures beside their records."""
+    """The futures of one batch, and their records at the same indexes."""
 
     __slots__ = ("futures", "records")
 
@@ -31,7 +31,7 @@ class _OfOneBatch:
 
 
 class AsyncFutures:
-    """Those of one producer, by the batch."""
+    """The futures of one producer, grouped by batch."""
 
     __slots__ = ("_batches", "_create")
 
@@ -40,7 +40,7 @@ class AsyncFutures:
         self._batches: dict[ProduceRequestResult, _OfOneBatch] = {}
 
     def of(self, record: FutureRecordMetadata) -> asyncio.Future[RecordMetadata]:
-        """Its future, which nobody has been given yet."""
+        """Return a new future of an appended record."""
         future = self._create()
         result = record.batch_result
         batch = self._batches.get(result)
@@ -54,10 +54,10 @@ class AsyncFutures:
         result.on_completion(partial(self._ended, result))
         return future
 
-    def heard(self, record: FutureRecordMetadata) -> asyncio.Future[RecordMetadata]:
-        """The same for a record whose `on_delivery` hears of its error: asyncio tells nobody else."""
+    def of_reported(self, record: FutureRecordMetadata) -> asyncio.Future[RecordMetadata]:
+        """Return a new future of a record with `on_delivery`: asyncio does not log its error as never retrieved."""
         future = self._create()
-        record.add_done_callback(partial(_settle_heard, future))
+        record.add_done_callback(partial(_settle_reported, future))
         return future
 
     def _ended(self, result: ProduceRequestResult) -> None:
@@ -68,7 +68,7 @@ class AsyncFutures:
             for future, (_, index, timestamp_ms, key_size, value_size) in zip(
                 batch.futures, batch.records, strict=True
             ):
-                if not future.done():  # its owner may have cancelled it
+                if not future.done():  # the caller may have cancelled it
                     future.set_result(
                         RecordMetadata(
                             topic=topic,
@@ -81,7 +81,9 @@ class AsyncFutures:
                     )
             return
         for future, record in zip(batch.futures, batch.records, strict=True):
-            record.add_done_callback(partial(_settle, future))  # at once, or when the batch it moved to has ended
+            record.add_done_callback(
+                partial(_settle, future)
+            )  # immediately, or when the batch that it moved to has ended
 
 
 def _settle(future: asyncio.Future[RecordMetadata], record: FutureRecordMetadata) -> None:
@@ -93,10 +95,10 @@ def _settle(future: asyncio.Future[RecordMetadata], record: FutureRecordMetadata
         return
     future.set_exception(error)
     if isinstance(error, ProducerClosed):
-        future.exception()  # who closed knows: asyncio need not tell it of each record that nobody asks for
+        future.exception()  # the caller of close() knows: asyncio need not log each unread future
 
 
-def _settle_heard(future: asyncio.Future[RecordMetadata], record: FutureRecordMetadata) -> None:
+def _settle_reported(future: asyncio.Future[RecordMetadata], record: FutureRecordMetadata) -> None:
     _settle(future, record)
     if not future.cancelled():
         future.exception()

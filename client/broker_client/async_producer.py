@@ -1,13 +1,13 @@
-"""The producer for programs on asyncio: a guest on the running event loop, without a thread. Mirrors KafkaProducer.
+"""The producer for programs on asyncio: it runs on the caller's event loop, without a thread. Mirrors KafkaProducer.
 
     async with AsyncProducer(bootstrap_servers="localhost:9092", acks="all") as producer:
         place = await producer.send_and_wait("orders", b"value", key=b"key")
         future = await producer.send("orders", b"another")
         print(place.offset, (await future).offset)
 
-`await send` ends when the record is appended, for which it waits at most max.block.ms; the future that it answers ends
-when the record is acknowledged. A `send` that is cancelled has appended nothing; cancelling the future, or a task that
-awaits it, takes nothing back. Everything else is as with `Producer`; `on_delivery` is called on the loop.
+`await send` ends when the record is appended, for which it waits at most max.block.ms. It returns a future that ends
+when the record is acknowledged. A cancelled `send` has appended nothing. Cancelling the future, or a task that awaits
+it, does not withdraw the record. Everything else is as with `Producer`; the event loop calls `on_delivery`.
 """
 
 from __future__ import annotations
@@ -59,12 +59,18 @@ if TYPE_CHECKING:
 
 __all__ = ["AsyncProducer"]
 
-# What is queued gets this long when the block of an `async with` is cancelled.
+# Time limit for queued records when the block of an `async with` is cancelled.
 CANCELLED_CLOSE_S: Final = 5.0
 
 
 class AsyncProducer:
-    """For one event loop. `close` it, or use it in an `async with`. It begins with `start`, or its first use."""
+    """Sends records from one event loop. Close it with `close`, or use it in an `async with` block.
+
+    It starts with `start`, or with its first call. Configurations are those of `Producer`.
+
+    Raises:
+        ConfigError: a configuration is unknown, wrong or not served.
+    """
 
     def __init__(
         self,
@@ -90,12 +96,16 @@ class AsyncProducer:
         self._room: WaitForRoom
         self._futures: AsyncFutures
         self._at_exit: Callable[[], None]
-        self._turn_is_due = False
-        self._giving_way = 0
+        self._iteration_is_due = False
+        self._yielding = 0
         self._interceptors = self.config.interceptors or None
 
     async def start(self) -> None:
-        """Begin on the running loop; the first use does it too."""
+        """Start on the running event loop; the first call of another method does this too.
+
+        Raises:
+            IllegalState: the event loop cannot watch sockets.
+        """
         loop = get_running_loop()
         async with self._starting:
             if self._loop is not None or self._closed:
@@ -128,7 +138,15 @@ class AsyncProducer:
         timestamp_ms: int | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Append a record; answers its future."""
+        """Append a record and return its future.
+
+        Raises:
+            ProducerClosed: the producer is closed.
+            ProducerForked: the producer was created before a fork, in another process.
+            SerializationError: the key, the value or a header cannot be serialized.
+            IllegalState: no transaction is in progress, or the producer was started on another event loop.
+            TransactionInError: an earlier error ended the transaction or the producer.
+        """
         intercepted: InterceptedRecord | None = None
         if self._interceptors is not None:
             intercepted = InterceptedRecord(
@@ -149,8 +167,8 @@ class AsyncProducer:
             if intercepted is not None:
                 intercepted.refused(error)
             raise
-        if self._turn_is_due or self._giving_way:
-            await self._give_way()
+        if self._iteration_is_due or self._yielding:
+            await self._yield_to_loop()
         core = self._core
         try:
             record = core.try_append(topic, partition, timestamp_ms, key, value, checked, on_delivery)
@@ -163,7 +181,7 @@ class AsyncProducer:
         except ProducerError as error:
             core.send_failed(error)
             record = FutureRecordMetadata.failed(topic, error, on_delivery)
-        return self._futures.of(record) if on_delivery is None else self._futures.heard(record)
+        return self._futures.of(record) if on_delivery is None else self._futures.of_reported(record)
 
     async def send_and_wait(
         self,
@@ -174,13 +192,22 @@ class AsyncProducer:
         headers: GivenHeaders = NO_HEADERS,
         timestamp_ms: int | None = None,
     ) -> RecordMetadata:
-        """Send a record and wait until it is acknowledged; raises its error."""
+        """Send a record, wait until it is acknowledged, and return its place.
+
+        Raises:
+            ProducerError: the error of the record, or one that `send` raises.
+        """
         return await (await self.send(topic, value, key, partition, headers, timestamp_ms))
 
     async def send_batch(self, topic: str, table: Any) -> asyncio.Future[Any]:
-        """As Producer.send_batch; ends when all rows are appended, and answers the future of their table.
+        """Append the rows of a table as Producer.send_batch does; return the future of the table of results.
 
-        When it is cancelled, the rows that were not appended yet are not sent.
+        If it is cancelled, the rows that are not appended yet are not sent.
+
+        Raises:
+            ProducerClosed: the producer is closed.
+            SerializationError: a column is unknown or has the wrong type, or the producer has serializers.
+            IllegalState: the producer was started on another event loop.
         """
         await self._ready("send_batch")
         sending = self._core.columnar_send(topic, table)
@@ -200,42 +227,81 @@ class AsyncProducer:
         return future
 
     async def init_transactions(self) -> None:
-        """As Producer.init_transactions.
+        """Fence older producers with the same transactional.id, as Producer.init_transactions does.
 
-        What a transactional call began goes on when the call is cancelled; then only the same call may be made again.
+        A transactional operation continues when its call is cancelled; then only the same call is allowed.
+
+        Raises:
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            ProducerFenced: a newer producer has the same transactional.id.
+            IllegalState: the transaction does not allow the call in its state.
         """
         await self._transactional_call("init_transactions", lambda core: core.transactional.init_transactions())
 
     async def begin_transaction(self) -> None:
-        """Every record sent from now on is part of the transaction."""
+        """Begin a transaction, of which every record sent from now on is part.
+
+        Raises:
+            IllegalState: the transaction does not allow the call in its state.
+        """
         await self._ready("begin_transaction")
         self._core.transactional.begin_transaction()
 
     async def send_offsets_to_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: ConsumerGroupMetadata | str
     ) -> None:
-        """Commit a consumer's offsets, the next to be consumed, with the transaction."""
+        """Commit a consumer's offsets with the transaction; each is the offset of the next record to be consumed.
+
+        Raises:
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            TransactionInError: an earlier error ended the transaction or the producer.
+            IllegalState: the transaction does not allow the call in its state.
+        """
         await self._transactional_call(
             "send_offsets_to_transaction",
             lambda core: core.transactional.send_offsets_to_transaction(offsets, group),
         )
 
     async def commit_transaction(self) -> None:
-        """Send what there is, await all acknowledgements, commit; raises what failed a record before."""
+        """Send all records, wait for their acknowledgements, and commit the transaction.
+
+        Raises:
+            TransactionInError: a record of the transaction has failed; `cause` is its error.
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            IllegalState: the transaction does not allow the call in its state.
+        """
         await self._transactional_call("commit_transaction", lambda core: core.transactional.commit_transaction())
 
     async def abort_transaction(self) -> None:
-        """Fail what was not sent yet, await the rest, abort; the only way on after an abortable error."""
+        """Fail the unsent records, wait for the others, and abort; required after an abortable error.
+
+        Raises:
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            ProducerFenced: a newer producer has the same transactional.id.
+            IllegalState: the transaction does not allow the call in its state.
+        """
         await self._transactional_call("abort_transaction", lambda core: core.transactional.abort_transaction())
 
     async def flush(self, timeout: float | None = None) -> None:
-        """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
+        """Send all appended records without lingering, and wait at most `timeout` seconds until they have ended.
+
+        Raises:
+            WaitExpired: records have not ended within `timeout`.
+            ProducerClosed: the producer is closed.
+        """
         await self._ready("flush")
         limit_s = longest_wait_ms(self.config) / 1000 if timeout is None else timeout
         await self._awaited("flush", self._core.flush(), limit_s, "flush(timeout)")
 
     async def partitions_for(self, topic: str) -> list[PartitionInfo]:
-        """The topic's partitions; waits at most max.block.ms for them."""
+        """Return the topic's partitions; wait at most max.block.ms for the metadata.
+
+        Raises:
+            MetadataTimeout: no metadata of the topic arrived within max.block.ms.
+            InvalidTopic: Kafka does not allow the name.
+            TopicAuthorizationFailed: the client may not describe the topic.
+            ProducerClosed: the producer is closed.
+        """
         await self._ready("partitions_for")
         partitions: list[PartitionInfo] = await self._awaited(
             "partitions_for", self._core.partitions_for(topic), (self._max_block_ms + GRACE_MS) / 1000, "max.block.ms"
@@ -243,30 +309,43 @@ class AsyncProducer:
         return partitions
 
     def metrics(self) -> MetricsSnapshot:
-        """As Producer.metrics; raises before the producer has begun."""
+        """Return a snapshot of all metrics, as Producer.metrics does.
+
+        Raises:
+            IllegalState: the producer is not started.
+        """
         if self._loop is None:
-            raise IllegalState("cannot tell metrics: the producer has not begun, which start() or a first send does")
+            raise IllegalState("no metrics yet: the producer is not started; call start() or send() first")
         return self._core.metrics.read()
 
     async def client_instance_id(self, timeout: float) -> str | None:
-        """What brokers call this client by, for its metrics (KIP-714); None when `timeout` seconds do not do."""
+        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
+
+        Raises:
+            IllegalState: enable.metrics.push is false.
+            ProducerClosed: the producer is closed.
+        """
         await self._ready("client_instance_id")
-        told: str | None = await self._awaited(
+        instance_id: str | None = await self._awaited(
             "client_instance_id",
             self._core.client_instance_id(int(timeout * 1000)),
             timeout + GRACE_MS / 1000,
             "client_instance_id(timeout)",
         )
-        return told
+        return instance_id
 
     def unacknowledged_records(self) -> int:
-        """How many records were appended and have not ended."""
+        """Return the number of records that were appended and are neither acknowledged nor failed."""
         return 0 if self._loop is None else self._core.accumulator.unacknowledged_records()
 
     async def close(self, timeout: float | None = None) -> None:
-        """Send what there is, at most `timeout` seconds (None: as long as it may take), fail the rest.
+        """Send all appended records, fail those left after `timeout` seconds, and close the connections.
 
-        When it is cancelled, it fails the rest at once.
+        Without `timeout` it waits until every record has ended. A cancelled call fails the rest immediately.
+
+        Raises:
+            ProducerForked: the producer was created before a fork, in another process.
+            IllegalState: the producer was started on another event loop.
         """
         if forks.count != self._forks:
             self._refuse("close")
@@ -297,7 +376,7 @@ class AsyncProducer:
         self, error_type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error_type is not None and issubclass(error_type, GeneratorExit):
-            return  # a coroutine that is thrown away cannot wait; the end of the process tells what was left
+            return  # a discarded coroutine cannot wait; unsent records are logged when the process exits
         if error_type is None or not issubclass(error_type, (KeyboardInterrupt, asyncio.CancelledError)):
             await self.close()
             return
@@ -307,7 +386,7 @@ class AsyncProducer:
         left = self._core.accumulator.incomplete_batches()
         await self.close(CANCELLED_CLOSE_S)
         given_up = sum(batch.record_count for batch in left if batch.result.error_of_record is not None)
-        why = f"their block was cancelled {CANCELLED_CLOSE_S} s ago; close(timeout) before its end gives them longer"
+        why = f"their block was cancelled {CANCELLED_CLOSE_S} s ago; call close(timeout) in the block to wait longer"
         warn_of_given_up(self._core, given_up, why)
 
     # Details
@@ -342,20 +421,20 @@ class AsyncProducer:
         deadline_s = self._core.reactor.seconds() + self._max_block_ms / 1000
         await self._room.append(WaitingTable(sending=sending, max_block_ms=self._max_block_ms, deadline_s=deadline_s))
 
-    async def _give_way(self) -> None:
-        """Let what is full be sent before more is appended; who came first goes on first."""
-        self._giving_way += 1
+    async def _yield_to_loop(self) -> None:
+        """Let full batches be sent before more records are appended; callers continue in their order."""
+        self._yielding += 1
         try:
             await asyncio.sleep(0)
         finally:
-            self._giving_way -= 1
+            self._yielding -= 1
 
     def _call_soon(self, loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-        self._turn_is_due = True
-        loop.call_soon(self._take_turn, function)
+        self._iteration_is_due = True
+        loop.call_soon(self._run_iteration, function)
 
-    def _take_turn(self, function: Callable[[], None]) -> None:
-        self._turn_is_due = False
+    def _run_iteration(self, function: Callable[[], None]) -> None:
+        self._iteration_is_due = False
         function()
 
     async def _transactional_call(
@@ -367,7 +446,7 @@ class AsyncProducer:
     async def _awaited(
         self, name: str, coroutine: Coroutine[Deferred[Any], Any, Any], limit_s: float, option: str
     ) -> Any:
-        """What the core's coroutine answers; it is cancelled when its caller is, or is late."""
+        """Return the result of a coroutine of the core; cancel it if the caller is cancelled or the limit passes."""
         deferred = Deferred.fromCoroutine(coroutine)
         future = deferred.asFuture(get_running_loop())
         try:
@@ -382,7 +461,7 @@ class AsyncProducer:
         return future.result()
 
     async def _ready(self, name: str) -> None:
-        """Begin when it has not; raises when it cannot be used here and now."""
+        """Start if need be; raise if the producer is closed, was forked or is on another loop."""
         if self._closed or forks.count != self._forks:
             self._refuse(name)
         if self._loop is None:
@@ -394,8 +473,8 @@ class AsyncProducer:
     def _check_loop(self, name: str) -> None:
         if self._loop is not get_running_loop():
             raise IllegalState(
-                f"cannot {name}: the producer is on another event loop than the one that runs here; "
-                "an AsyncProducer is for the loop that it began on: make one in each asyncio.run, and in each thread"
+                f"cannot {name}: the producer was started on another event loop; create one AsyncProducer per "
+                "event loop, that is, in each asyncio.run and in each thread"
             )
 
     def _refuse(self, name: str) -> None:

@@ -1,6 +1,6 @@
-"""bootstrap.servers: addresses to begin with. Mirrors ClientUtils.parseAndValidateAddresses and Utils.getHost.
+"""Parses bootstrap.servers. Mirrors ClientUtils.parseAndValidateAddresses and Utils.getHost.
 
-Two addresses that Java takes are refused: an empty host, which it reads as this machine, and port 0.
+Two addresses that Java accepts are refused: an empty host, which Java takes for this machine, and port 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ _ADDRESS: Final = re.compile(r"(?:[0-9a-zA-Z\-%._]*://)?\[?([0-9a-zA-Z\-%._:]+)\
 
 
 def parse_bootstrap_servers(value: object) -> tuple[tuple[str, int], ...]:
-    """Read `host:port,host:port`, or a list of such; IPv6 addresses stand in brackets."""
+    """Return the addresses in `host:port,host:port` or in a list; IPv6 addresses are in brackets.
+
+    Raises:
+        ConfigError: there is no address, or one of them is not valid.
+    """
     if isinstance(value, str):
         texts: Iterable[object] = value.split(",") if value.strip() else ()
     elif isinstance(value, (list, tuple)):
@@ -35,9 +39,12 @@ def parse_bootstrap_servers(value: object) -> tuple[tuple[str, int], ...]:
 
 
 def canonical_servers(servers: Sequence[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """What client.dns.lookup=resolve_canonical_bootstrap_servers_only makes of addresses (KIP-235); it waits for DNS.
+    """Resolve addresses as client.dns.lookup=resolve_canonical_bootstrap_servers_only does (KIP-235); waits for DNS.
 
-    Each name becomes the canonical names of its addresses, an address itself where it has no name.
+    Replaces each name by the canonical names of its addresses, or by an address that has no name.
+
+    Raises:
+        ConfigError: none of the names can be resolved.
     """
     found: dict[tuple[str, int], None] = {}
     for host, port in servers:

@@ -1,6 +1,6 @@
 """Every producer configuration key of Kafka 4.3, in the order of Java's ConfigDef, then those of older releases.
 
-Mirrors the ConfigDef of ProducerConfig: of several mistakes the one whose key comes first here is told.
+Mirrors the ConfigDef of ProducerConfig: of several errors the one whose key comes first here is reported.
 """
 
 from __future__ import annotations

@@ -5,8 +5,9 @@
         for record in consumer.poll(timeout=1.0):
             print(record.offset, record.value)
 
-There is no group, and nothing is committed: positions live in the consumer alone. Where the log was truncated below a
-position (KIP-320), or ends before it, auto.offset.reset decides; with "none" that is raised: LogTruncated, BrokerError.
+Consumer groups are not served yet, and no offsets are committed: positions exist in the consumer alone. If the log was
+truncated below a position (KIP-320) or ends before it, auto.offset.reset chooses a new position; with "none" the
+consumer raises LogTruncated or BrokerError.
 """
 
 from __future__ import annotations
@@ -35,9 +36,12 @@ _GRACE_S: Final = 5.0
 
 
 class Consumer:
-    """Not for several threads at once.
+    """Reads assigned partitions; for one thread at a time.
 
-    Options are the client's and those of FetchOptions, with underscores; `fetch` gives the latter at once.
+    Options are Kafka's configurations of consumers, with underscores. `fetch` sets those of fetching together.
+
+    Raises:
+        ConfigError: an option is unknown, wrong or not served; `group.id` is not served yet.
     """
 
     def __init__(self, *, fetch: FetchOptions | None = None, random: Random | None = None, **options: Any) -> None:
@@ -62,76 +66,127 @@ class Consumer:
         self._closed = False
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions from now on; what was assigned before keeps its position."""
+        """Read these partitions instead of the earlier ones; partitions that stay keep their positions.
+
+        Raises:
+            ProducerClosed: the consumer is closed. All methods raise it.
+        """
         self._open_thread.call(self._consumer.assign, list(partitions))
 
     def assignment(self) -> tuple[TopicPartition, ...]:
-        """The partitions that are read, in the order in which they were assigned."""
+        """Return the assigned partitions in the order of the assignment."""
         return self._open_thread.call(lambda: self._consumer.assignment)
 
     def seek(self, partition: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
-        """Read a partition on from `offset`; with the epoch of the record before, a truncated log is recognised."""
+        """Continue a partition at `offset`; the leader epoch of the record before it detects a truncated log.
+
+        Raises:
+            ProducerError: the partition is not assigned, or the offset is negative.
+        """
         self._open_thread.call(lambda: self._consumer.seek(partition, offset, leader_epoch=leader_epoch))
 
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
-        """Read on from the first record that there is when the position is asked for; without arguments, everywhere."""
+        """Continue at the first record of the log, looked up by the next poll; without arguments, in all partitions.
+
+        Raises:
+            ProducerError: a partition is not assigned.
+        """
         self._seek_to(partitions, OffsetSpec.EARLIEST)
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
-        """Read only what comes; with read_committed from the last stable offset. Without arguments, everywhere."""
+        """Continue at the end of the log, or at the last stable offset with read_committed; without arguments, in all.
+
+        Raises:
+            ProducerError: a partition is not assigned.
+        """
         self._seek_to(partitions, OffsetSpec.LATEST)
 
     def seek_to_time(self, timestamp_ms: int, *partitions: TopicPartition) -> None:
-        """Read on from the first record at or after a time in ms; from the end where there is none."""
+        """Continue at the first record at or after a time in ms since 1970, or at the end if there is none.
+
+        Raises:
+            ProducerError: a partition is not assigned.
+        """
         self._seek_to(partitions, timestamp_ms)
 
     def pause(self, *partitions: TopicPartition) -> None:
-        """Fetch these no more; their positions stay."""
+        """Stop fetching partitions; their positions stay.
+
+        Raises:
+            ProducerError: a partition is not assigned.
+        """
         self._open_thread.call(self._consumer.pause, partitions)
 
     def resume(self, *partitions: TopicPartition) -> None:
-        """Fetch these again."""
+        """Fetch paused partitions again.
+
+        Raises:
+            ProducerError: a partition is not assigned.
+        """
         self._open_thread.call(self._consumer.resume, partitions)
 
     def paused(self) -> tuple[TopicPartition, ...]:
-        """The partitions that are paused."""
+        """Return the paused partitions."""
         return self._open_thread.call(lambda: self._consumer.paused)
 
     def position(self, partition: TopicPartition) -> int:
-        """The next offset to be read of a partition; asks for it where none is known yet.
+        """Return the offset of the next record of a partition, looked up if it is not known yet.
 
-        Raises ProducerTimeout after default.api.timeout.ms, NoOffsetForPartition with auto.offset.reset=none.
+        Raises:
+            ProducerTimeout: the look-up took longer than default.api.timeout.ms.
+            NoOffsetForPartition: there is no position, and auto.offset.reset is none.
+            ProducerError: the partition is not assigned.
         """
         return self._open_thread.call(lambda: self._consumer.known_position(partition), timeout_s=self._limit_s)
 
     def beginning_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The first offset of each partition."""
+        """Return the first offset of each partition.
+
+        Raises:
+            ProducerTimeout: no response came within default.api.timeout.ms.
+            BrokerError: a broker refuses the request.
+        """
         return self._offsets(partitions, OffsetSpec.EARLIEST)
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset after the last readable record of each partition; with read_committed the last stable offset."""
+        """Return the high watermark of each partition, or the last stable offset with read_committed.
+
+        Raises:
+            ProducerTimeout: no response came within default.api.timeout.ms.
+            BrokerError: a broker refuses the request.
+        """
         return self._offsets(partitions, OffsetSpec.LATEST)
 
     def offsets_for_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, ListedOffset]:
-        """The first record at or after a time in ms of each partition; offset -1 where there is none."""
+        """Return offset and time of the first record at or after a time in ms, per partition; offset -1 if none.
+
+        Raises:
+            ProducerTimeout: no response came within default.api.timeout.ms.
+            BrokerError: a broker refuses the request.
+        """
         return self._open_thread.call(lambda: self._consumer.offsets_for_times(times), timeout_s=self._limit_s)
 
     def poll(self, timeout: float = 0.5) -> list[ConsumerRecord]:
-        """Records as soon as there are some, or none after `timeout` seconds.
+        """Return records as soon as some are fetched, or none after `timeout` seconds.
 
-        Raises what a broker refuses for good, and ProducerTimeout when none has answered for default.api.timeout.ms.
+        Raises:
+            BrokerError: a broker refuses the request, and a retry would not help.
+            NoOffsetForPartition, LogTruncated: there is no valid position, and auto.offset.reset is none.
+            ProducerTimeout: no broker responded for default.api.timeout.ms.
+            ProducerError: no partition is assigned, or a batch cannot be decoded.
         """
         return self._open_thread.call(self._consumer.poll, int(timeout * 1000), timeout_s=self._limit_s + timeout)
 
     def poll_table(self, timeout: float = 0.5) -> Any:
-        """The same as a pyarrow Table of topic, partition, offset, timestamp, key, value and headers.
+        """Return the records of a poll as a pyarrow Table; it is empty if there are none.
 
-        Without records it is empty. Needs the extra `arrow`.
+        Columns are topic, partition, offset, timestamp (ms), key, value and headers. Needs the extra `arrow`; raises
+        the errors of `poll`.
         """
         return self._open_thread.call(self._consumer.poll_table, int(timeout * 1000), timeout_s=self._limit_s + timeout)
 
     def close(self) -> None:
-        """Close the connections and end the thread; twice does nothing."""
+        """Close the connections and stop the network thread; a second call has no effect."""
         self._closed = True
         if self._thread.running:
             self._thread.call(self._core.close)

@@ -1,4 +1,4 @@
-"""What a consumer is told of its positions. Mirrors NoOffsetForPartitionException and LogTruncationException."""
+"""The errors of positions of a consumer. Mirrors NoOffsetForPartitionException and LogTruncationException."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class NoOffsetForPartition(ProducerError):
 
 
 class LogTruncated(BrokerError):
-    """What was read is no longer in the log: an unclean election took it, and auto.offset.reset=none (KIP-320).
+    """Records that were read are no longer in the log after an unclean election; auto.offset.reset is none (KIP-320).
 
-    `divergent_offset` is where the log went another way, None where the leader cannot tell; seek there to read on.
+    `divergent_offset` is the offset at which the logs differ, None if the leader does not know it; seek there to
+    continue.
     """
 
     def __init__(self, partition: TopicPartition, position: int, divergent_offset: int | None) -> None:

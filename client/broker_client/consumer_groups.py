@@ -1,4 +1,4 @@
-"""What a transaction is told of a consumer: the offsets that it has consumed up to, and its place in its group.
+"""The offsets of a consumer and its membership in a group, as a transaction commits them.
 
 Mirrors OffsetAndMetadata and ConsumerGroupMetadata.
 """
@@ -21,7 +21,7 @@ class OffsetAndMetadata:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ConsumerGroupMetadata:
-    """With generation and member id the group's coordinator fences consumers that have left the group (KIP-447)."""
+    """A consumer's membership, by which the coordinator fences consumers that have left the group (KIP-447)."""
 
     group_id: str
     generation_id: int = -1

@@ -1,7 +1,7 @@
-"""What a producer can be told: the errors of broker_client, with the Kafka exception that each one mirrors.
+"""The errors of broker_client, each with the Kafka exception that it mirrors.
 
-`error_code` is Kafka's number for the error (Errors.forException); `maybe_written` says whether the record may be in
-the log all the same: an attempt was cut off, or a broker answered after it had appended.
+`error_code` is Kafka's number for the error (Errors.forException). `maybe_written` is True if the record may be in the
+log nevertheless: a request got no response, or a broker reported the error after it had appended.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ __all__ = [
 
 
 class ProducerError(Exception):
-    """The root of everything that broker_client raises. Mirrors KafkaException."""
+    """The base class of all errors that broker_client raises. Mirrors KafkaException."""
 
     error_code: ErrorCode = ErrorCode.UNKNOWN_SERVER_ERROR
     maybe_written: bool = False
 
 
 class ConfigError(ProducerError, ValueError):
-    """A configuration that cannot be: names the key, the value, and what would do. Mirrors ConfigException."""
+    """A configuration is not valid; names the key, the value and what is expected. Mirrors ConfigException."""
 
     error_code = ErrorCode.INVALID_CONFIG
 
 
 class IllegalState(ProducerError):
-    """A part was asked for what its state does not allow: a mistake of ours. Mirrors IllegalStateException."""
+    """The state of the client does not allow the call. Mirrors IllegalStateException."""
 
 
 class ProducerClosed(ProducerError):
@@ -57,15 +57,15 @@ class ProducerClosed(ProducerError):
 
 
 class ProducerForked(ProducerError):
-    """A producer is used in a process forked after it was made: its network thread stayed in the parent."""
+    """The producer was created before a fork, and its network thread is in the parent process."""
 
 
 class SerializationError(ProducerError, TypeError):
-    """A key, value or header that cannot be made bytes; names `key.serializer` or `value.serializer`."""
+    """A key, value or header cannot be serialized; names `key.serializer` or `value.serializer`."""
 
 
 class ProducerTimeout(ProducerError, TimeoutError):
-    """A wait that ended by its deadline; `option` is the setting that allows more. Mirrors TimeoutException."""
+    """A wait reached its deadline; `option` names the setting that allows more. Mirrors TimeoutException."""
 
     error_code = ErrorCode.REQUEST_TIMED_OUT
 
@@ -91,11 +91,11 @@ class BatchExpired(ProducerTimeout):
 
 
 class WaitExpired(ProducerTimeout):
-    """A `flush`, `close` or `result` took longer than the time-out that its caller gave."""
+    """A `flush`, `close` or `result` took longer than the time-out of its caller."""
 
 
 class RecordTooLarge(ProducerError, ValueError):
-    """A record that no request or no buffer could hold. Mirrors RecordTooLargeException."""
+    """A record is larger than a request or the buffer can be. Mirrors RecordTooLargeException."""
 
     error_code = ErrorCode.MESSAGE_TOO_LARGE
 
@@ -110,33 +110,33 @@ class RecordTooLarge(ProducerError, ValueError):
 
 
 class InvalidRecordBatch(ProducerError):
-    """The record was in a batch that the broker refused because of other records of it."""
+    """The broker refused the batch of the record because of other records in it."""
 
     error_code = ErrorCode.INVALID_RECORD
 
 
 class UnsupportedVersion(ProducerError):
-    """The broker speaks no version of an API that this client speaks. Mirrors UnsupportedVersionException."""
+    """Broker and client have no version of an API in common. Mirrors UnsupportedVersionException."""
 
     error_code = ErrorCode.UNSUPPORTED_VERSION
 
 
 class ConnectionFailed(ProducerError):
-    """A connection that could not be made or was lost; only ever the cause in another error's text."""
+    """A connection failed or was lost; it occurs as a cause in the text of other errors only."""
 
     error_code = ErrorCode.NETWORK_EXCEPTION
 
 
 class AuthenticationFailed(ProducerError):
-    """Client and broker do not accept each other: no later attempt heals that. Mirrors AuthenticationException."""
+    """Authentication between client and broker failed; a retry does not help. Mirrors AuthenticationException."""
 
 
 class SslAuthenticationFailed(AuthenticationFailed):
-    """No TLS with a broker: names what to change, here or there. Mirrors SslAuthenticationException."""
+    """A TLS handshake failed; names the configuration to change. Mirrors SslAuthenticationException."""
 
 
 class BrokerError(ProducerError):
-    """A broker's final answer about a record or a request: `error_code`, and the broker's words if it had any."""
+    """A broker refused a record or a request: `error_code`, and the broker's message if it sent one."""
 
     def __init__(self, error_code: ErrorCode, message: str | None = None) -> None:
         super().__init__(error_code, message)
@@ -145,7 +145,7 @@ class BrokerError(ProducerError):
 
     @property
     def retriable(self) -> bool:
-        """Whether the same request may succeed later."""
+        """True if the same request may succeed later."""
         return self.error_code.retriable
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ class InvalidTopic(BrokerError):
 
 
 class TopicAuthorizationFailed(BrokerError):
-    """The client may not write to, or see, the topic. Mirrors TopicAuthorizationException."""
+    """The client is not authorized to write to the topic or to describe it. Mirrors TopicAuthorizationException."""
 
     def __init__(self, topic: str) -> None:
         super().__init__(ErrorCode.TOPIC_AUTHORIZATION_FAILED, f"not authorized to access topic {topic!r}")
@@ -171,7 +171,7 @@ class TopicAuthorizationFailed(BrokerError):
 
 
 class _Messages:
-    """The texts that this client adds to a code whose name alone does not tell what happened."""
+    """The texts that this client adds to codes whose names alone are not clear."""
 
     BY_CODE: ClassVar[dict[ErrorCode, str]] = {
         ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "the producer is not authorized to do idempotent sends",
@@ -181,7 +181,7 @@ class _Messages:
 
 
 def error_of(error_code: ErrorCode, message: str | None = None, *, topic: str | None = None) -> ProducerError:
-    """The error that stands for a broker's code. Mirrors Errors.exception."""
+    """Return the error for a broker's error code. Mirrors Errors.exception."""
     if error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED and topic is not None:
         return TopicAuthorizationFailed(topic)
     if error_code is ErrorCode.UNSUPPORTED_VERSION:

@@ -1,6 +1,6 @@
-"""Records that are left behind, as their process ends or by Ctrl-C, are told, with their number.
+"""Logs how many records are lost when a process exits or is interrupted.
 
-By the log, at its highest level: a program that has set up no log finds it on stderr.
+The level is critical: Python writes it to stderr if the program has no log handlers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _log = Logger()
 
 
 def warn_of_given_up(core: ProducerCore, records: int, why: str) -> None:
-    """Say that so many records end here, if any."""
+    """Log the number of records that are given up, if there are any."""
     if records:
         _log.critical(
             "{given_up} records of {client_id} are given up: {why}",
@@ -34,7 +34,7 @@ def warn_of_given_up(core: ProducerCore, records: int, why: str) -> None:
 
 
 def warn_at_exit(core: ProducerCore) -> Callable[[], None]:
-    """Answers what `atexit.unregister` takes once the producer is closed."""
+    """Register a warning at exit; return the function for `atexit.unregister` when the producer is closed."""
     made_after = forks.count
 
     def warn() -> None:

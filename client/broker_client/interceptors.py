@@ -1,4 +1,4 @@
-"""Interceptors see, and may change, every record before it is serialized, and hear how it ended (KIP-42).
+"""Interceptors receive every record before it is serialized, may replace it, and are notified of its end (KIP-42).
 
 Mirrors ProducerInterceptor, ProducerInterceptors and KafkaProducer.AppendCallbacks. What an interceptor raises is
 logged and changes nothing: the next one gets what the one before it left. A producer without interceptors knows nothing
@@ -29,7 +29,7 @@ _log = Logger()
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ProducerRecord:
-    """A record as it was given to `send`: key and value are not serialized, headers not checked."""
+    """A record as passed to `send`: key and value are not serialized, headers are not checked."""
 
     topic: str
     value: object = None
@@ -40,21 +40,21 @@ class ProducerRecord:
 
 
 class ProducerInterceptor(Protocol):
-    """What `interceptor.classes` takes: objects, classes, or dotted names of classes, with these methods.
+    """The methods of an element of `interceptor.classes`: an object, a class, or the dotted name of a class.
 
-    `on_acknowledgement`, `close` and a `configure` that takes the settings may be left out.
+    `on_acknowledgement`, `close` and `configure`, which receives the settings, are optional.
     """
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """In the thread of the caller: the record to send instead, or the same."""
+        """Return the record to send, which may be the same. Called in the thread of the caller."""
         ...
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
-        """On the network thread, before `on_delivery`: where the record is, or why it is not."""
+        """Receive the place of the record or its error. Called on the network thread, before `on_delivery`."""
         ...
 
     def close(self) -> None:
-        """Once, when the producer has ended."""
+        """Release resources. Called once, when the producer is closed."""
         ...
 
 
@@ -68,7 +68,11 @@ class ProducerInterceptors:
 
     @classmethod
     def of(cls, elements: Iterable[object], given: Mapping[str, object]) -> ProducerInterceptors:
-        """Load, make and configure what interceptor.classes lists; raises ConfigError."""
+        """Load, create and configure the elements of interceptor.classes.
+
+        Raises:
+            ConfigError: an element cannot be imported or created, or has no `on_send`.
+        """
         chain = []
         for element in elements:
             made = configured_instance(_KEY, loaded_class(_KEY, element), given)
@@ -81,32 +85,32 @@ class ProducerInterceptors:
         return len(self._chain)
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
-        """What the chain makes of a record."""
+        """Return the record after all interceptors."""
         for interceptor in self._chain:
             try:
                 made = interceptor.on_send(record)
                 if not isinstance(made, ProducerRecord):
-                    raise TypeError(f"on_send answered {made!r}, not a ProducerRecord")  # noqa: TRY301
+                    raise TypeError(f"on_send returned {made!r}, not a ProducerRecord")  # noqa: TRY301
                 record = made
-            except Exception:  # noqa: BLE001 - an interceptor's mistake must not stop records
+            except Exception:  # noqa: BLE001 - an interceptor's error must not stop records
                 _log.failure(
                     "on_send of {interceptor} raised for topic {topic}", interceptor=interceptor, topic=record.topic
                 )
         return record
 
     def on_acknowledgement(self, metadata: RecordMetadata, error: ProducerError | None) -> None:
-        """Tell everyone how a record ended."""
+        """Notify all interceptors of the end of a record."""
         for interceptor in self._chain:
-            tell = getattr(interceptor, "on_acknowledgement", None)
-            if tell is None:
+            notify = getattr(interceptor, "on_acknowledgement", None)
+            if notify is None:
                 continue
             try:
-                tell(metadata, error)
+                notify(metadata, error)
             except Exception:  # noqa: BLE001 - as above
                 _log.failure("on_acknowledgement of {interceptor} raised", interceptor=interceptor)
 
     def close(self) -> None:
-        """The producer has ended."""
+        """Close all interceptors."""
         for interceptor in self._chain:
             close = getattr(interceptor, "close", None)
             if close is None:

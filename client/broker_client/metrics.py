@@ -1,10 +1,9 @@
-"""Metrics as they are read, under Java's names. Mirrors MetricName, Metric and KafkaProducer.metrics.
+"""A snapshot of metrics, under Java's names. Mirrors MetricName, Metric and KafkaProducer.metrics.
 
     producer.metrics()["record-send-total"]
     producer.metrics().value("byte-rate", topic="orders")
 
-A snapshot is made when it is asked for; nothing of it changes later. What was never measured is not a number (NaN), as
-in Java.
+A snapshot never changes. A metric without a measurement is not a number (NaN), as in Java.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ __all__ = ["Metric", "MetricName", "MetricsSnapshot"]
 
 MetricValue: TypeAlias = float | int | str
 
-# What a plain name means: the metrics of the whole producer.
+# The group of a name without group and tags: the metrics of the whole producer.
 _GROUP: Final = "producer-metrics"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class MetricName:
-    """What a metric is called; its tags say of which client, node or topic it is."""
+    """The name of a metric; its tags name the client, node or topic."""
 
     group: str
     name: str
@@ -54,12 +53,12 @@ class Metric:
 
     @property
     def description(self) -> str:
-        """What it says, in Java's words."""
+        """The description, in Java's words."""
         return self.metric_name.description
 
 
 class MetricsSnapshot:
-    """Every metric of one moment, in the order in which they were registered."""
+    """All metrics at one time, in the order of their registration."""
 
     __slots__ = ("_metrics",)
 
@@ -73,18 +72,22 @@ class MetricsSnapshot:
         return len(self._metrics)
 
     def __getitem__(self, name: str) -> float:
-        """The value of a metric of the whole producer; KeyError when there is none of this name."""
+        """Return the value of a metric of the whole producer.
+
+        Raises:
+            KeyError: there is no such metric with a number.
+        """
         for metric in self._metrics:
             if metric.name == name and metric.metric_name.group == _GROUP and not isinstance(metric.value, str):
                 return metric.value
         raise KeyError(name)
 
     def by_name(self) -> dict[MetricName, MetricValue]:
-        """All values by group, name and tags."""
+        """Return all values by group, name and tags."""
         return {metric.metric_name: metric.value for metric in self._metrics}
 
     def find(self, name: str, *, group: str | None = None, **tags: str) -> list[Metric]:
-        """All metrics of a name, and of a group and with tags when given: topic="orders", node_id="node-1"."""
+        """Return all metrics of a name, restricted to a group and tags if given: topic="orders", node_id="node-1"."""
         wanted = [(key.replace("_", "-"), value) for key, value in tags.items()]
         return [
             metric
@@ -95,22 +98,30 @@ class MetricsSnapshot:
         ]
 
     def get(self, name: str, *, group: str | None = None, **tags: str) -> Metric:
-        """The one metric of a name; ProducerError when there is none. Without group and tags: the whole producer's."""
+        """Return the only metric of a name; without group and tags, that of the whole producer.
+
+        Raises:
+            ProducerError: no metric matches, or several do.
+        """
         found = self.find(name, group=group, **tags)
         if len(found) > 1 and group is None and not tags:
             found = self.find(name, group=_GROUP) or found
         if len(found) == 1:
             return found[0]
-        asked = f"{name!r}" + (f" of {group}" if group is not None else "") + (f" with {tags}" if tags else "")
+        requested = f"{name!r}" + (f" of {group}" if group is not None else "") + (f" with {tags}" if tags else "")
         if not found:
             near = get_close_matches(name, [metric.name for metric in self._metrics], 1)
             hint = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
-            raise ProducerError(f"there is no metric {asked}{hint}")
+            raise ProducerError(f"there is no metric {requested}{hint}")
         shown = ", ".join(str(metric.metric_name) for metric in found[:3])
-        raise ProducerError(f"there are {len(found)} metrics {asked}: {shown} ...: name the group or a tag")
+        raise ProducerError(f"there are {len(found)} metrics {requested}: {shown} ...: name the group or a tag")
 
     def value(self, name: str, *, group: str | None = None, **tags: str) -> float:
-        """The number that `get` finds."""
+        """Return the number of the only metric of a name, as `get` finds it.
+
+        Raises:
+            ProducerError: no metric matches, several do, or the value is text.
+        """
         value = self.get(name, group=group, **tags).value
         if isinstance(value, str):
             raise ProducerError(f"the metric {name!r} is text, {value!r}")

@@ -1,6 +1,6 @@
-"""How often this process was forked: what threads serve stays behind in the parent.
+"""Counts the forks of this process: a client's network thread exists only in the process that created it.
 
-`os.getpid` would tell as much, at a system call for every record.
+`os.getpid` would detect a fork as well, but costs a system call per record.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ __all__ = ["forks"]
 
 
 class _Forks:
-    """`count` changes in the child of a fork, and nowhere else."""
+    """`count` changes in the child of a fork only."""
 
     __slots__ = ("count",)
 

@@ -1,12 +1,12 @@
-"""The producer for programs with threads. Mirrors KafkaProducer: `send` from any thread, one network thread a producer.
+"""The producer for programs with threads: one network thread per producer. Mirrors KafkaProducer.
 
     with Producer(bootstrap_servers="localhost:9092", acks="all") as producer:
         future = producer.send("orders", b"value", key=b"key")
         print(future.result(timeout=10).offset)
 
-A record is appended in the caller's thread; the network thread is woken once for many. `send` waits at most
-max.block.ms, for metadata and for memory together. What is wrong with a record or its topic comes with the future and
-`on_delivery`; a producer that is closed, or a value that cannot be serialized, is raised.
+`send` appends a record in the caller's thread and wakes the network thread once for many records. It waits at most
+max.block.ms, for metadata and for memory together. Errors of a record or its topic are reported by the future and by
+`on_delivery`. `send` itself raises an error if the producer is closed or a value cannot be serialized.
 """
 
 from __future__ import annotations
@@ -53,7 +53,14 @@ __all__ = ["Producer"]
 
 
 class Producer:
-    """Thread-safe; share one among threads. `close` it, or use it in a `with`."""
+    """Sends records from any thread. Close it with `close`, or use it in a `with` block.
+
+    Configurations have Java's names: with dots in `config`, with underscores in `options`. `trace` receives the events
+    of batches. `random` draws partitions and back-off times.
+
+    Raises:
+        ConfigError: a configuration is unknown, wrong or not served.
+    """
 
     def __init__(
         self,
@@ -99,7 +106,17 @@ class Producer:
         timestamp_ms: int | None = None,
         on_delivery: DeliveryCallback | None = None,
     ) -> FutureRecordMetadata:
-        """Append a record; answers its future. `on_delivery(metadata, error)` is called on the network thread."""
+        """Append a record and return its future.
+
+        The network thread calls `on_delivery(metadata, error)` when the record is acknowledged or has failed.
+
+        Raises:
+            ProducerClosed: the producer is closed.
+            ProducerForked: the producer was created before a fork, in another process.
+            SerializationError: the key, the value or a header cannot be serialized.
+            IllegalState: the producer is transactional and no transaction is in progress.
+            TransactionInError: an earlier error ended the transaction or the producer.
+        """
         if key is partition is timestamp_ms is None and headers is NO_HEADERS and type(value) is bytes:
             buffer = self._append_buffers.get(topic)  # try_append looks there, too: most records need nothing else
             if buffer is not None and forks.count == self._forks:
@@ -138,10 +155,15 @@ class Producer:
             return FutureRecordMetadata.failed(topic, error, on_delivery)
 
     def send_batch(self, topic: str, table: Any) -> FutureTable:
-        """Append the rows of a pyarrow Table or RecordBatch; answers the future of a table with a row for each.
+        """Append the rows of a pyarrow Table or RecordBatch; return the future of a table with one row per record.
 
-        Columns are value, key, headers, timestamp (ms) and partition; all but value may be left out. A table larger
-        than buffer.memory goes in parts, each of which waits at most max.block.ms. Its batches do not linger.
+        Columns are value, key, headers, timestamp (ms) and partition; only value is required. A table larger than
+        buffer.memory is sent in parts, each of which waits at most max.block.ms. Its batches do not linger.
+
+        Raises:
+            ProducerClosed: the producer is closed.
+            ProducerForked: the producer was created before a fork, in another process.
+            SerializationError: a column is unknown or has the wrong type, or the producer has serializers.
         """
         self._check("send_batch")
         sending = self._core.columnar_send(topic, table)
@@ -156,15 +178,21 @@ class Producer:
         return sending.future
 
     def init_transactions(self) -> None:
-        """Once, before the first transaction: fences older producers with the same transactional.id.
+        """Fence older producers with the same transactional.id; call it once, before the first transaction.
 
-        Their open transaction is aborted, or its commit awaited. As all transactional calls it waits at most
-        max.block.ms, and after TransactionTimeout may be called again.
+        The coordinator aborts their open transaction, or completes its commit. Like all transactional calls it waits
+        at most max.block.ms, and may be called again after TransactionTimeout.
+
+        Raises:
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            ProducerFenced: a newer producer has the same transactional.id.
+            IllegalState: the transaction does not allow the call in its state.
+            ProducerClosed: the producer is closed.
         """
         self._transactional_call("init_transactions", self._core.transactional.init_transactions)
 
     def begin_transaction(self) -> None:
-        """Every record sent from now on is part of the transaction.
+        """Begin a transaction, of which every record sent from now on is part.
 
         producer.begin_transaction()
         try:
@@ -173,6 +201,10 @@ class Producer:
             producer.commit_transaction()
         except ProducerError:
             producer.abort_transaction()  # raises after a fatal error: only close is left
+
+        Raises:
+            IllegalState: the transaction does not allow the call in its state.
+            ProducerClosed: the producer is closed.
         """
         self._check("begin_transaction")
         self._thread.call(self._core.transactional.begin_transaction)
@@ -180,21 +212,47 @@ class Producer:
     def send_offsets_to_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata | int], group: ConsumerGroupMetadata | str
     ) -> None:
-        """Commit a consumer's offsets, the next to be consumed, with the transaction."""
+        """Commit a consumer's offsets with the transaction; each is the offset of the next record to be consumed.
+
+        Raises:
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            TransactionInError: an earlier error ended the transaction or the producer.
+            IllegalState: the transaction does not allow the call in its state.
+            ProducerClosed: the producer is closed.
+        """
         self._transactional_call(
             "send_offsets_to_transaction", lambda: self._core.transactional.send_offsets_to_transaction(offsets, group)
         )
 
     def commit_transaction(self) -> None:
-        """Send what there is, await all acknowledgements, commit; raises what failed a record before."""
+        """Send all records, wait for their acknowledgements, and commit the transaction.
+
+        Raises:
+            TransactionInError: a record of the transaction has failed; `cause` is its error.
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            IllegalState: the transaction does not allow the call in its state.
+            ProducerClosed: the producer is closed.
+        """
         self._transactional_call("commit_transaction", self._core.transactional.commit_transaction)
 
     def abort_transaction(self) -> None:
-        """Fail what was not sent yet, await the rest, abort; the only way on after an abortable error."""
+        """Fail the unsent records, wait for the others, and abort; required after an abortable error.
+
+        Raises:
+            TransactionTimeout: the coordinator did not respond within max.block.ms.
+            ProducerFenced: a newer producer has the same transactional.id.
+            IllegalState: the transaction does not allow the call in its state.
+            ProducerClosed: the producer is closed.
+        """
         self._transactional_call("abort_transaction", self._core.transactional.abort_transaction)
 
     def flush(self, timeout: float | None = None) -> None:
-        """Send what was appended so far without lingering and wait for its end, at most `timeout` seconds."""
+        """Send all appended records without lingering, and wait at most `timeout` seconds until they have ended.
+
+        Raises:
+            WaitExpired: records have not ended within `timeout`.
+            ProducerClosed: the producer is closed.
+        """
         self._check("flush")
         core = self._core
         began_s = core.reactor.seconds()
@@ -208,27 +266,45 @@ class Producer:
             raise WaitExpired(f"flush is not done after {limit_s:g} s", "flush(timeout)") from None
 
     def partitions_for(self, topic: str) -> list[PartitionInfo]:
-        """The topic's partitions; waits at most max.block.ms for them."""
+        """Return the topic's partitions; wait at most max.block.ms for the metadata.
+
+        Raises:
+            MetadataTimeout: no metadata of the topic arrived within max.block.ms.
+            InvalidTopic: Kafka does not allow the name.
+            TopicAuthorizationFailed: the client may not describe the topic.
+            ProducerClosed: the producer is closed.
+        """
         self._check("partitions_for")
         return self._thread.call(self._core.partitions_for, topic, timeout_s=(self._max_block_ms + GRACE_MS) / 1000)
 
     def metrics(self) -> MetricsSnapshot:
-        """What the producer measures, under Java's names: `metrics()["record-send-rate"]`."""
+        """Return a snapshot of all metrics, under Java's names: `metrics()["record-send-rate"]`."""
         return self._core.metrics.read()
 
     def client_instance_id(self, timeout: float) -> str | None:
-        """What brokers call this client by, for its metrics (KIP-714); None when `timeout` seconds do not do."""
+        """Return the id that a broker assigned for client metrics (KIP-714), None if none came in `timeout` seconds.
+
+        Raises:
+            IllegalState: enable.metrics.push is false.
+            ProducerClosed: the producer is closed.
+        """
         self._check("client_instance_id")
         timeout_ms = int(timeout * 1000)
         limit_s = (timeout_ms + GRACE_MS) / 1000
         return self._thread.call(self._core.client_instance_id, timeout_ms, timeout_s=limit_s)
 
     def unacknowledged_records(self) -> int:
-        """How many records were appended and have not ended."""
+        """Return the number of records that were appended and are neither acknowledged nor failed."""
         return self._core.accumulator.unacknowledged_records()
 
     def close(self, timeout: float | None = None) -> None:
-        """Send what there is, at most `timeout` seconds (None: as long as it may take), then fail the rest and end."""
+        """Send all appended records, fail those left after `timeout` seconds, and stop the network thread.
+
+        Without `timeout` it waits until every record has ended. A second call has no effect.
+
+        Raises:
+            ProducerForked: the producer was created before a fork, in another process.
+        """
         if self._closed:
             return
         if forks.count != self._forks:
@@ -255,9 +331,11 @@ class Producer:
         if error_type is None or not issubclass(error_type, KeyboardInterrupt):
             self.close()
             return
-        # After an interrupt nobody wants to wait for what is queued.
+        # An interrupted program must not wait for queued records.
         if not self._closed and forks.count == self._forks:
-            warn_of_given_up(self._core, self.unacknowledged_records(), f"{error_type.__name__} has ended their block")
+            warn_of_given_up(
+                self._core, self.unacknowledged_records(), f"{error_type.__name__} ended the block of the producer"
+            )
         self.close(0)
 
     # Details

@@ -1,8 +1,8 @@
 """Every producer configuration under Java's name, parsed and checked as Java does it.
 
-Mirrors ProducerConfig. Keyword arguments take underscores for dots: `linger_ms=5`. A key is IMPLEMENTED, MAPPED to
-something of Python's, or REFUSED with the reason; a refused key may be given its default, which is what this producer
-does anyway. A key that is unknown is refused too, where Java only logs it.
+Mirrors ProducerConfig. Keyword arguments have underscores for dots: `linger_ms=5`. A key is IMPLEMENTED, MAPPED to a
+Python object, or REFUSED with the reason. A refused key may be given its default, as this producer behaves that way.
+An unknown key is refused too, where Java only logs it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ __all__ = ["ProducerConfig", "Serializer"]
 
 
 class ProducerConfig(Mapping[str, object]):
-    """Parsed, validated values by their dotted names; raises ConfigError for what cannot be."""
+    """Parsed and validated values by their dotted names.
+
+    Raises:
+        ConfigError: a key is unknown, given twice or not served, or a value is not valid.
+    """
 
     def __init__(self, config: Mapping[str, object] | None = None, **options: object) -> None:
         given = by_dotted_name(KEYS, [*(config or {}).items(), *options.items()], replaced=SCALA_KEYS)
@@ -45,7 +49,7 @@ class ProducerConfig(Mapping[str, object]):
         refuse_given(KEYS, given, self._values)
         self._refuse_sasl()
         self._check_codec()
-        # From here on in the order of KafkaProducer's constructor.
+        # From here on, the order is that of KafkaProducer's constructor.
         values = self._values
         values["partitioner.class"] = partitioner_of(values["partitioner.class"], given)
         for name in ("key.serializer", "value.serializer"):
@@ -68,31 +72,28 @@ class ProducerConfig(Mapping[str, object]):
 
     @staticmethod
     def docs() -> str:
-        """Print the table of all keys: name, type, default, whether it is implemented, mapped or refused, what it does.
-
-        Answers what it has printed.
-        """
+        """Print the table of all keys and return it: name, type, default, status, meaning."""
         text = as_text(KEYS.values())
         sys.stdout.write(text)
         return text
 
     @staticmethod
     def docs_page() -> str:
-        """The same as a page in Markdown, docs/reference/producer-configs.md."""
+        """Return the table as a page in Markdown, docs/reference/producer-configs.md."""
         return as_markdown(KEYS.values(), SCALA_KEYS)
 
-    # What the parts need
+    # Values by type
 
     def number(self, name: str) -> int:
-        """An int or long."""
+        """Return the value of a key of type int or long."""
         return cast("int", self[name])
 
     def text(self, name: str) -> str:
-        """A string."""
+        """Return the value of a key of type string."""
         return cast("str", self[name])
 
     def flag(self, name: str) -> bool:
-        """A boolean."""
+        """Return the value of a key of type boolean."""
         return cast("bool", self[name])
 
     @property
@@ -101,23 +102,23 @@ class ProducerConfig(Mapping[str, object]):
         return self._bootstrap_servers
 
     def resolve_canonical_names(self) -> None:
-        """Do what client.dns.lookup says of bootstrap.servers; it may wait for DNS, so a face calls it, once."""
+        """Resolve bootstrap.servers as client.dns.lookup requires; it waits for DNS, so call it once per producer."""
         if self.text("client.dns.lookup") == "resolve_canonical_bootstrap_servers_only":
             self._bootstrap_servers = canonical_servers(self._bootstrap_servers)
 
     @property
     def client_id(self) -> str:
-        """client.id; when none is given, `producer-` and the transactional.id or a number."""
+        """client.id; by default `producer-` and the transactional.id or a number."""
         return self.text("client.id")
 
     @property
     def acks(self) -> int:
-        """-1, 0 or 1."""
+        """acks: -1, 0 or 1."""
         return int(self.text("acks"))
 
     @property
     def idempotent(self) -> bool:
-        """Whether sends carry a producer id and sequence."""
+        """True if batches carry a producer id and sequence numbers."""
         return cast("bool", self._values["enable.idempotence"])
 
     @property
@@ -127,17 +128,17 @@ class ProducerConfig(Mapping[str, object]):
 
     @property
     def delivery_timeout_ms(self) -> int:
-        """delivery.timeout.ms, or what replaces its default when linger and request time-out are longer."""
+        """delivery.timeout.ms, or linger.ms + request.timeout.ms if those are longer than its default."""
         return self._delivery_timeout_ms
 
     @property
     def key_serializer(self) -> Serializer | None:
-        """key.serializer, None when keys are bytes already."""
+        """key.serializer, None if keys are bytes."""
         return cast("Serializer | None", self._values["key.serializer"])
 
     @property
     def value_serializer(self) -> Serializer | None:
-        """value.serializer, None when values are bytes already."""
+        """value.serializer, None if values are bytes."""
         return cast("Serializer | None", self._values["value.serializer"])
 
     @property
@@ -146,7 +147,7 @@ class ProducerConfig(Mapping[str, object]):
         return cast("Partitioner | None", self._values["partitioner.class"])
 
     def accumulator_config(self) -> AccumulatorConfig:
-        """What the accumulator obeys."""
+        """Return the configuration of the RecordAccumulator."""
         codec = CompressionCodec.for_name(self.text("compression.type"))
         level_key = f"compression.{codec.type_name}.level"
         level = self.number(level_key) if level_key in self._given else None
@@ -160,7 +161,7 @@ class ProducerConfig(Mapping[str, object]):
         )
 
     def sender_config(self) -> SenderConfig:
-        """What the Sender obeys."""
+        """Return the configuration of the Sender."""
         return SenderConfig(
             acks=self.acks,
             retries=self.number("retries"),
@@ -172,7 +173,7 @@ class ProducerConfig(Mapping[str, object]):
         )
 
     def network_config(self) -> NetworkClientConfig:
-        """What connections obey."""
+        """Return the configuration of the NetworkClient."""
         return NetworkClientConfig(
             client_id=self.client_id,
             request_timeout_ms=self.number("request.timeout.ms"),

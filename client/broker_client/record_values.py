@@ -1,4 +1,4 @@
-"""What a program gives to `send`, made what a record holds: bytes or null. Mirrors KafkaProducer.doSend."""
+"""Converts the arguments of `send` to the fields of a record: bytes or null. Mirrors KafkaProducer.doSend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["INT64_MAX", "GivenHeaders", "checked_headers", "checked_topic", "serialized", "whole_number"]
 
 INT64_MAX: Final = 2**63 - 1
-# What the wire's strings hold; a topic of 250 characters is refused by brokers already.
+# The longest string on the wire; brokers refuse topics from 250 characters on.
 TOPIC_BYTES_MAX: Final = 32_767
 _PAIRS: Final = "expected pairs of a name and bytes, str or None, or a mapping"
 
@@ -23,7 +23,11 @@ GivenHeaders: TypeAlias = Iterable[tuple[str, bytes | str | None]] | Mapping[str
 
 
 def serialized(what: str, value: object, serializer: Serializer | None, topic: str) -> bytes | None:
-    """A key or a value; raises SerializationError, which names the option to change."""
+    """Return a key or a value as bytes.
+
+    Raises:
+        SerializationError: the serializer raised an error or is missing; names the option to change.
+    """
     if serializer is not None:
         try:
             value = serializer(value)
@@ -39,7 +43,11 @@ def serialized(what: str, value: object, serializer: Serializer | None, topic: s
 
 
 def checked_headers(headers: GivenHeaders | None) -> Headers:
-    """Pairs of a name and bytes or null; raises SerializationError for what is none."""
+    """Return the headers as pairs of a name and bytes or null.
+
+    Raises:
+        SerializationError: a header is not a pair of a name and a value.
+    """
     if headers is None:
         return ()
     pairs = headers.items() if isinstance(headers, Mapping) else headers
@@ -57,9 +65,13 @@ def checked_topic(topic: object) -> None:
 
 
 def whole_number(name: str, value: object) -> int:
-    """A partition or a time as an int, also when it is numpy's; raises SerializationError."""
+    """Return a partition or a time in ms as an int; numpy's integers are accepted.
+
+    Raises:
+        SerializationError: the value is not an integer, or has more than 64 bits.
+    """
     try:
-        number = int(index(value))  # type: ignore[arg-type]  # that is the question
+        number = int(index(value))  # type: ignore[arg-type]  # a TypeError is expected
     except TypeError:
         raise SerializationError(f"{name}={value!r} is {type(value).__name__}, not int") from None
     if number > INT64_MAX:
@@ -87,4 +99,4 @@ def _utf_8(what: str, text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise SerializationError(f"{what} {text[:50]!r} is no text that UTF-8 can hold: {error.reason}") from None
+        raise SerializationError(f"{what} {text[:50]!r} cannot be encoded in UTF-8: {error.reason}") from None

@@ -1,4 +1,4 @@
-"""What is sent and what comes back.
+"""The data types of records and partitions.
 
 Mirrors TopicPartition, ProducerRecord's headers, RecordMetadata and PartitionInfo.
 """
@@ -38,9 +38,9 @@ class TopicPartition(NamedTuple):
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class RecordMetadata:
-    """Where a record was written.
+    """The place of a written record.
 
-    Offset, timestamp and sizes are -1 where there is none (acks=0, null key, failure).
+    Offset, timestamp (ms) and sizes (bytes) are -1 if there is none (acks=0, null key, failure).
     """
 
     topic: str
@@ -58,7 +58,7 @@ class RecordMetadata:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class PartitionInfo:
-    """A partition as the metadata knows it; `leader` is None while there is none."""
+    """A partition in the metadata; `leader` is None while there is none."""
 
     topic: str
     partition: int

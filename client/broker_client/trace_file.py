@@ -1,8 +1,8 @@
-"""A producer's trace as a file of JSON lines, one event a line: `Producer(trace=TraceFile("trace.jsonl"))`.
+"""A producer's trace as a file of JSON lines, one event per line: `Producer(trace=TraceFile("trace.jsonl"))`.
 
-`broker-sim trace trace.jsonl` draws what is in it. A line is `{"kind": "drained", "client_id": ..., field: value}`; a
-number that a step does not have, and an empty text, are left out. Lines are in the order of their times except where
-two threads were faster than each other.
+`broker-sim trace trace.jsonl` draws the file. A line is `{"kind": "drained", "client_id": ..., field: value}`; numbers
+that an event does not have and empty texts are left out. Lines are in the order of their times, except for events of
+two threads at almost the same time.
 """
 
 from __future__ import annotations
@@ -24,22 +24,26 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT_EVENTS", "TraceFile", "TraceFileError", "read_trace"]
 
 LIMIT_EVENTS: Final = 5_000_000
-"""So many events a file takes, about a gigabyte: what comes later is counted and left out."""
+"""The number of events per file, about a gigabyte; later events are counted and left out."""
 
 _DEFAULTS: Final = {field.name: field.default for field in fields(BatchEvent)}
 _KINDS: Final = {kind.value: kind for kind in BatchEventKind}
 
 
 class TraceFileError(ProducerError):
-    """A file cannot be written, or a line of it is no event of a batch."""
+    """A trace file cannot be written, or one of its lines is not an event of a batch."""
 
 
 class TraceFile:
-    """Takes the events of one producer or of several, from any thread; close it after them, or use it in a `with`."""
+    """Receives the events of producers, from any thread; close it after them, or use it in a `with` block.
+
+    Raises:
+        TraceFileError: the file cannot be written.
+    """
 
     def __init__(self, path: str | Path, *, limit_events: int = LIMIT_EVENTS) -> None:
         try:
-            # By the line: a program that is killed leaves what had happened.
+            # Line buffering: a killed program leaves the events so far.
             self._file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115 - closed by `close`
         except OSError as error:
             raise TraceFileError(f"cannot write the trace {path}: {error.strerror}") from error
@@ -59,7 +63,7 @@ class TraceFile:
             self._file.write(f"{line}\n")
 
     def close(self) -> None:
-        """Write no more: events that come yet are counted in `left_out`."""
+        """Close the file; later events are counted in `left_out`."""
         with self._lock:
             self._file.close()
 
@@ -73,9 +77,10 @@ class TraceFile:
 
 
 def read_trace(path: Path) -> Iterator[BatchEvent]:
-    """The events of a file. A last line without an end is left out: it is being written, or its program was killed.
+    """Yield the events of a file, without an incomplete last line of a running or killed program.
 
-    TraceFileError names the line and what is wrong with it.
+    Raises:
+        TraceFileError: a line is not an event; names the line and the reason.
     """
     try:
         with path.open(encoding="utf-8") as file:

@@ -1,8 +1,8 @@
-"""What a transactional producer can be told, beyond the errors of every producer.
+"""The errors of transactional producers, beyond those of every producer.
 
-Fatal: nothing will be sent any more, the producer has to be closed (ProducerFenced, and whatever else left the
-producer in FATAL_ERROR). Abortable: `abort_transaction`, then begin anew. Which of the two an error was is asked of
-the next transactional call: TransactionInError says so.
+After a fatal error (ProducerFenced, and all others that set the state FATAL_ERROR) the producer must be closed. After
+an abortable error `abort_transaction` makes the producer ready for the next transaction. The next transactional call
+raises TransactionInError, whose `fatal` distinguishes the two.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class ProducerFenced(BrokerError):
-    """Another producer has the same transactional.id, and a newer epoch. Mirrors ProducerFencedException."""
+    """Another producer has the same transactional.id and a newer epoch. Mirrors ProducerFencedException."""
 
     def __init__(self, message: str | None = None) -> None:
         text = message or "a newer producer with the same transactional.id has fenced this one"
@@ -37,7 +37,7 @@ class ProducerFenced(BrokerError):
 
 
 class InvalidProducerEpoch(BrokerError):
-    """A partition's leader knows a newer epoch of this producer. Mirrors InvalidProducerEpochException."""
+    """A partition leader has a newer epoch of this producer. Mirrors InvalidProducerEpochException."""
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(ErrorCode.INVALID_PRODUCER_EPOCH, message or "the producer wrote with an old epoch")
@@ -55,13 +55,13 @@ class TransactionAborted(ProducerError):
 
 
 class CommitFailed(ProducerError):
-    """The consumer whose offsets were sent is no member of its group any more. Mirrors CommitFailedException."""
+    """The consumer whose offsets were sent has left its group. Mirrors CommitFailedException."""
 
     error_code = ErrorCode.UNKNOWN_MEMBER_ID
 
 
 class TransactionInError(ProducerError):
-    """An earlier error ended the transaction, or the producer; `cause` is that error, `fatal` says which."""
+    """An earlier error, `cause`, ended the transaction, or the producer if it is `fatal`."""
 
     def __init__(self, cause: ProducerError, *, fatal: bool) -> None:
         super().__init__(cause, fatal)
@@ -75,7 +75,7 @@ class TransactionInError(ProducerError):
 
 
 class TransactionTimeout(ProducerTimeout):
-    """A transactional call took longer than max.block.ms; the same call may be made again, and goes on waiting."""
+    """A transactional call took longer than max.block.ms; the same call may be repeated and continues the wait."""
 
 
 _CLASSES: Final[Mapping[ErrorCode, type[BrokerError]]] = {
@@ -86,13 +86,13 @@ _CLASSES: Final[Mapping[ErrorCode, type[BrokerError]]] = {
 
 
 def transaction_error_of(error_code: ErrorCode, message: str | None = None) -> ProducerError:
-    """The error that stands for a coordinator's code."""
+    """Return the error for a coordinator's error code."""
     known = _CLASSES.get(error_code)
     return error_of(error_code, message) if known is None else known(message)  # type: ignore[arg-type]
 
 
 def topics_authorization_failed(topics: Iterable[str]) -> ProducerError:
-    """The error of topics that the client may not write to."""
+    """Return the error for topics that the client is not authorized to write to."""
     names = sorted(topics)
     if len(names) == 1:
         return TopicAuthorizationFailed(names[0])

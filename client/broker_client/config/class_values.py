@@ -1,7 +1,7 @@
-"""What stands here for Java's class names: serializers, partitioners, interceptors as callables and objects.
+"""Serializers, partitioners and interceptors as callables and objects, in place of Java's class names.
 
-An object is taken as it is, a class is instantiated, and a dotted name (`package.module.Name`) is imported first, as
-Java loads a class. An object with a method `configure` gets the settings that were given. Mirrors
+An object is used as it is, a class is instantiated, and a dotted name (`package.module.Name`) is imported first, as
+Java loads a class. An object with a method `configure` receives the given settings. Mirrors
 AbstractConfig.getConfiguredInstances.
 """
 
@@ -29,7 +29,11 @@ _BUILT_IN_SINCE: Final = ("DefaultPartitioner", "UniformStickyPartitioner")
 
 
 def loaded_class(name: str, value: object) -> object:
-    """What a dotted name stands for, anything else as it is; raises ConfigError when there is nothing of that name."""
+    """Import a dotted name; return any other value as it is.
+
+    Raises:
+        ConfigError: nothing of that name can be imported.
+    """
     if not isinstance(value, str):
         return value
     if value.startswith(_JAVA_PACKAGES):
@@ -48,18 +52,26 @@ def loaded_class(name: str, value: object) -> object:
 
 
 def serializer_of(name: str, value: object) -> Serializer | None:
-    """The callable that makes bytes; None when keys or values are bytes already."""
+    """Return the callable that serializes to bytes, None if keys or values are bytes already.
+
+    Raises:
+        ConfigError: the value is not callable.
+    """
     if value is None:
         return None
     if isinstance(value, str):
         return _JAVA_SERIALIZERS[value.rsplit(".", 1)[-1]]
     if callable(value):
         return cast("Serializer", value)
-    raise ConfigError(f"{name}={value!r}: expected a callable that answers bytes or None")
+    raise ConfigError(f"{name}={value!r}: expected a callable that returns bytes or None")
 
 
 def partitioner_of(value: object, given: Mapping[str, object]) -> Partitioner | None:
-    """The object that chooses partitions; None for the built-in one."""
+    """Return the object that chooses partitions, None for the built-in one.
+
+    Raises:
+        ConfigError: the object has no method `partition`, or its class cannot be instantiated.
+    """
     if value is None:
         return None
     if isinstance(value, str):
@@ -74,12 +86,16 @@ def partitioner_of(value: object, given: Mapping[str, object]) -> Partitioner | 
 
 
 def configured_instance(name: str, value: object, given: Mapping[str, object]) -> object:
-    """An object, made of a class when it is one, after it was told the settings."""
+    """Return the object, or an instance of the class, after it was configured with the given settings.
+
+    Raises:
+        ConfigError: the class cannot be instantiated without arguments.
+    """
     if isinstance(value, type):
         try:
             value = value()
         except Exception as error:
-            raise ConfigError(f"{name}={value!r}: cannot be made without arguments: {error}") from error
+            raise ConfigError(f"{name}={value!r}: cannot be instantiated without arguments: {error}") from error
     configure = getattr(value, "configure", None)
     if callable(configure):
         configure(dict(given))
@@ -98,7 +114,7 @@ def _hint(name: str, value: str) -> str:
             return "; it is built in: leave partitioner.class out"
         return "; expected RoundRobinPartitioner, or an object with partition(topic, key, value, cluster)"
     if name in _SERIALIZERS_OF:
-        return f"; expected a callable that answers bytes or None, or one of {', '.join(_JAVA_SERIALIZERS)}"
+        return f"; expected a callable that returns bytes or None, or one of {', '.join(_JAVA_SERIALIZERS)}"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""One configuration key as data: name, type, default, range, meaning, and what becomes of it here.
+"""One configuration key as data: name, type, default, range, meaning and status.
 
 Mirrors ConfigDef.ConfigKey, with the validators of ConfigDef as fields.
 """
@@ -12,7 +12,7 @@ __all__ = ["ConfigKey", "Importance", "KeyStatus", "ValueType"]
 
 
 class KeyStatus(Enum):
-    """What becomes of a key here."""
+    """The status of a key in this client."""
 
     IMPLEMENTED = "implemented"
     MAPPED = "mapped"
@@ -34,7 +34,7 @@ class ValueType(Enum):
 
 
 class Importance(Enum):
-    """How much a key matters, to Java's authors."""
+    """The importance of a key, as in Java."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -43,10 +43,11 @@ class Importance(Enum):
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ConfigKey:
-    """One key.
+    """One configuration key.
 
-    `also` are numbers outside of the range that are taken too. `doc` says what it means, `note` how it is mapped or why
-    it is refused. A refused key may be given its default. `removed_in` is the release that took it out of Java.
+    `also` lists numbers outside the range that are valid too. `doc` is the meaning; `note` explains how the key is
+    mapped or why it is refused. A refused key may be given its default. `removed_in` is the release that removed it
+    from Java.
     """
 
     name: str
@@ -67,5 +68,5 @@ class ConfigKey:
 
     @property
     def has_range(self) -> bool:
-        """Whether numbers are bounded by more than their type."""
+        """True if numbers have narrower bounds than their type."""
         return self.minimum is not None or self.maximum is not None

@@ -1,4 +1,4 @@
-"""Connections and what is plugged in, in the place that ProducerConfig gives them."""
+"""Connections and plug-in classes, in their place in ProducerConfig."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ CONNECTION_KEYS: Final = (
         type=_T.LONG,
         importance=_I.MEDIUM,
         default=10000,
-        doc="How long a connection may take to be made; doubles with each failure in a row.",
+        doc="Time limit for a connection attempt; doubles with each consecutive failure.",
     ),
     ConfigKey(
         name="socket.connection.setup.timeout.max.ms",
         type=_T.LONG,
         importance=_I.MEDIUM,
         default=30000,
-        doc="Longest time that a connection may take to be made.",
+        doc="Upper bound of the time limit for a connection attempt.",
     ),
     ConfigKey(
         name="connections.max.idle.ms",
         type=_T.LONG,
         importance=_I.MEDIUM,
         default=540000,
-        doc="Connections without traffic for so long are closed; a negative number keeps them.",
+        doc="Idle connections are closed after this time; a negative number keeps them.",
     ),
     ConfigKey(
         name="partitioner.class",
@@ -43,7 +43,7 @@ CONNECTION_KEYS: Final = (
             "an object with partition(topic, key, value, cluster), its class or the dotted name of that, or "
             "RoundRobinPartitioner"
         ),
-        doc=("Chooses the partition of a record that names none; without one the built-in sticky partitioner does."),
+        doc="Chooses the partition of records that name none; by default the built-in sticky partitioner.",
     ),
     ConfigKey(
         name="interceptor.classes",
@@ -53,8 +53,8 @@ CONNECTION_KEYS: Final = (
         status=_S.MAPPED,
         note=(
             "objects with on_send(record), on_acknowledgement(metadata, error) and close(), their classes or the "
-            "dotted names of those; records of send_batch do not pass them"
+            "dotted names of those; send_batch refuses them"
         ),
-        doc="Sees, and may change, every record before it is serialized, and hears how it ended.",
+        doc="Receives every record before it is serialized, may replace it, and is notified of its end.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What one key means to another, in the order in which Java looks at it.
+"""Cross-field validation, in the order of Java.
 
 Mirrors ProducerConfig.postProcessParsedConfig and CommonClientConfigs (KIP-601, KIP-679, KIP-939, KIP-580), then
 KafkaProducer.configureDeliveryTimeout.
@@ -25,7 +25,11 @@ _log = Logger()
 
 
 def post_process(values: dict[str, Any], given: Collection[str]) -> None:
-    """Refine parsed values by what was `given`; raises ConfigError for what excludes each other."""
+    """Adjust parsed values that depend on others; `given` names the keys that the caller set.
+
+    Raises:
+        ConfigError: two values exclude each other.
+    """
     _check_sasl(values)
     _warn_of_static_backoff(values, "retry.backoff.ms", "retry.backoff.max.ms")
     setup = "socket.connection.setup.timeout"
@@ -41,7 +45,11 @@ def post_process(values: dict[str, Any], given: Collection[str]) -> None:
 
 
 def delivery_timeout_ms(values: dict[str, Any], given: Collection[str]) -> int:
-    """delivery.timeout.ms, or what replaces its default when linger and request time-out are longer."""
+    """Return delivery.timeout.ms, or linger.ms + request.timeout.ms if those are longer than its default.
+
+    Raises:
+        ConfigError: a given delivery.timeout.ms is shorter.
+    """
     delivery_ms: int = values["delivery.timeout.ms"]
     needed_ms: int = min(min(values["linger.ms"], INT_MAX) + values["request.timeout.ms"], INT_MAX)
     if delivery_ms >= needed_ms:
@@ -63,7 +71,7 @@ def _check_sasl(values: dict[str, Any]) -> None:
 
 def _warn_of_static_backoff(values: dict[str, Any], name: str, name_of_max: str) -> None:
     if values[name] > values[name_of_max]:
-        text = "{name}={value} is above {name_of_max}={maximum}, which is always taken instead"
+        text = "{name}={value} is above {name_of_max}={maximum}, which is used instead"
         _log.warn(text, name=name, value=values[name], name_of_max=name_of_max, maximum=values[name_of_max])
 
 
@@ -90,10 +98,10 @@ def _check_transactions(values: dict[str, Any], given: Collection[str]) -> None:
     if "transactional.id" in given and not values["enable.idempotence"]:
         raise ConfigError(
             f"transactional.id={values['transactional.id']!r}: transactions need idempotence; "
-            "leave out what disables it (enable.idempotence=false, acks, retries=0), or transactional.id"
+            "remove the setting that disables it (enable.idempotence=false, acks, retries=0), or transactional.id"
         )
     if values["transaction.two.phase.commit.enable"] and "transaction.timeout.ms" in given:
         raise ConfigError(
-            f"transaction.timeout.ms={values['transaction.timeout.ms']}: a transaction of two phases never ends so; "
+            f"transaction.timeout.ms={values['transaction.timeout.ms']}: a two-phase transaction has no time-out; "
             "leave it out, or set transaction.two.phase.commit.enable=false"
         )

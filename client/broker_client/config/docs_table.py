@@ -19,35 +19,35 @@ _INTRODUCTION: Final = """\
 
 Every key of the Java producer 4.3, in its order, and those that older releases had. Names are Java's; keyword
 arguments take underscores for dots (`Producer(bootstrap_servers="localhost:9092", linger_ms=5)`). Types, ranges,
-defaults and what one key means to another are Java's too, and are compared with what the Java producer 4.3.1 says.
+defaults and cross-field rules are Java's too; tests compare them with the Java producer 4.3.1.
 
-- **implemented**: does what it does in Java.
-- **mapped**: Java wants a class name; here it is a callable, an object, a class or the dotted name of one.
+- **implemented**: works as in Java.
+- **mapped**: Java requires a class name; here it is a callable, an object, a class or the dotted name of one.
 - **refused**: raises `ConfigError` with the reason, unless it is given its default.
 
-It differs from Java on purpose in this:
+Intended differences from Java:
 
-- A key that is not in the table raises `ConfigError` with the nearest name; Java logs it and goes on.
-- Serializers may be left out: keys and values are bytes then. `acks` may be a number.
-- An address without a host, and port 0, are refused. Names are resolved when they are connected to, so that one that
-  stands for nothing is told by the first `send` and not by the constructor.
-- A request is given up as soon as `request.timeout.ms` is over. Java's loop looks when it wakes for something else, or
-  that long after it last looked, and so may wait for an answer twice as long.
+- A key that is not in the table raises `ConfigError` with the nearest name; Java only logs it.
+- Serializers are optional: without them keys and values are bytes. `acks` may be a number.
+- An address without a host, and port 0, are refused. Host names are resolved for each connection, so that the first
+  `send` reports an unknown name, and not the constructor.
+- A request fails as soon as `request.timeout.ms` has passed. Java checks only when its network loop wakes up, and
+  may wait up to twice as long for a response.
 
 `broker_client.ProducerConfig.docs()` prints the same table.
 """
 _SCALA: Final = """
 ## Keys of the Scala producer (0.7 and 0.8)
 
-They are refused by name; now one says:
+They are refused by name. Their replacements:
 
-| then | now |
+| key | replacement |
 |---|---|
 """
 
 
 def as_text(keys: Iterable[ConfigKey]) -> str:
-    """A line a key: name, type, default, status, what it does here."""
+    """Return one line per key: name, type, default, status, meaning."""
     lines = [f"{'name':<55} {'type':<9} {'default':<30} {'status':<12} what it does"]
     lines += [
         f"{key.name:<55} {key.type.value:<9} {_default(key):<30} {key.status.value:<12} {_meaning(key)}" for key in keys
@@ -56,10 +56,10 @@ def as_text(keys: Iterable[ConfigKey]) -> str:
 
 
 def as_markdown(keys: Iterable[ConfigKey], scala_keys: Mapping[str, str]) -> str:
-    """The page: how many of each status, the table, and what became of the Scala producer's keys."""
+    """Return the page: the number of keys per status, the table, and the replacements of the Scala producer's keys."""
     listed = list(keys)
     counts = Counter(key.status for key in listed)
-    told = ", ".join(f"{counts[status]} are {status.value}" for status in KeyStatus if counts[status])
+    statuses = ", ".join(f"{counts[status]} are {status.value}" for status in KeyStatus if counts[status])
     lines = [
         f"| `{key.name}` | {key.type.value} | {_code(_default(key))} | {_code(_valid(key))} | {key.importance.value} "
         f"| {key.status.value} | {_cell(_meaning(key))} |"
@@ -67,7 +67,7 @@ def as_markdown(keys: Iterable[ConfigKey], scala_keys: Mapping[str, str]) -> str
     ]
     table = ["| name | type | default | valid | importance | status | what it does |", "|---|---|---|---|---|---|---|"]
     scala = [f"| `{then}` | {_cell(now)} |" for then, now in scala_keys.items()]
-    parts = [_INTRODUCTION, f"\nOf {len(listed)} keys {told}.\n\n", "\n".join([*table, *lines]), "\n", _SCALA]
+    parts = [_INTRODUCTION, f"\nOf {len(listed)} keys {statuses}.\n\n", "\n".join([*table, *lines]), "\n", _SCALA]
     return "".join(parts) + "\n".join(scala) + "\n"
 
 

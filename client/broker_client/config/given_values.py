@@ -24,7 +24,7 @@ def by_dotted_name(
 ) -> dict[str, object]:
     """Return the given values by the names of their keys; names may have underscores for dots.
 
-    `replaced` maps names that older releases had to a text that says what to use now.
+    `replaced` maps the names of older releases to their replacements.
 
     Raises:
         ConfigError: a name is unknown, or is given twice.

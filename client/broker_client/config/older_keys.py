@@ -1,4 +1,4 @@
-"""Keys that Kafka's producers once had: refused by name, with what says it now.
+"""Keys of earlier Kafka producers, refused by name, with their replacements.
 
 From ProducerConfig of 0.8.2 to 3.x, and from the Scala producer of 0.7 and 0.8.
 """
@@ -21,8 +21,8 @@ OLDER_KEYS: Final = (
         importance=Importance.LOW,
         default=True,
         status=KeyStatus.MAPPED,
-        note="taken and without effect: there is no JMX",
-        doc="Whether metrics appear in JMX though metric.reporters does not say so.",
+        note="accepted without effect, as there is no JMX",
+        doc="Register the JMX reporter even if metric.reporters does not name it.",
         removed_in="4.0",
     ),
     ConfigKey(
@@ -31,8 +31,8 @@ OLDER_KEYS: Final = (
         importance=Importance.LOW,
         default=False,
         status=KeyStatus.REFUSED,
-        note="gone from Kafka since 0.11: max.block.ms says how long send waits for memory",
-        doc="Whether send waits without an end when buffer.memory is used up.",
+        note="removed from Kafka in 0.11: max.block.ms limits the wait for memory",
+        doc="send waits without a limit when buffer.memory is exhausted.",
         removed_in="0.11",
     ),
     ConfigKey(
@@ -41,8 +41,8 @@ OLDER_KEYS: Final = (
         importance=Importance.LOW,
         default=False,
         status=KeyStatus.REFUSED,
-        note="an internal key that is gone from Kafka since 4.0",
-        doc="Whether offsets are committed to brokers before 2.5 without the data of the group.",
+        note="an internal key, removed from Kafka in 4.0",
+        doc="Commit offsets to brokers before 2.5 without the metadata of the group.",
         removed_in="4.0",
     ),
     ConfigKey(
@@ -52,8 +52,8 @@ OLDER_KEYS: Final = (
         default=60000,
         minimum=0,
         status=KeyStatus.REFUSED,
-        note="gone from Kafka since 0.11: max.block.ms says how long send waits for metadata",
-        doc="How long send waits for metadata.",
+        note="removed from Kafka in 0.11: max.block.ms limits the wait for metadata",
+        doc="Time limit of send for metadata.",
         removed_in="0.11",
     ),
     ConfigKey(
@@ -63,13 +63,13 @@ OLDER_KEYS: Final = (
         default=30000,
         minimum=0,
         status=KeyStatus.REFUSED,
-        note="gone from Kafka since 0.11: request.timeout.ms says it",
-        doc="How long a leader waits for its followers before it answers.",
+        note="removed from Kafka in 0.11: use request.timeout.ms",
+        doc="Time limit of a leader for its followers before it responds.",
         removed_in="0.11",
     ),
 )
 
-# The Scala producer had another configuration altogether; what its keys are called now, or why they are gone.
+# The Scala producer had other keys: their replacements.
 SCALA_KEYS: Final[Mapping[str, str]] = {
     "batch.num.messages": "batch.size, which is in bytes",
     "broker.list": "bootstrap.servers",

@@ -1,4 +1,4 @@
-"""The last keys of ProducerConfig: how a lost cluster is found again (KIP-899, KIP-1102), and providers of values."""
+"""The last keys of ProducerConfig: rebootstrap (KIP-899, KIP-1102), and providers of values."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ RECOVERY_KEYS: Final = (
         one_of=("REBOOTSTRAP", "NONE"),
         ignore_case=True,
         doc=(
-            "What to do when no known broker can be reached: rebootstrap begins anew with bootstrap.servers, "
-            "none does not."
+            "Strategy when no known broker can be reached: rebootstrap connects to bootstrap.servers again, "
+            "none keeps the known brokers."
         ),
     ),
     ConfigKey(
@@ -31,7 +31,7 @@ RECOVERY_KEYS: Final = (
         importance=_I.LOW,
         default=300000,
         minimum=0,
-        doc="How long metadata may stay unobtainable before rebootstrap begins anew.",
+        doc="Time without a metadata response after which the client rebootstraps.",
     ),
     ConfigKey(
         name="config.providers",
@@ -39,7 +39,7 @@ RECOVERY_KEYS: Final = (
         importance=_I.LOW,
         default=(),
         status=_S.REFUSED,
-        note="values are taken as they are: put secrets in before, from os.environ for example",
+        note="values are not substituted: pass secrets as values, for example from os.environ",
         doc="Classes that replace parts of values, secrets for example.",
     ),
 )

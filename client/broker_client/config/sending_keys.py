@@ -1,4 +1,4 @@
-"""What every producer is told: batches, memory, waits, connections, and the classes of Java. From ProducerConfig."""
+"""Batches, memory, waits, connections, and serializers. From ProducerConfig."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SENDING_KEYS: Final = (
         type=_T.LIST,
         importance=_I.HIGH,
         required=True,
-        doc="Addresses to learn the cluster from: `host:port`, separated by commas, or a list of such.",
+        doc="Addresses of the first connections: `host:port`, separated by commas, or a list.",
     ),
     ConfigKey(
         name="client.dns.lookup",
@@ -27,8 +27,8 @@ SENDING_KEYS: Final = (
         default="use_all_dns_ips",
         one_of=("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
         doc=(
-            "Whether a name stands for all of its addresses, tried in turn, or is replaced at the start by "
-            "the canonical names of its addresses."
+            "Use all addresses of a name in turn, or replace the names at the start by the canonical names of "
+            "their addresses."
         ),
     ),
     ConfigKey(
@@ -37,7 +37,7 @@ SENDING_KEYS: Final = (
         importance=_I.HIGH,
         default=33554432,
         minimum=0,
-        doc="Bytes for records that wait to be sent; who finds none free waits, at most max.block.ms.",
+        doc="Bytes for unsent records; when they are exhausted, send waits at most max.block.ms.",
     ),
     ConfigKey(
         name="retries",
@@ -46,7 +46,7 @@ SENDING_KEYS: Final = (
         default=2147483647,
         minimum=0,
         maximum=2147483647,
-        doc=("How often a batch may be sent again after an error that may pass; delivery.timeout.ms ends it earlier."),
+        doc="Number of retries of a batch after a retriable error; delivery.timeout.ms may end them earlier.",
     ),
     ConfigKey(
         name="acks",
@@ -55,8 +55,8 @@ SENDING_KEYS: Final = (
         default="all",
         one_of=("all", "-1", "0", "1"),
         doc=(
-            "Which acknowledgement a send waits for: none (0), the leader (1), all in-sync replicas (all or "
-            "-1). A number may be an int."
+            "Acknowledgement that a send waits for: none (0), the leader (1), all in-sync replicas (all or -1). "
+            "A number may be an int."
         ),
     ),
     ConfigKey(
@@ -65,7 +65,7 @@ SENDING_KEYS: Final = (
         importance=_I.HIGH,
         default="none",
         one_of=("none", "gzip", "snappy", "lz4", "zstd"),
-        doc="Codec of whole batches.",
+        doc="Compression codec of batches.",
     ),
     ConfigKey(
         name="compression.gzip.level",
@@ -75,7 +75,7 @@ SENDING_KEYS: Final = (
         minimum=1,
         maximum=9,
         also=(-1,),
-        doc="How hard gzip tries, 1 to 9; -1 is its own default.",
+        doc="Compression level of gzip, 1 to 9; -1 is its own default.",
     ),
     ConfigKey(
         name="compression.lz4.level",
@@ -84,7 +84,7 @@ SENDING_KEYS: Final = (
         default=9,
         minimum=1,
         maximum=17,
-        doc="How hard lz4 tries.",
+        doc="Compression level of lz4.",
     ),
     ConfigKey(
         name="compression.zstd.level",
@@ -93,7 +93,7 @@ SENDING_KEYS: Final = (
         default=3,
         minimum=-131072,
         maximum=22,
-        doc="How hard zstd tries.",
+        doc="Compression level of zstd.",
     ),
     ConfigKey(
         name="batch.size",
@@ -101,14 +101,14 @@ SENDING_KEYS: Final = (
         importance=_I.MEDIUM,
         default=16384,
         minimum=0,
-        doc="Bytes up to which records of a partition are gathered in a batch; 0 sends each alone.",
+        doc="Largest size of a batch in bytes; 0 sends each record alone.",
     ),
     ConfigKey(
         name="partitioner.adaptive.partitioning.enable",
         type=_T.BOOLEAN,
         importance=_I.LOW,
         default=True,
-        doc="Give fewer records without a key to partitions whose brokers are slow.",
+        doc="Choose partitions of slow brokers less often for records without a key.",
     ),
     ConfigKey(
         name="partitioner.availability.timeout.ms",
@@ -116,7 +116,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=0,
         minimum=0,
-        doc="A partition whose broker takes no request for so long gets no records without a key; 0 never.",
+        doc="Records without a key avoid a partition whose broker accepts no request for this time; 0: never.",
     ),
     ConfigKey(
         name="partitioner.ignore.keys",
@@ -131,7 +131,7 @@ SENDING_KEYS: Final = (
         importance=_I.MEDIUM,
         default=5,
         minimum=0,
-        doc="How long a batch waits for more records before it is sent.",
+        doc="Time for which a batch waits for more records before it is sent.",
     ),
     ConfigKey(
         name="delivery.timeout.ms",
@@ -139,14 +139,14 @@ SENDING_KEYS: Final = (
         importance=_I.MEDIUM,
         default=120000,
         minimum=0,
-        doc=("When at the latest a send ends, counted from its append: waiting, sending and retrying together."),
+        doc="Time limit of a send from its append: waiting, sending and retries together.",
     ),
     ConfigKey(
         name="client.id",
         type=_T.STRING,
         importance=_I.MEDIUM,
         default="",
-        doc="Name of this client in requests, logs and quotas; producer-1 and so on when none is given.",
+        doc="Name of this client in requests, logs and quotas; by default producer-1 and so on.",
     ),
     ConfigKey(
         name="send.buffer.bytes",
@@ -178,7 +178,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=50,
         minimum=0,
-        doc="Pause before a node is connected to again; doubles with each failure in a row.",
+        doc="Pause before a reconnect to a node; doubles with each consecutive failure.",
     ),
     ConfigKey(
         name="reconnect.backoff.max.ms",
@@ -186,7 +186,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=1000,
         minimum=0,
-        doc="Longest pause before a node is connected to again; given alone, reconnect.backoff.ms is both.",
+        doc="Longest pause before a reconnect; by default the value of a given reconnect.backoff.ms.",
     ),
     ConfigKey(
         name="retry.backoff.ms",
@@ -194,7 +194,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=100,
         minimum=0,
-        doc="Pause before a request is sent again; doubles with each failure in a row.",
+        doc="Pause before a retry of a request; doubles with each consecutive failure.",
     ),
     ConfigKey(
         name="retry.backoff.max.ms",
@@ -202,14 +202,14 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=1000,
         minimum=0,
-        doc="Longest pause before a request is sent again.",
+        doc="Longest pause before a retry of a request.",
     ),
     ConfigKey(
         name="enable.metrics.push",
         type=_T.BOOLEAN,
         importance=_I.LOW,
         default=True,
-        doc="Push client metrics to brokers that ask for them (KIP-714).",
+        doc="Push client metrics to brokers that request them (KIP-714).",
     ),
     ConfigKey(
         name="max.block.ms",
@@ -217,7 +217,7 @@ SENDING_KEYS: Final = (
         importance=_I.MEDIUM,
         default=60000,
         minimum=0,
-        doc="How long send, partitions_for and the calls of transactions may wait for metadata and memory.",
+        doc="Time limit of send, partitions_for and transactional calls for metadata and memory.",
     ),
     ConfigKey(
         name="request.timeout.ms",
@@ -225,7 +225,7 @@ SENDING_KEYS: Final = (
         importance=_I.MEDIUM,
         default=30000,
         minimum=0,
-        doc="How long an answer is waited for before the connection is given up.",
+        doc="Time limit for a response, after which the connection is closed.",
     ),
     ConfigKey(
         name="metadata.max.age.ms",
@@ -233,7 +233,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=300000,
         minimum=0,
-        doc="Age at which metadata is asked for again though nothing calls for it.",
+        doc="Age at which metadata is refreshed.",
     ),
     ConfigKey(
         name="metadata.max.idle.ms",
@@ -241,7 +241,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=300000,
         minimum=5000,
-        doc="How long metadata of a topic is kept that nothing is sent to.",
+        doc="Time for which metadata of an unused topic is kept.",
     ),
     ConfigKey(
         name="metrics.sample.window.ms",
@@ -257,7 +257,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=2,
         minimum=1,
-        doc="Number of windows that metrics are computed from.",
+        doc="Number of windows over which metrics are computed.",
     ),
     ConfigKey(
         name="metrics.recording.level",
@@ -265,7 +265,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default="INFO",
         one_of=("INFO", "DEBUG", "TRACE"),
-        doc="How much is measured. Everything that the producer measures is INFO, as in Java.",
+        doc="Level of metrics. All metrics of the producer have INFO, as in Java.",
     ),
     ConfigKey(
         name="metric.reporters",
@@ -274,7 +274,7 @@ SENDING_KEYS: Final = (
         default=("org.apache.kafka.common.metrics.JmxReporter",),
         status=_S.REFUSED,
         note="there is no JMX: read Producer.metrics()",
-        doc="What is told of new and changed metrics.",
+        doc="Classes that are notified of new and changed metrics.",
     ),
     ConfigKey(
         name="max.in.flight.requests.per.connection",
@@ -282,9 +282,7 @@ SENDING_KEYS: Final = (
         importance=_I.LOW,
         default=5,
         minimum=1,
-        doc=(
-            "Requests that may await their answer on a connection; 1 keeps order through retries without idempotence."
-        ),
+        doc=("Requests in flight per connection; 1 keeps the order of records through retries without idempotence."),
     ),
     ConfigKey(
         name="key.serializer",
@@ -292,10 +290,10 @@ SENDING_KEYS: Final = (
         importance=_I.HIGH,
         status=_S.MAPPED,
         note=(
-            "a callable that answers bytes or None, its dotted name, or one of Java's serializers by name; "
+            "a callable that returns bytes or None, its dotted name, or one of Java's serializers by name; "
             "without one keys are bytes"
         ),
-        doc="Makes bytes of keys.",
+        doc="Serializes keys.",
     ),
     ConfigKey(
         name="value.serializer",
@@ -303,9 +301,9 @@ SENDING_KEYS: Final = (
         importance=_I.HIGH,
         status=_S.MAPPED,
         note=(
-            "a callable that answers bytes or None, its dotted name, or one of Java's serializers by name; "
+            "a callable that returns bytes or None, its dotted name, or one of Java's serializers by name; "
             "without one values are bytes"
         ),
-        doc="Makes bytes of values.",
+        doc="Serializes values.",
     ),
 )

@@ -1,4 +1,4 @@
-"""How brokers are spoken to, and TLS. From SslConfigs."""
+"""The security protocol, and TLS. From SslConfigs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["TLS_KEYS"]
 
-_SPOKEN: Final = "PLAINTEXT, and SSL with the extra broker-sim[tls]; SASL is not supported yet"
+_PROTOCOLS: Final = "PLAINTEXT, and SSL with the extra broker-sim[tls]; SASL is not supported yet"
 _STORES: Final = "PEM and PKCS12; JKS needs a JVM"
-_TLS: Final = "it names a part of a JVM; TLS is OpenSSL's here"
+_TLS: Final = "it names a part of a JVM; this client uses OpenSSL"
 _JVM: Final = "it loads classes into a JVM"
 _T = ValueType
 _I = Importance
@@ -26,8 +26,8 @@ TLS_KEYS: Final = (
         default="PLAINTEXT",
         one_of=("SASL_SSL", "PLAINTEXT", "SSL", "SASL_PLAINTEXT"),
         ignore_case=True,
-        note=_SPOKEN,
-        doc="How brokers are spoken to: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
+        note=_PROTOCOLS,
+        doc="Protocol of connections to brokers: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.",
     ),
     ConfigKey(
         name="security.providers",
@@ -42,7 +42,7 @@ TLS_KEYS: Final = (
         type=_T.STRING,
         importance=_I.MEDIUM,
         default="TLSv1.3",
-        doc="TLS version to begin with.",
+        doc="TLS version of the context.",
     ),
     _refused(
         name="ssl.provider",
@@ -70,7 +70,7 @@ TLS_KEYS: Final = (
         importance=_I.MEDIUM,
         default="JKS",
         note=_STORES,
-        doc="Format of the key store: PEM here, JKS or PKCS12 in Java.",
+        doc="Format of the key store.",
     ),
     ConfigKey(
         name="ssl.keystore.location",
@@ -101,13 +101,13 @@ TLS_KEYS: Final = (
         name="ssl.keystore.certificate.chain",
         type=_T.PASSWORD,
         importance=_I.HIGH,
-        doc="Certificates that go with the private key, in PEM.",
+        doc="Certificate chain of the private key, in PEM.",
     ),
     ConfigKey(
         name="ssl.truststore.certificates",
         type=_T.PASSWORD,
         importance=_I.HIGH,
-        doc="Certificates that are trusted, in PEM.",
+        doc="Trusted certificates, in PEM.",
     ),
     ConfigKey(
         name="ssl.truststore.type",
@@ -115,14 +115,14 @@ TLS_KEYS: Final = (
         importance=_I.MEDIUM,
         default="JKS",
         note=_STORES,
-        doc="Format of the trust store: PEM here, JKS or PKCS12 in Java.",
+        doc="Format of the trust store.",
     ),
     ConfigKey(
         name="ssl.truststore.location",
         type=_T.STRING,
         importance=_I.HIGH,
         note=_STORES,
-        doc="File of the certificates that are trusted.",
+        doc="File of the trusted certificates.",
     ),
     ConfigKey(
         name="ssl.truststore.password",
@@ -149,7 +149,7 @@ TLS_KEYS: Final = (
         type=_T.STRING,
         importance=_I.LOW,
         default="https",
-        doc="https checks that a certificate is of the host; empty does not.",
+        doc="https verifies the host name of the certificate; empty does not.",
     ),
     _refused(
         name="ssl.secure.random.implementation",
@@ -161,6 +161,6 @@ TLS_KEYS: Final = (
         name="ssl.engine.factory.class",
         type=_T.CLASS,
         importance=_I.LOW,
-        doc="Makes TLS engines in a JVM.",
+        doc="Class that creates TLS engines in a JVM.",
     ),
 )

@@ -8,7 +8,7 @@ from broker_client.config.config_key import ConfigKey, Importance, KeyStatus, Va
 
 __all__ = ["TRANSACTION_KEYS"]
 
-_TWO_PHASES: Final = "nobody prepares transactions here; transactional.id without it is spoken"
+_TWO_PHASES: Final = "transactions with one phase are supported: set transactional.id alone"
 _T = ValueType
 _I = Importance
 _S = KeyStatus
@@ -20,8 +20,8 @@ TRANSACTION_KEYS: Final = (
         importance=_I.LOW,
         default=True,
         doc=(
-            "Brokers drop repeated batches and refuse gaps: each record is stored once and in order. Given, "
-            "it insists on what it needs; else it yields to acks and retries that exclude it."
+            "Brokers drop repeated batches and refuse gaps: each record is stored once and in order. If it is "
+            "given as true, acks and retries that exclude it are errors; by default they disable it."
         ),
     ),
     ConfigKey(
@@ -29,14 +29,14 @@ TRANSACTION_KEYS: Final = (
         type=_T.INT,
         importance=_I.LOW,
         default=60000,
-        doc="How long a transaction may last before its coordinator aborts it.",
+        doc="Time after which the coordinator aborts an open transaction.",
     ),
     ConfigKey(
         name="transactional.id",
         type=_T.STRING,
         importance=_I.LOW,
         non_empty=True,
-        doc="Name under which transactions outlive this producer; needs idempotence.",
+        doc="Identifies a producer across restarts and enables transactions; needs idempotence.",
     ),
     ConfigKey(
         name="transaction.two.phase.commit.enable",
@@ -46,8 +46,8 @@ TRANSACTION_KEYS: Final = (
         status=_S.REFUSED,
         note=_TWO_PHASES,
         doc=(
-            "Transactions are prepared and ended by an outer coordinator and never time out (KIP-939); "
-            "excludes transaction.timeout.ms."
+            "An external coordinator prepares and ends transactions, which have no time-out (KIP-939); excludes "
+            "transaction.timeout.ms."
         ),
     ),
 )

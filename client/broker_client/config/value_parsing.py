@@ -1,7 +1,7 @@
-"""A given value as its key wants it, or what is wrong with it. Mirrors ConfigDef.parseType and its validators.
+"""Parses and validates a given value by its key. Mirrors ConfigDef.parseType and its validators.
 
-Text is trimmed as Java trims it and read as Java reads numbers: no underscores, no spaces inside. Python's own types go
-where Java's stand; an `int` has the range of the key's type.
+Text is trimmed and numbers are parsed as in Java: no underscores, no inner spaces. Python's types are accepted in place
+of Java's; an `int` must be in the range of the key's type.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["ConfigText", "checked_value", "config_text", "parsed_value"]
 ConfigText: TypeAlias = str | int | float | bool
 """A configuration that a broker receives as text."""
 
-# String.trim() takes away everything up to the space, and nothing else.
+# String.trim() removes all characters up to the space, and no others.
 _TRIMMED: Final = "".join(map(chr, range(33)))
 _WHOLE: Final = re.compile(r"[+-]?\d+")
 _REAL: Final = re.compile(r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)")
@@ -28,12 +28,16 @@ _COMMA: Final = re.compile(r"[ \t\n\x0b\f\r]*,[ \t\n\x0b\f\r]*")
 _TRUE_AND_FALSE: Final = {"true": True, "false": False}
 _BITS: Final[Mapping[ValueType, int]] = {ValueType.SHORT: 16, ValueType.INT: 32, ValueType.LONG: 64}
 _NULLABLE: Final = (ValueType.CLASS, ValueType.PASSWORD, ValueType.STRING)
-# YAML and JSON have numbers where these keys want text.
+# Keys of type string for which YAML and JSON often have numbers.
 _NUMBER_AS_TEXT: Final = ("acks",)
 
 
 def parsed_value(key: ConfigKey, value: object) -> object:
-    """The value in the key's type, unchecked; raises ConfigError when it has another."""
+    """Return the value in the key's type, without validation.
+
+    Raises:
+        ConfigError: the value cannot be converted to the type.
+    """
     if value is None:
         return None
     try:
@@ -43,13 +47,17 @@ def parsed_value(key: ConfigKey, value: object) -> object:
 
 
 def checked_value(key: ConfigKey, value: object) -> object:
-    """A parsed value within the key's range, of its words, without repeated elements; raises ConfigError."""
+    """Validate a parsed value; return it without repeated elements.
+
+    Raises:
+        ConfigError: the value is out of range, not one of the valid texts, or empty.
+    """
     if isinstance(value, tuple):
         return _checked_list(key, value)
     if value is None:
         if key.type in _NULLABLE and not key.one_of and key.default != "":
             return None
-        # Optional numbers are those that have no default.
+        # Numbers without a default are optional.
         if key.type is not ValueType.LIST and key.default is None and not key.has_range:
             return None
         raise ConfigError(f"{key.name}=None: expected {_EXPECTED[key.type]}")

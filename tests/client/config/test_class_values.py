@@ -98,12 +98,12 @@ def test_an_object_is_taken_and_a_class_is_made_and_both_are_told_the_settings()
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"partitioner_class": NeedsMore}, "cannot be made without arguments"),
+        ({"partitioner_class": NeedsMore}, "cannot be instantiated without arguments"),
         ({"partitioner_class": object()}, "an object with partition(topic, key, value, cluster)"),
         ({"partitioner_class": "org.apache.kafka.clients.producer.UniformStickyPartitioner"}, "it is built in"),
         ({"key_serializer": "org.apache.kafka.common.serialization.ListSerializer"}, "has no counterpart here"),
         ({"key_serializer": "no.such.name"}, "nothing of that name can be imported"),
-        ({"value_serializer": object()}, "expected a callable that answers bytes or None"),
+        ({"value_serializer": object()}, "expected a callable that returns bytes or None"),
         ({"sasl_jaas_config": "password=secret"}, "sasl.jaas.config=(hidden) is refused"),
     ],
 )
