@@ -1,8 +1,8 @@
 """Interceptors receive every record before it is serialized, may replace it, and are notified of its end (KIP-42).
 
-Mirrors ProducerInterceptor, ProducerInterceptors and KafkaProducer.AppendCallbacks. What an interceptor raises is
-logged and changes nothing: the next one gets what the one before it left. A producer without interceptors knows nothing
-of all this; one with them makes an `InterceptedRecord` per `send`.
+Mirrors ProducerInterceptor, ProducerInterceptors and KafkaProducer.AppendCallbacks. An error that an interceptor raises
+is logged and has no other effect: the next one receives the record of the one before. Only a producer with
+interceptors creates an `InterceptedRecord` per `send`.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def without_cramjam(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractCon
 
 @pytest.fixture
 def held(cluster: ThreadedCluster) -> Iterator[Callable[[], None]]:
-    """No produce request is answered until this is called, in modules whose cluster has threads."""
+    """Hold all Produce requests until this is called, in modules whose cluster has threads."""
     cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
     released = False
 

@@ -1,4 +1,4 @@
-"""What a producer promises, given its configuration and what has happened to it; each check says what was broken."""
+"""The promises of a producer under its configuration and the faults so far; each check names the broken promise."""
 
 from __future__ import annotations
 
@@ -106,11 +106,11 @@ class Promises:
 
     def each_record_ends_once(self) -> None:
         for one in self.producer.sent:
-            assert len(one.heard) <= 1, f"{one} was told twice"
+            assert len(one.notified) <= 1, f"{one} was notified twice"
             if one.future is not None:
-                assert bool(one.heard) == one.future.done(), f"{one}: its callback and its future disagree"
+                assert bool(one.notified) == one.future.done(), f"{one}: its callback and its future disagree"
             else:
-                assert not one.heard, f"{one} was told though send raised"
+                assert not one.notified, f"{one} was notified though send raised"
 
     def nothing_waits_past_its_deadline(self) -> None:
         now_ms = self.producer.now_ms
@@ -188,12 +188,12 @@ class Promises:
             if one.topic != key.topic:
                 continue
             if one.error is None:
-                metadata = one.heard[0][0]
+                metadata = one.notified[0][0]
                 if metadata.partition == key.partition and self.acks != "0":
                     assert one.value in stored, f"{one} was acknowledged and is not in the log"
                     assert metadata.offset == -1 or stored[metadata.offset] == one.value, f"{one}: wrong offset"
             elif not one.error.maybe_written:
-                assert one.value not in stored, f"{one} is in the log, and its error says that it cannot be"
+                assert one.value not in stored, f"{one} is in the log, which its error excludes"
         if self.idempotent and not cluster.forgot_a_producer:
             for identity in dict.fromkeys(identities):
                 of_identity = [value for value, other in zip(stored, identities, strict=True) if other == identity]
@@ -219,18 +219,20 @@ class Promises:
         return self.retries == 0
 
     def callbacks_come_in_order(self) -> None:
-        """Of what one caller sent to one partition; a leader that moved may be faster than the one before it."""
-        told: dict[tuple[TopicPartition, str], list[int]] = {}
+        """Checks the records of one caller for one partition; a new leader may be faster than the one before it."""
+        numbers_by_sender: dict[tuple[TopicPartition, str], list[int]] = {}
         for one in self.producer.acknowledged:
-            metadata = one.heard[0][0]
-            told.setdefault((TopicPartition(metadata.topic, metadata.partition), one.sender), []).append(one.number)
+            metadata = one.notified[0][0]
+            numbers_by_sender.setdefault((TopicPartition(metadata.topic, metadata.partition), one.sender), []).append(
+                one.number
+            )
         if (self.idempotent or self.in_flight_max == 1) and not self.leaders_moved:
-            for (key, sender), numbers in told.items():
+            for (key, sender), numbers in numbers_by_sender.items():
                 assert numbers == sorted(numbers), f"callbacks of {sender} for {key} in another order: {numbers}"
 
 
 def assert_in_order(values: list[bytes], key: TopicPartition) -> None:
-    """What each sender sent stands in the order in which it was sent."""
+    """The records of each sender are in the order in which they were sent."""
     latest: dict[bytes, bytes] = {}
     for value in values:
         sender, number, _ = value.split(b":", 2)

@@ -1,7 +1,7 @@
-"""A script as data: what a cluster is, what it answers, and what a producer's program does.
+"""A script as data: a cluster, its responses, and the program of a producer.
 
-The same script is run with our producer on virtual time, with ours on TCP, and with the Java producer on TCP. Whatever
-is not scripted goes well: a record is appended, metadata tell the truth.
+The same script is run with our producer on virtual time, with ours on TCP, and with the Java producer on TCP. Requests
+without a scripted response succeed: records are appended, metadata is correct.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "Answer",
     "Await",
     "Close",
     "Disconnect",
@@ -25,6 +24,7 @@ __all__ = [
     "MoveCoordinator",
     "MoveLeader",
     "Pause",
+    "Response",
     "Script",
     "Send",
     "SendOffsets",
@@ -36,13 +36,13 @@ __all__ = [
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
-class Answer:
-    """What comes of the `nth` request of an API (and `times - 1` that follow), counted over the cluster from 1.
+class Response:
+    """The response to the `nth` request of an API (and `times - 1` that follow), counted over the cluster from 1.
 
-    `error` is for `partitions` ("topic-0"), all when none is named; `appends`: whether the batches are written in spite
-    of it. `after`: held until so many requests of an API have come, as ("Produce", 5). `lost`: neither this request nor
-    any other on its connection is answered. `disconnects`: the connection is closed instead of an answer. `leader`:
-    the broker and the epoch that are told with the error (KIP-951). `producer`: the id and epoch that are given.
+    `error` is for `partitions` ("topic-0"), all if none is named; with `appends` the batches are written in spite of
+    it. `after`: held until that many requests of an API have come, as ("Produce", 5). `lost`: neither this request nor
+    any other on its connection gets a response. `disconnects`: the connection is closed instead. `leader`: the broker
+    and the epoch in the response with the error (KIP-951). `producer`: the id and epoch that are assigned.
     """
 
     api: str = "Produce"
@@ -64,7 +64,7 @@ class Answer:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class Start:
-    """Make the producer, and wait until it has asked for metadata (and for its id) on its own."""
+    """Make the producer, and wait until it has requested metadata (and its id) on its own."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -123,7 +123,7 @@ class Pause:
 
 @dataclass(slots=True, frozen=True)
 class MoveLeader:
-    """Another broker leads a partition from now on, under the next epoch; None: nobody does."""
+    """Another broker leads a partition from now on, under the next epoch; None: no leader."""
 
     partition: str
     broker: int | None
@@ -146,7 +146,7 @@ class StopListening:
 
 @dataclass(slots=True, frozen=True)
 class Transact:
-    """Call "init", "begin", "commit" or "abort"; how that ends is part of what came. `waits`: before the next step."""
+    """Call "init", "begin", "commit" or "abort"; its result is part of the outcome. `waits`: before the next step."""
 
     call: str
     waits: bool = True
@@ -172,7 +172,7 @@ class MoveCoordinator:
 
 @dataclass(slots=True, frozen=True)
 class Finalize:
-    """A feature is finalized at a level, under the next epoch; who connects is told of it."""
+    """A feature is finalized at a level, under the next epoch; new connections receive it."""
 
     feature: str
     level: int
@@ -198,15 +198,15 @@ Step: TypeAlias = (
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class Script:
-    """One claim: with these answers, this program asks the cluster for the same as Java's producer does.
+    """One claim: with these responses, this program sends the same requests as Java's producer.
 
-    `topics`: the leader of each partition. `features`: what is finalized. Broker 1 coordinates everything. At the end
-    of the program all records are waited for and the producer is closed.
+    `topics`: the leader of each partition. `features`: the finalized levels. Broker 1 is the coordinator of all groups
+    and transactions. The run ends when all records have ended and the producer is closed.
     """
 
     name: str
     program: tuple[Step, ...]
-    answers: tuple[Answer, ...] = ()
+    responses: tuple[Response, ...] = ()
     config: Mapping[str, object] = field(default_factory=dict)
     brokers: int = 1
     topics: Mapping[str, tuple[int | None, ...]] = field(default_factory=lambda: {"t": (1,)})

@@ -1,12 +1,12 @@
-"""What a cluster was asked, as lines that two producers can be compared by.
+"""The requests that a cluster received, as lines by which two producers can be compared.
 
-What is left out or made equal, for every script alike, because it tells nothing about a producer:
+Details that do not depend on the producer are left out or made equal in every script:
 
-- times of now (a record's timestamp is shown when the script gave it), client id and software name, correlation ids;
-- which broker is asked what any broker can answer, and connections made for that alone: chance decides, as in Kafka
-  (`leastLoadedNode`), as soon as there is a choice;
-- the order among connections: only that within each is the producer's doing, the rest is the network's (with several
-  brokers, what any of them can answer is told by API);
+- the current time (a record's timestamp is shown if the script sets it), client id and software name, correlation ids;
+- the broker of a request that any broker can serve, and connections for such requests alone: the choice is random, as
+  in Kafka (`leastLoadedNode`);
+- the order among connections, which depends on the network: only the order within each depends on the producer (with
+  several brokers, requests that any of them can serve are grouped by API);
 - the order of topics and partitions in one request: Java's is that of its hash tables.
 """
 
@@ -28,7 +28,7 @@ BYTES_SHOWN = 12
 
 
 def streams_of(requests: Iterable[Request], brokers: int) -> dict[str, list[str]]:
-    """The lines of each connection; with several brokers, those that any broker can answer are one stream."""
+    """The lines of each connection; with several brokers, requests that any broker can serve are one stream."""
     by_connection: dict[tuple[int, int], list[Request]] = {}
     for request in requests:
         by_connection.setdefault((request.broker, request.connection), []).append(request)

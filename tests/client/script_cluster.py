@@ -1,11 +1,11 @@
-"""The cluster of a producer's script, on whatever reactors it is given: simulated hosts, or 127.0.0.1.
+"""The cluster of a producer's script, on simulated hosts or on 127.0.0.1.
 
-It keeps a log a partition, whoever leads it, checks sequences as ProducerStateManager does, answers in the order of the
-requests of a connection, and notes every request.
+It keeps one log per partition, independent of the leader, checks sequences as ProducerStateManager does, responds in
+the order of the requests of a connection, and records every request.
 """
 
 # ruff: noqa: ARG002, N802
-# The names are those of Twisted's interfaces, and each API is answered by one signature.
+# The names are those of Twisted's interfaces, and the handlers of all APIs have one signature.
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from protocol_specs.messages.produce import (
 )
 from protocol_specs.records.batch_peek import increment_sequence, iterate_batches
 from protocol_specs.registry import request_type
-from tests.client.producer_script import Answer
+from tests.client.producer_script import Response
 from tests.client.script_coordinator import ScriptCoordinator
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ TELEMETRY = (71, 72)
 BATCHES_REMEMBERED = 5
 FRAME_BYTES_MAX = 100_000_000
 WAIT_SECONDS_MAX = 30.0
-GOES_WELL = Answer(appends=True)
+GOES_WELL = Response(appends=True)
 
 
 @dataclass(slots=True, kw_only=True)
 class Request:
-    """One request as a broker saw it; connections are counted from 1 at each broker."""
+    """One request that a broker received; connections are counted from 1 per broker."""
 
     at_ms: int
     broker: int
@@ -66,7 +66,7 @@ class Request:
 
 @dataclass(slots=True)
 class Place:
-    """Where a broker listens; port 0 becomes a free one."""
+    """The address of a broker; port 0 becomes a free one."""
 
     reactor: Any
     host: str
@@ -75,7 +75,7 @@ class Place:
 
 
 class Waits:
-    """Waits for whatever is looked at again when something has happened."""
+    """Waits for conditions that are checked again after each event."""
 
     def __init__(self, reactor: Any) -> None:
         self.reactor = reactor
@@ -106,7 +106,7 @@ class ScriptCluster:
         self.waits = waits
         self.seen: list[Request] = []
         self.counts: dict[str, int] = {}
-        self.fired = [0] * len(script.answers)
+        self.fired = [0] * len(script.responses)
         self.release = releases.get(script.release)
         self.leaders = {name: list(leaders) for name, leaders in script.topics.items()}
         self.epochs = {name: [0] * len(leaders) for name, leaders in script.topics.items()}
@@ -125,16 +125,16 @@ class ScriptCluster:
     def count(self, api: str) -> int:
         return self.counts.get(api, 0)
 
-    def answer_to(self, api: str) -> Answer:
+    def response_to(self, api: str) -> Response:
         number = self.counts[api]
-        for index, answer in enumerate(self.script.answers):
-            if answer.api == api and answer.nth <= number < answer.nth + answer.times:
+        for index, scripted in enumerate(self.script.responses):
+            if scripted.api == api and scripted.nth <= number < scripted.nth + scripted.times:
                 self.fired[index] += 1
-                return answer
+                return scripted
         return GOES_WELL
 
-    def never_fired(self) -> list[Answer]:
-        return [answer for answer, fired in zip(self.script.answers, self.fired, strict=True) if not fired]
+    def never_fired(self) -> list[Response]:
+        return [scripted for scripted, fired in zip(self.script.responses, self.fired, strict=True) if not fired]
 
     def move_leader(self, partition: str, broker: int | None) -> None:
         topic, _, index = partition.rpartition("-")
@@ -149,7 +149,7 @@ class ScriptCluster:
         return name or next(known for known, its_id in self.ids.items() if its_id == topic_id)
 
     def append(self, key: str, records: bytes) -> tuple[ErrorCode, int]:
-        """Append one batch, or say why not, as ProducerStateManager would."""
+        """Append one batch, or return the error of ProducerStateManager."""
         ((header, _),) = iterate_batches(records)
         end = self.ends.setdefault(key, 0)
         if header.producer_id >= 0:
@@ -203,7 +203,7 @@ class ScriptBroker(ServerFactory):
 
 @dataclass(slots=True)
 class Reply:
-    """An answer that waits for its turn; `ready` when nothing but those before it hold it back."""
+    """A response in the queue of its connection; a `ready` one waits only for those before it."""
 
     data: bytes = b""
     ready: bool = False
@@ -241,7 +241,7 @@ class Connection(Protocol):
         key, version = header.request_api_key, header.request_api_version
         if version not in cluster.release.api_versions[key]:
             assert key == ApiKey.API_VERSIONS, f"{ApiKey.of(key).api_name} v{version} was not offered"
-            self.reply(Answer(), self.versions(ErrorCode.UNSUPPORTED_VERSION), 0, header.correlation_id)
+            self.reply(Response(), self.versions(ErrorCode.UNSUPPORTED_VERSION), 0, header.correlation_id)
             return
         body = request_type(key).decode_from(version, frame, position)[0]
         api = ApiKey.of(key).api_name
@@ -256,32 +256,32 @@ class Connection(Protocol):
         )
         cluster.seen.append(request)
         if not self.hangs:
-            answer = cluster.answer_to(api)
+            scripted = cluster.response_to(api)
             if api in _HANDLERS:
-                response = getattr(self, _HANDLERS[api])(request, answer)
+                response = getattr(self, _HANDLERS[api])(request, scripted)
             else:
-                response = cluster.coordinator.answer(request, answer)
-            if answer.lost:
+                response = cluster.coordinator.respond(request, scripted)
+            if scripted.lost:
                 self.hangs = True
-            elif response is not None or answer.disconnects:
-                self.reply(answer, response, version, header.correlation_id)
+            elif response is not None or scripted.disconnects:
+                self.reply(scripted, response, version, header.correlation_id)
         cluster.waits.look()
 
-    def reply(self, answer: Answer, response: Any, version: int, correlation_id: int) -> None:
-        reply = Reply(closes=answer.disconnects)
-        if not answer.disconnects:
-            if answer.throttle_ms:
-                response.throttle_time_ms = answer.throttle_ms
+    def reply(self, scripted: Response, response: Any, version: int, correlation_id: int) -> None:
+        reply = Reply(closes=scripted.disconnects)
+        if not scripted.disconnects:
+            if scripted.throttle_ms:
+                response.throttle_time_ms = scripted.throttle_ms
             reply.data = encode_response(response, version, correlation_id=correlation_id)
         self.replies.append(reply)
-        if answer.disconnects:
+        if scripted.disconnects:
             self.hangs = True
-        if answer.after is not None:
-            api, count = answer.after
+        if scripted.after is not None:
+            api, count = scripted.after
             waiting = self.cluster.waits.until(f"{api} {count}", lambda: self.cluster.count(api) >= count)
-            waiting.addCallback(lambda _: self.delay(reply, answer.delay_ms))
+            waiting.addCallback(lambda _: self.delay(reply, scripted.delay_ms))
         else:
-            self.delay(reply, answer.delay_ms)
+            self.delay(reply, scripted.delay_ms)
 
     def delay(self, reply: Reply, delay_ms: int) -> None:
         if delay_ms:
@@ -298,7 +298,7 @@ class Connection(Protocol):
                 return
             self.transport.write(first.data)
 
-    # What each API answers
+    # The responses per API
 
     def versions(self, error: ErrorCode = ErrorCode.NONE) -> ApiVersionsResponse:
         offered = self.cluster.release.api_versions.items()
@@ -316,22 +316,22 @@ class Connection(Protocol):
             finalized_features_epoch=self.cluster.features_epoch if self.cluster.features else -1,
         )
 
-    def api_versions(self, request: Request, answer: Answer) -> ApiVersionsResponse:
-        return self.versions(answer.error)
+    def api_versions(self, request: Request, scripted: Response) -> ApiVersionsResponse:
+        return self.versions(scripted.error)
 
-    def metadata(self, request: Request, answer: Answer) -> MetadataResponse:
+    def metadata(self, request: Request, scripted: Response) -> MetadataResponse:
         cluster = self.cluster
-        asked = cluster.leaders if request.body.topics is None else [topic.name for topic in request.body.topics]
-        of_all = answer.error is ErrorCode.REBOOTSTRAP_REQUIRED
+        requested = cluster.leaders if request.body.topics is None else [topic.name for topic in request.body.topics]
+        of_all = scripted.error is ErrorCode.REBOOTSTRAP_REQUIRED
         return MetadataResponse(
-            error_code=answer.error if of_all else ErrorCode.NONE,
+            error_code=scripted.error if of_all else ErrorCode.NONE,
             brokers=[
                 MetadataResponseBroker(node_id=number, host=place.host, port=place.port)
                 for number, place in cluster.places.items()
             ],
             cluster_id="scripted",
             controller_id=1,
-            topics=[self.topic_metadata(name, ErrorCode.NONE if of_all else answer.error) for name in asked],
+            topics=[self.topic_metadata(name, ErrorCode.NONE if of_all else scripted.error) for name in requested],
         )
 
     def topic_metadata(self, name: str, error: ErrorCode) -> MetadataResponseTopic:
@@ -354,13 +354,13 @@ class Connection(Protocol):
             ],
         )
 
-    def produce(self, request: Request, answer: Answer) -> ProduceResponse | None:
+    def produce(self, request: Request, scripted: Response) -> ProduceResponse | None:
         cluster = self.cluster
         response = ProduceResponse()
-        told: dict[int, None] = {}
+        hinted: dict[int, None] = {}
         for topic in request.body.topic_data:
             topic.name = cluster.topic_name(topic.name, topic.topic_id)
-            partitions = [self.produce_partition(topic.name, each, answer, told) for each in topic.partition_data]
+            partitions = [self.produce_partition(topic.name, each, scripted, hinted) for each in topic.partition_data]
             response.responses.append(
                 TopicProduceResponse(name=topic.name, topic_id=cluster.ids[topic.name], partition_responses=partitions)
             )
@@ -369,41 +369,41 @@ class Connection(Protocol):
         if request.version >= 10:
             response.node_endpoints = [
                 NodeEndpoint(node_id=number, host=cluster.places[number].host, port=cluster.places[number].port)
-                for number in told
+                for number in hinted
             ]
         return response
 
     def produce_partition(
-        self, topic: str, partition: Any, answer: Answer, told: dict[int, None]
+        self, topic: str, partition: Any, scripted: Response, hinted: dict[int, None]
     ) -> PartitionProduceResponse:
         cluster = self.cluster
         key = f"{topic}-{partition.index}"
         records = bytes(partition.records)
         leader = cluster.leaders[topic][partition.index]
-        hint = answer.leader
+        hint = scripted.leader
         code, offset = ErrorCode.NONE, -1
-        scripted = not answer.partitions or key in answer.partitions
-        if answer.error and scripted:
-            code = answer.error
+        affected = not scripted.partitions or key in scripted.partitions
+        if scripted.error and affected:
+            code = scripted.error
         elif leader != self.broker.number:
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
             if cluster.script.leader_hints and leader is not None:
                 hint = (leader, cluster.epochs[topic][partition.index])
         elif cluster.script.max_batch_bytes is not None and len(records) > cluster.script.max_batch_bytes:
             code = ErrorCode.MESSAGE_TOO_LARGE
-        if (not code and not (answer.lost or answer.disconnects)) or answer.appends:
+        if (not code and not (scripted.lost or scripted.disconnects)) or scripted.appends:
             appended, offset = cluster.append(key, records)
             code = code or appended
         response = PartitionProduceResponse(index=partition.index, error_code=code, base_offset=-1 if code else offset)
-        response.log_start_offset = answer.log_start_offset if answer.log_start_offset >= 0 else -1
+        response.log_start_offset = scripted.log_start_offset if scripted.log_start_offset >= 0 else -1
         if scripted:
             response.record_errors = [
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
-                for index, text in answer.record_errors.items()
+                for index, text in scripted.record_errors.items()
             ]
         if hint is not None and code:
             response.current_leader = LeaderIdAndEpoch(leader_id=hint[0], leader_epoch=hint[1])
-            told[hint[0]] = None
+            hinted[hint[0]] = None
         return response
 
 

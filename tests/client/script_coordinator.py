@@ -1,6 +1,6 @@
 """The transaction and group coordinators of a script's cluster: what Kafka's keep that a producer can see.
 
-Producer ids and epochs by transactional id, and how the last transaction ended: an EndTxn whose answer was lost is
+Producer ids and epochs by transactional id, and how the last transaction ended: an EndTxn whose response was lost is
 obeyed again. From version 5 on EndTxn begins the next epoch (KIP-890). Transaction markers are not written.
 """
 
@@ -28,7 +28,7 @@ from protocol_specs.messages.txn_offset_commit import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tests.client.producer_script import Answer
+    from tests.client.producer_script import Response
     from tests.client.script_cluster import Place, Request
 
 KINDS = ("group", "transaction")
@@ -38,7 +38,7 @@ FIRST_END_TXN_THAT_BUMPS = 5
 
 @dataclass(slots=True, kw_only=True)
 class Identity:
-    """What is known of a transactional id."""
+    """The state of a transactional id."""
 
     producer_id: int
     epoch: int = 0
@@ -55,12 +55,12 @@ class ScriptCoordinator:
         self.identities: dict[str, Identity] = {}
         self.next_producer_id = 1000
 
-    def answer(self, request: Request, answer: Answer) -> Any:
-        code = answer.error
+    def respond(self, request: Request, scripted: Response) -> Any:
+        code = scripted.error
         if code is ErrorCode.NONE and not self._is_coordinated_by(request):
             code = ErrorCode.NOT_COORDINATOR
-        obeys = answer.appends or not (code or answer.lost or answer.disconnects)
-        return getattr(self, _HANDLERS[request.api])(request, answer, code, obeys=obeys)
+        obeys = scripted.appends or not (code or scripted.lost or scripted.disconnects)
+        return getattr(self, _HANDLERS[request.api])(request, scripted, code, obeys=obeys)
 
     def _is_coordinated_by(self, request: Request) -> bool:
         if request.api == "FindCoordinator":
@@ -69,7 +69,7 @@ class ScriptCoordinator:
             return True
         return self.brokers["group" if request.api == "TxnOffsetCommit" else "transaction"] == request.broker
 
-    def find_coordinator(self, request: Request, answer: Answer, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
+    def find_coordinator(self, request: Request, scripted: Response, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
         body = request.body
         number = self.brokers[KINDS[body.key_type]]
         place = self.places[number]
@@ -81,7 +81,7 @@ class ScriptCoordinator:
         ]
         return FindCoordinatorResponse(coordinators=found)
 
-    def init_producer_id(self, request: Request, answer: Answer, code: ErrorCode, *, obeys: bool) -> Any:
+    def init_producer_id(self, request: Request, scripted: Response, code: ErrorCode, *, obeys: bool) -> Any:
         body = request.body
         if code and not obeys:
             return InitProducerIdResponse(error_code=code)
@@ -95,13 +95,13 @@ class ScriptCoordinator:
             code = code or ErrorCode.PRODUCER_FENCED
         elif obeys and body.producer_epoch in (-1, known.epoch):
             known.epoch += 1
-        if obeys and answer.producer is not None:
-            known.producer_id, known.epoch = answer.producer
+        if obeys and scripted.producer is not None:
+            known.producer_id, known.epoch = scripted.producer
         if code:
             return InitProducerIdResponse(error_code=code)
         return InitProducerIdResponse(producer_id=known.producer_id, producer_epoch=known.epoch)
 
-    def add_partitions(self, request: Request, answer: Answer, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
+    def add_partitions(self, request: Request, scripted: Response, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
         body = request.body
         fenced = self._fenced(body.v3_and_below_transactional_id, body.v3_and_below_producer_epoch)
         topics = [
@@ -110,7 +110,7 @@ class ScriptCoordinator:
                 results_by_partition=[
                     ResponseAddPartitionsToTxnPartitionResult(
                         partition_index=index,
-                        partition_error_code=_of(answer, code, topic.name, index) or fenced,
+                        partition_error_code=_of(scripted, code, topic.name, index) or fenced,
                     )
                     for index in topic.partitions
                 ],
@@ -119,11 +119,11 @@ class ScriptCoordinator:
         ]
         return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=topics)
 
-    def add_offsets(self, request: Request, answer: Answer, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
+    def add_offsets(self, request: Request, scripted: Response, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
         body = request.body
         return AddOffsetsToTxnResponse(error_code=code or self._fenced(body.transactional_id, body.producer_epoch))
 
-    def txn_offset_commit(self, request: Request, answer: Answer, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
+    def txn_offset_commit(self, request: Request, scripted: Response, code: ErrorCode, *, obeys: bool) -> Any:  # noqa: ARG002
         body = request.body
         fenced = self._fenced(body.transactional_id, body.producer_epoch)
         topics = [
@@ -132,7 +132,7 @@ class ScriptCoordinator:
                 partitions=[
                     TxnOffsetCommitResponsePartition(
                         partition_index=one.partition_index,
-                        error_code=_of(answer, code, topic.name, one.partition_index) or fenced,
+                        error_code=_of(scripted, code, topic.name, one.partition_index) or fenced,
                     )
                     for one in topic.partitions
                 ],
@@ -141,7 +141,7 @@ class ScriptCoordinator:
         ]
         return TxnOffsetCommitResponse(topics=topics)
 
-    def end_txn(self, request: Request, answer: Answer, code: ErrorCode, *, obeys: bool) -> Any:
+    def end_txn(self, request: Request, scripted: Response, code: ErrorCode, *, obeys: bool) -> Any:
         body = request.body
         known = self.identities[body.transactional_id]
         again = known.last_end == (body.producer_epoch, body.committed)
@@ -150,8 +150,8 @@ class ScriptCoordinator:
         if obeys and not again:
             known.last_end = body.producer_epoch, body.committed
             known.epoch += bumps
-            if answer.producer is not None:
-                known.producer_id, known.epoch = answer.producer
+            if scripted.producer is not None:
+                known.producer_id, known.epoch = scripted.producer
         if code or not bumps:
             return EndTxnResponse(error_code=code)
         return EndTxnResponse(producer_id=known.producer_id, producer_epoch=known.epoch)
@@ -161,9 +161,9 @@ class ScriptCoordinator:
         return ErrorCode.NONE if same else ErrorCode.PRODUCER_FENCED
 
 
-def _of(answer: Answer, code: ErrorCode, topic: str, partition: int) -> ErrorCode:
-    """The error of one partition; those that the answer does not name were not tried."""
-    if not code or not answer.partitions or f"{topic}-{partition}" in answer.partitions:
+def _of(scripted: Response, code: ErrorCode, topic: str, partition: int) -> ErrorCode:
+    """The error of one partition; those that the script does not name were not tried."""
+    if not code or not scripted.partitions or f"{topic}-{partition}" in scripted.partitions:
         return code
     return ErrorCode.NONE
 

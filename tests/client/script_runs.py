@@ -1,4 +1,4 @@
-"""Runs a script: a cluster that answers by it, a producer that does what its program says, and what came of both."""
+"""Runs a script: a cluster that responds by it, a producer that runs its program, and the results of both."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CallWaiting: TypeAlias = Coroutine[Deferred[Any], Any, str]
 
 @dataclass(slots=True)
 class Came:
-    """The streams of requests, and what became of each record: "ok t-0@3", or "failed".
+    """The streams of requests, and the outcome of each record: "ok t-0@3" or "failed".
 
     `calls`: how each transactional call ended, an error by the name of Java's class.
     """
@@ -81,7 +81,7 @@ class Record:
 
 
 class ScriptedProducer(Protocol):
-    """A producer that a program drives; it tells `ended` of every record."""
+    """A producer that a program drives; it calls `ended` for every record."""
 
     def start(self, servers: str, config: Mapping[str, object]) -> None: ...
 
@@ -98,7 +98,7 @@ class ScriptedProducer(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """What the records of a run have come to so far."""
+    """The outcomes of the records of a run so far."""
 
     waits: Waits
     sent: int = 0
@@ -235,9 +235,9 @@ class Run:
         match step:
             case Start():
                 await self.waits.until("the first Metadata", lambda: cluster.count("Metadata") > 0)
-                if self.asks_for_id_at_once:
+                if self.requests_id_immediately:
                     await self.waits.until("InitProducerId", lambda: cluster.count("InitProducerId") > 0)
-                await self.pause(SETTLING_MS if self.asks_for_id_at_once else RECEIVING_MS)
+                await self.pause(SETTLING_MS if self.requests_id_immediately else RECEIVING_MS)
             case Send():
                 await self.begin(self.send(step), waits=step.waits)
             case Transact():
@@ -269,7 +269,7 @@ class Run:
                 self.reactor.callLater(step.ms / 1000, cluster.brokers[step.broker].listen)
 
     @property
-    def asks_for_id_at_once(self) -> bool:
+    def requests_id_immediately(self) -> bool:
         config = {"bootstrap.servers": "b:1", **self.script.config}
         given = ProducerConfig(config)
         return given.idempotent and given["transactional.id"] is None

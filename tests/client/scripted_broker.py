@@ -1,7 +1,7 @@
-"""A cluster that answers by script, on the simulated network: each Produce takes the next act, or is appended.
+"""A cluster that responds by script, on the simulated network: each Produce takes the next action, or is appended.
 
-It keeps logs, validates sequences as Kafka does (five remembered batches), and notes every request in order, so that a
-test can say what a producer must have asked for. No replication: a partition has one log, whoever leads it.
+It keeps logs, validates sequences as Kafka does (five remembered batches), and records every request in order, so that
+a test can check the requests of a producer. There is no replication: a partition has one log for all leaders.
 """
 
 # ruff: noqa: ARG002, N802
@@ -51,17 +51,17 @@ BATCHES_REMEMBERED = 5
 
 
 @dataclass(slots=True, kw_only=True)
-class Act:
-    """What happens to one Produce request instead of a plain append.
+class Action:
+    """The action for one Produce request in place of a successful append.
 
-    `appends`: whether its batches are written; `error`: answered for each partition; `answers`: whether an answer is
-    sent at all; `disconnects`: close the connection; `delay_ms`: answer that much later; `leader`: (id, epoch) told
+    `appends`: its batches are written; `error`: returned for each partition; `responds`: a response is sent;
+    `disconnects`: the connection is closed; `delay_ms`: the response is delayed; `leader`: (id, epoch) in the response
     with the error.
     """
 
     appends: bool = False
     error: ErrorCode = ErrorCode.NONE
-    answers: bool = True
+    responds: bool = True
     disconnects: bool = False
     delay_ms: float = 0
     leader: tuple[int, int] | None = None
@@ -78,8 +78,8 @@ class Topic:
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
-    """One request as a broker saw it."""
+class SeenRequest:
+    """One request that a broker received."""
 
     time_ms: int
     broker: int
@@ -103,9 +103,9 @@ class ScriptedCluster:
         self.world = world
         self.release = releases.get(release)
         self.topics: dict[str, Topic] = {}
-        self.asked: list[Asked] = []
-        self.script: deque[Act] = deque()
-        self.default = Act(appends=True)
+        self.seen: list[SeenRequest] = []
+        self.script: deque[Action] = deque()
+        self.default = Action(appends=True)
         self.logs: dict[TopicPartition, list[Any]] = {}
         self.producers: dict[tuple[TopicPartition, int], list[tuple[int, int, int, int]]] = {}
         self.metadata_errors: dict[str, ErrorCode] = {}
@@ -118,7 +118,7 @@ class ScriptedCluster:
         # Kafka takes any sequence from a producer that it does not know: an order is kept from the first success on.
         self.takes_any_first_sequence = True
         self.silent_apis: list[int] = []
-        # What else is spoken: by api key, a function of (broker, request, version) that answers or keeps silent.
+        # Handlers of further APIs: (broker, request, version) -> response, None for no response.
         self.handlers: dict[int, Callable[[ScriptedBroker, Any, int], Any]] = {}
         self.finalized_features: dict[str, int] = {}
         self.finalized_features_epoch = 0
@@ -143,24 +143,24 @@ class ScriptedCluster:
         topic.leaders[key.partition] = broker
         topic.epochs[key.partition] += 1
 
-    def requests(self, api_key: int) -> list[Asked]:
-        return [asked for asked in self.asked if asked.api_key == api_key]
+    def requests(self, api_key: int) -> list[SeenRequest]:
+        return [seen for seen in self.seen if seen.api_key == api_key]
 
     @property
-    def produced(self) -> list[Asked]:
+    def produced(self) -> list[SeenRequest]:
         return self.requests(PRODUCE)
 
     def values(self, topic: str, partition: int = 0) -> list[bytes]:
         return [record.value for record in self.logs.get(TopicPartition(topic, partition), [])]
 
     def remembers(self, key: TopicPartition, records: Any) -> bool:
-        """Whether this batch of an idempotent producer is among the last ones that were appended."""
+        """True if this batch of an idempotent producer is among the last ones that were appended."""
         ((header, _),) = iterate_batches(records)
         same = header.producer_epoch, header.base_sequence, header.last_sequence
         return any(each[:3] == same for each in self.producers.get((key, header.producer_id), []))
 
     def append(self, key: TopicPartition, records: Any) -> tuple[ErrorCode, int]:
-        """Append one batch, or say why not, as ProducerStateManager would."""
+        """Append one batch, or return the error of ProducerStateManager."""
         log = self.logs.setdefault(key, [])
         ((header, batch),) = iterate_batches(records)
         if header.producer_id >= 0:
@@ -206,7 +206,7 @@ class ScriptedBroker(ServerFactory):
 
 
 class Connection(Protocol):
-    """Answers in order: a delayed answer holds those behind it back."""
+    """Responds in order: a delayed response delays those behind it."""
 
     def __init__(self, broker: ScriptedBroker) -> None:
         self.broker = broker
@@ -235,12 +235,12 @@ class Connection(Protocol):
             self.transport.abortConnection()
             return
         if key == API_VERSIONS and version not in cluster.release.api_versions[key]:
-            self.answer(header.correlation_id, self.versions(ErrorCode.UNSUPPORTED_VERSION), 0)
+            self.respond(header.correlation_id, self.versions(ErrorCode.UNSUPPORTED_VERSION), 0)
             return
         request = request_type(key).decode_from(version, frame, position)[0]
         now_ms = cluster.world.reactor.now_us // 1000
-        cluster.asked.append(
-            Asked(time_ms=now_ms, broker=self.broker.number, api_key=key, api_version=version, request=request)
+        cluster.seen.append(
+            SeenRequest(time_ms=now_ms, broker=self.broker.number, api_key=key, api_version=version, request=request)
         )
         if key in cluster.silent_apis:
             return
@@ -249,19 +249,19 @@ class Connection(Protocol):
             if response is None:
                 self.hangs = True
             else:
-                self.answer(header.correlation_id, response, version)
+                self.respond(header.correlation_id, response, version)
         elif key == API_VERSIONS:
-            self.answer(header.correlation_id, self.versions(), version)
+            self.respond(header.correlation_id, self.versions(), version)
         elif key == METADATA:
-            self.answer(header.correlation_id, self.metadata(request), version)
+            self.respond(header.correlation_id, self.metadata(request), version)
         elif key == INIT_PRODUCER_ID:
-            self.answer(header.correlation_id, self.init_producer_id(), version)
+            self.respond(header.correlation_id, self.init_producer_id(), version)
         elif key == PRODUCE:
             self.produce(header.correlation_id, request, version)
         else:
             raise AssertionError(f"no script for api {key}")
 
-    def answer(self, correlation_id: int, response: Any, version: int, delay_ms: float = 0) -> None:
+    def respond(self, correlation_id: int, response: Any, version: int, delay_ms: float = 0) -> None:
         data = encode_response(response, version, correlation_id=correlation_id)
         reactor = self.cluster.world.reactor
         at_us = max(self.free_at_us, reactor.now_us + int(delay_ms * 1000))
@@ -287,14 +287,14 @@ class Connection(Protocol):
 
     def metadata(self, request: Any) -> MetadataResponse:
         cluster = self.cluster
-        asked = list(cluster.topics) if request.topics is None else [topic.name for topic in request.topics]
+        requested = list(cluster.topics) if request.topics is None else [topic.name for topic in request.topics]
         return MetadataResponse(
             brokers=[
                 MetadataResponseBroker(node_id=number, host=f"broker-{number}", port=PORT) for number in cluster.brokers
             ],
             cluster_id="scripted",
             controller_id=1,
-            topics=[self.topic_metadata(name) for name in asked],
+            topics=[self.topic_metadata(name) for name in requested],
         )
 
     def topic_metadata(self, name: str) -> MetadataResponseTopic:
@@ -331,44 +331,44 @@ class Connection(Protocol):
 
     def produce(self, correlation_id: int, request: Any, version: int) -> None:
         cluster = self.cluster
-        act = cluster.script.popleft() if cluster.script else cluster.default
+        action = cluster.script.popleft() if cluster.script else cluster.default
         topics = []
         for topic in request.topic_data:
             if not topic.name:
                 topic.name = next(one.name for one in cluster.topics.values() if one.topic_id == topic.topic_id)
-            partitions = [self.produce_partition(topic.name, partition, act) for partition in topic.partition_data]
+            partitions = [self.produce_partition(topic.name, partition, action) for partition in topic.partition_data]
             topics.append(
                 TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=partitions)
             )
-        if act.disconnects:
+        if action.disconnects:
             self.hangs = True
             self.transport.loseConnection()
-        elif not act.answers:
-            # One request of a connection at a time: what comes behind it is never read.
+        elif not action.responds:
+            # Requests of a connection are served one at a time: later ones are never read.
             self.hangs = True
         elif request.acks != 0:
-            response = ProduceResponse(responses=topics, throttle_time_ms=act.throttle_ms)
-            if act.leader is not None and version >= 10:
-                number = act.leader[0]
+            response = ProduceResponse(responses=topics, throttle_time_ms=action.throttle_ms)
+            if action.leader is not None and version >= 10:
+                number = action.leader[0]
                 response.node_endpoints.append(NodeEndpoint(node_id=number, host=f"broker-{number}", port=PORT))
-            self.answer(correlation_id, response, version, act.delay_ms)
+            self.respond(correlation_id, response, version, action.delay_ms)
         elif any(partition.error_code for topic in topics for partition in topic.partition_responses):
-            # Without answers the end of the connection tells that something was wrong, as with Kafka.
+            # With acks=0 a closed connection is the only sign of an error, as with Kafka.
             self.hangs = True
             self.transport.loseConnection()
 
-    def produce_partition(self, topic: str, partition: Any, act: Act) -> PartitionProduceResponse:
+    def produce_partition(self, topic: str, partition: Any, action: Action) -> PartitionProduceResponse:
         cluster = self.cluster
         key = TopicPartition(topic, partition.index)
-        code, offset = act.error, -1
+        code, offset = action.error, -1
         if cluster.topics[topic].leaders[partition.index] != self.broker.number and code is ErrorCode.NONE:
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         elif cluster.max_batch_bytes is not None and len(partition.records) > cluster.max_batch_bytes:
             code = ErrorCode.MESSAGE_TOO_LARGE
-        elif act.appends or (code is ErrorCode.INVALID_RECORD and cluster.remembers(key, partition.records)):
+        elif action.appends or (code is ErrorCode.INVALID_RECORD and cluster.remembers(key, partition.records)):
             # A batch that was valid once is valid when it comes again.
             appended, offset = cluster.append(key, bytes(partition.records))
-            code = code if act.appends and code else appended
+            code = code if action.appends and code else appended
         cluster.errors_of_produce[code] = None
         response = PartitionProduceResponse(
             index=partition.index,
@@ -377,9 +377,9 @@ class Connection(Protocol):
             log_start_offset=cluster.log_start_offset,
             record_errors=[
                 BatchIndexAndErrorMessage(batch_index=index, batch_index_error_message=text)
-                for index, text in act.record_errors.items()
+                for index, text in action.record_errors.items()
             ],
         )
-        if act.leader is not None:
-            response.current_leader = LeaderIdAndEpoch(leader_id=act.leader[0], leader_epoch=act.leader[1])
+        if action.leader is not None:
+            response.current_leader = LeaderIdAndEpoch(leader_id=action.leader[0], leader_epoch=action.leader[1])
         return response

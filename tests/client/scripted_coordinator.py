@@ -29,7 +29,7 @@ from protocol_specs.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from tests.client.scripted_broker import INIT_PRODUCER_ID, PORT, Asked, ScriptedBroker, ScriptedCluster
+from tests.client.scripted_broker import INIT_PRODUCER_ID, PORT, ScriptedBroker, ScriptedCluster, SeenRequest
 
 FIND_COORDINATOR, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, TXN_OFFSET_COMMIT = 10, 24, 25, 26, 28
 TRANSACTIONAL_APIS = (FIND_COORDINATOR, INIT_PRODUCER_ID, ADD_PARTITIONS, ADD_OFFSETS, END_TXN, TXN_OFFSET_COMMIT)
@@ -46,26 +46,26 @@ NAMES = {
 
 @dataclass(slots=True, kw_only=True)
 class Identity:
-    """What the coordinator knows of a transactional id."""
+    """The state of a transactional id."""
 
     producer_id: int
     epoch: int = 0
     partitions: dict[TopicPartition, None] = field(default_factory=dict)
     offsets: dict[TopicPartition, int] = field(default_factory=dict)
-    # The epoch and outcome of the last EndTxn, which is obeyed again when its answer was lost.
+    # The epoch and outcome of the last EndTxn, which is obeyed again if its response was lost.
     last_end: tuple[int, bool] | None = None
 
 
 class ScriptedCoordinator:
-    """Broker `leader` coordinates everything; `script[api key]` holds the errors that are answered next."""
+    """Broker `leader` coordinates everything; `script[api key]` holds the errors of the next responses."""
 
     def __init__(self, cluster: ScriptedCluster, *, transaction_version: int = 0, leader: int = 1) -> None:
         self.cluster = cluster
         self.leader = leader
         self.script: dict[int, deque[ErrorCode]] = defaultdict(deque)
         self.silent: set[int] = set()
-        # By api key: how many requests are obeyed without an answer.
-        self.lost_answers: Counter[int] = Counter()
+        # By api key: the number of requests that are obeyed without a response.
+        self.lost_responses: Counter[int] = Counter()
         self.identities: dict[str, Identity] = {}
         self.ended: list[bool] = []
         self.committed_offsets: dict[TopicPartition, int] = {}
@@ -84,11 +84,11 @@ class ScriptedCoordinator:
             cluster.handlers[key] = lambda broker, request, version, key=key: self.handle(key, broker, request, version)
 
     @property
-    def asked(self) -> list[str]:
-        """The names of what was asked, in order, connections and metadata left out."""
-        return [NAMES[asked.api_key] for asked in self.cluster.asked if asked.api_key in NAMES]
+    def requested(self) -> list[str]:
+        """The names of the requests in order, without connections and metadata."""
+        return [NAMES[seen.api_key] for seen in self.cluster.seen if seen.api_key in NAMES]
 
-    def requests(self, api_key: int) -> list[Asked]:
+    def requests(self, api_key: int) -> list[SeenRequest]:
         return self.cluster.requests(api_key)
 
     def handle(self, key: int, broker: ScriptedBroker, request: Any, version: int) -> Any:
@@ -99,8 +99,8 @@ class ScriptedCoordinator:
         if code is ErrorCode.NONE and key != FIND_COORDINATOR and broker.number != self.leader:
             code = ErrorCode.NOT_COORDINATOR
         response = self.obey[key](request, version, code)
-        if self.lost_answers[key] > 0:
-            self.lost_answers[key] -= 1
+        if self.lost_responses[key] > 0:
+            self.lost_responses[key] -= 1
             return None
         return response
 
@@ -124,7 +124,7 @@ class ScriptedCoordinator:
             self.cluster.next_producer_id += 1
             known = self.identities[name] = Identity(producer_id=self.cluster.next_producer_id - 1)
         elif request.producer_epoch >= 0 and request.producer_epoch == known.epoch - 1:
-            pass  # asked again
+            pass  # sent again
         elif request.producer_epoch >= 0 and request.producer_epoch != known.epoch:
             return InitProducerIdResponse(error_code=ErrorCode.PRODUCER_FENCED)
         else:

@@ -1,4 +1,4 @@
-"""Admin on clusters of several releases, over sockets: what each can be asked, and what is refused by name."""
+"""Admin on clusters of several releases, over sockets: the requests that each supports, and those refused by name."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Served:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[dict[str, Served]]:
-    """Started when a release is first asked for."""
+    """Return the clusters by release; each starts at its first use."""
     started: dict[str, Served] = {}
     yield started
     for served in started.values():
@@ -93,7 +93,7 @@ def _served(release: str, clusters: dict[str, Served]) -> Served:
     return clusters[release]
 
 
-def test_topics_are_made_told_and_deleted(served: Served) -> None:
+def test_topics_are_created_described_and_deleted(served: Served) -> None:
     admin = served.admin
     counted = NewTopic(name="counted", partitions=2, replication_factor=3, configs={"retention.ms": "1000"})
     assigned = NewTopic(name="assigned", assignments={0: [2, 1], 1: [3, 2]})
@@ -126,19 +126,19 @@ def test_topics_are_made_told_and_deleted(served: Served) -> None:
     assert "counted" not in admin.list_topics()
 
 
-def test_what_fails_is_told_item_by_item_and_the_rest_is_done(served: Served) -> None:
+def test_failures_are_reported_per_item_and_the_rest_is_done(served: Served) -> None:
     served.topic("there")
-    asked = [NewTopic(name=name, partitions=1, replication_factor=1) for name in ("there", "fresh", "no way")]
+    requested = [NewTopic(name=name, partitions=1, replication_factor=1) for name in ("there", "fresh", "no way")]
     with pytest.raises(ItemsFailed, match="2 of 3 failed: there: TOPIC_ALREADY_EXISTS") as failed:
-        served.admin.create_topics(asked)
+        served.admin.create_topics(requested)
     codes = {name: error.error_code for name, error in failed.value.errors.items()}
     assert codes == {"there": ErrorCode.TOPIC_ALREADY_EXISTS, "no way": ErrorCode.INVALID_TOPIC_EXCEPTION}
     assert list(failed.value.done) == ["fresh"]
-    with pytest.raises(BrokerError, match="1 of 2 failed: nobody: UNKNOWN_TOPIC_OR_PARTITION") as unknown:
-        served.admin.describe_topics(["there", "nobody"])
+    with pytest.raises(BrokerError, match="1 of 2 failed: absent: UNKNOWN_TOPIC_OR_PARTITION") as unknown:
+        served.admin.describe_topics(["there", "absent"])
     assert isinstance(unknown.value, ItemsFailed)
     assert len(unknown.value.done["there"].partitions) == 2
-    assert "nobody" not in served.admin.list_topics()
+    assert "absent" not in served.admin.list_topics()
 
 
 def test_offsets_are_listed_by_name_and_by_time(served: Served) -> None:
@@ -204,15 +204,15 @@ def test_a_release_that_lacks_a_request_is_named_with_it(served: Served) -> None
 def test_configurations_are_set_appended_to_and_taken_away(newest: Served) -> None:
     newest.topic("configured", retention_ms="1000")
     admin, topic, broker = newest.admin, ConfigResource.topic("configured"), ConfigResource.broker(2)
-    told = admin.describe_configs(
+    described = admin.describe_configs(
         [topic, broker], names=["retention.ms", "num.io.threads"], include_synonyms=True, include_documentation=True
     )
-    entry = told[topic]["retention.ms"]
+    entry = described[topic]["retention.ms"]
     assert (entry.value, entry.source, entry.type) == ("1000", ConfigSource.DYNAMIC_TOPIC_CONFIG, ConfigType.LONG)
     assert (entry.is_default, entry.read_only, entry.sensitive) == (False, False, False)
     assert entry.synonyms[0].source is ConfigSource.DYNAMIC_TOPIC_CONFIG
     assert entry.documentation
-    assert list(told[broker]) == ["num.io.threads"]
+    assert list(described[broker]) == ["num.io.threads"]
     append = AlterConfigOp(name="cleanup.policy", value="compact", operation=ConfigOperation.APPEND)
     unset = AlterConfigOp(name="retention.ms", operation=ConfigOperation.DELETE)
     admin.incremental_alter_configs({topic: [append, unset]}, validate_only=True)
@@ -289,12 +289,15 @@ def test_leaders_are_elected_and_replicas_moved(newest: Served) -> None:
         admin.alter_partition_reassignments({key: None})
 
 
-def test_log_directories_are_told_by_broker(newest: Served) -> None:
+def test_log_directories_are_described_by_broker(newest: Served) -> None:
     newest.admin.create_topics([NewTopic(name="kept", assignments={0: [2]})])
     newest.applied()
     dirs = newest.admin.describe_log_dirs([1, 2])
     holding = [
-        broker for broker, told in dirs.items() for one in told.values() if TopicPartition("kept", 0) in one.replicas
+        broker
+        for broker, described in dirs.items()
+        for one in described.values()
+        if TopicPartition("kept", 0) in one.replicas
     ]
     assert holding == [2]
     (only,) = dirs[2].values()
@@ -305,11 +308,11 @@ def test_log_directories_are_told_by_broker(newest: Served) -> None:
         newest.admin.alter_replica_log_dirs({TopicPartitionReplica("kept", 0, 2): "/nowhere"})
 
 
-def test_the_cluster_its_quorum_and_its_features_are_told(served: Served) -> None:
-    told = served.admin.describe_cluster()
-    assert [node.id for node in told.nodes] == [1, 2, 3]
-    assert told.controller in told.nodes
-    assert told.cluster_id
+def test_the_cluster_its_quorum_and_its_features_are_described(served: Served) -> None:
+    described = served.admin.describe_cluster()
+    assert [node.id for node in described.nodes] == [1, 2, 3]
+    assert described.controller in described.nodes
+    assert described.cluster_id
     features = served.admin.describe_features()
     if served.number < (3, 3):
         assert features.finalized == {}
@@ -326,7 +329,7 @@ def test_the_cluster_its_quorum_and_its_features_are_told(served: Served) -> Non
         served.admin.update_features({"metadata.version": FeatureUpdate(max_version_level=99)}, validate_only=True)
 
 
-def test_fenced_brokers_are_told_to_whom_asks(newest: Served) -> None:
+def test_fenced_brokers_are_described_on_request(newest: Served) -> None:
     assert newest.admin.describe_cluster(include_fenced_brokers=True).fenced == ()
 
 

@@ -1,4 +1,4 @@
-"""Our producer asks for what the Java producer 4.3.1 asked for, script by script: requests, sequences, outcomes."""
+"""Our producer sends the requests of the Java producer 4.3.1, script by script, with equal sequences and outcomes."""
 
 from __future__ import annotations
 

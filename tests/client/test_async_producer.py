@@ -1,4 +1,4 @@
-"""The producer on an asyncio loop, on real sockets: it keeps nobody waiting, and its waits may be cancelled."""
+"""The producer on an asyncio loop, on real sockets: it does not block the loop, and its waits can be cancelled."""
 
 from __future__ import annotations
 
@@ -128,13 +128,13 @@ def test_a_loop_of_sends_lets_full_batches_go(cluster: ThreadedCluster, topic: s
     run(main)
 
 
-def test_errors_that_nobody_asks_for_are_told_by_asyncio_unless_somebody_heard(
+def test_asyncio_logs_unread_errors_unless_a_callback_got_them(
     cluster: ThreadedCluster, topic: str, held: Callable[[], None]
 ) -> None:
-    told: list[str] = []
+    logged: list[str] = []
 
     async def main() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["message"]))
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context["message"]))
         producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, max_request_size=1_000)
         await producer.send(topic, b"x" * 2_000)
         await producer.send(topic, b"x" * 2_000, on_delivery=lambda *_: None)
@@ -143,7 +143,7 @@ def test_errors_that_nobody_asks_for_are_told_by_asyncio_unless_somebody_heard(
         gc.collect()
 
     run(main)
-    assert told == ["Future exception was never retrieved"]
+    assert logged == ["Future exception was never retrieved"]
 
 
 def test_a_host_name_is_resolved(cluster: ThreadedCluster) -> None:
@@ -157,8 +157,8 @@ def test_a_host_name_is_resolved(cluster: ThreadedCluster) -> None:
 
 
 def test_names_are_made_canonical_beside_the_loop(cluster: ThreadedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[threading.Thread] = []
-    monkeypatch.setattr(ProducerConfig, "resolve_canonical_names", lambda _: asked.append(threading.current_thread()))
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(ProducerConfig, "resolve_canonical_names", lambda _: threads.append(threading.current_thread()))
 
     async def main() -> None:
         producer = AsyncProducer(
@@ -168,7 +168,7 @@ def test_names_are_made_canonical_beside_the_loop(cluster: ThreadedCluster, monk
         await producer.close()
 
     run(main)
-    (thread,) = asked
+    (thread,) = threads
     assert thread is not threading.current_thread()
 
 
@@ -326,7 +326,9 @@ def test_a_cancelled_block_still_sends_what_is_queued(cluster: ThreadedCluster, 
     assert values(cluster, topic) == [b"queued"]
 
 
-def test_close_wakes_whoever_waits_for_memory(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
+def test_close_wakes_a_send_that_waits_for_memory(
+    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
+) -> None:
     async def main() -> None:
         producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000)
         await producer.send(topic, b"x" * 9_000)
@@ -409,7 +411,7 @@ def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: Threade
             self.closed += 1
 
     counting = Counting()
-    heard: list[Any] = []
+    notified: list[Any] = []
 
     async def main() -> None:
         async with AsyncProducer(
@@ -418,14 +420,14 @@ def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: Threade
             interceptor_classes=[counting],
             max_request_size=1_000,
         ) as producer:
-            await (await producer.send(topic, "text", on_delivery=lambda *told: heard.append(told)))
-            await producer.send(topic, "x" * 2_000, on_delivery=lambda *told: heard.append(told))
+            await (await producer.send(topic, "text", on_delivery=lambda *outcome: notified.append(outcome)))
+            await producer.send(topic, "x" * 2_000, on_delivery=lambda *outcome: notified.append(outcome))
             with pytest.raises(TypeError, match=r"value\.serializer raised"):
                 await producer.send(topic, 3)
 
     run(main)
     assert (counting.sent, counting.acknowledged, counting.failed, counting.closed) == (3, 1, 2, 1)
-    assert [error is None for _, error in heard] == [True, False]
+    assert [error is None for _, error in notified] == [True, False]
     assert values(cluster, topic) == [b"text"]
 
 
@@ -449,13 +451,13 @@ def test_records_of_a_batch_that_is_split_are_found_where_they_went(cluster: Thr
     run(main)
 
 
-def test_waits_and_the_name_for_metrics_are_told_as_by_threads(cluster: ThreadedCluster) -> None:
+def test_waits_and_the_id_for_metrics_are_those_of_the_threaded_producer(cluster: ThreadedCluster) -> None:
     async def main() -> None:
         async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
             await producer.send_and_wait("orders", b"x")
             assert producer.metrics()["metadata-wait-time-ns-total"] > 0
             assert producer.metrics()["record-send-total"] == 1
-            assert await producer.client_instance_id(0.2) is None  # these brokers ask for no metrics
+            assert await producer.client_instance_id(0.2) is None  # these brokers request no metrics
 
     run(main)
 
@@ -464,9 +466,9 @@ def test_a_table_is_sent_as_it_is_by_threads(cluster: ThreadedCluster, topic: st
     async def main() -> None:
         async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=200_000) as producer:
             table = pa.table({"value": [b"%04d" % number * 200 for number in range(1_000)]})
-            told = await (await producer.send_batch(topic, table))
-            assert told["offset"].to_pylist() == list(range(1_000))
-            assert told["error"].null_count == 1_000
+            results = await (await producer.send_batch(topic, table))
+            assert results["offset"].to_pylist() == list(range(1_000))
+            assert results["error"].null_count == 1_000
 
     run(main)
 

@@ -38,7 +38,7 @@ def test_names_that_stand_for_nothing_are_named() -> None:
         canonical_servers([("nowhere", 1)])
 
 
-def test_canonical_names_are_looked_up_only_where_they_are_asked_for() -> None:
+def test_canonical_names_are_looked_up_only_if_configured() -> None:
     plain = ProducerConfig(bootstrap_servers="kafka:9")
     plain.resolve_canonical_names()
     assert plain.bootstrap_servers == (("kafka", 9),)

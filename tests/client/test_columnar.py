@@ -1,4 +1,4 @@
-"""Tables through the threaded faces, on real sockets: sent, waited for, and read back by the column."""
+"""Tables through the threaded APIs, on real sockets: sent, waited for, and read back by the column."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_a_table_is_sent_and_read_back(cluster: ThreadedCluster) -> None:
     )
     # Less memory than the table takes: it goes in parts.
     with Producer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=40_000, batch_size=4_000) as producer:
-        told = producer.send_batch("rows", table).result(30)
-    assert told["error"].null_count == count
+        results = producer.send_batch("rows", table).result(30)
+    assert results["error"].null_count == count
     stored = {(row["partition"], row["offset"]): row for row in read_table(cluster, "rows", 3).to_pylist()}
     assert len(stored) == count
-    for place, row in zip(told.to_pylist(), table.to_pylist(), strict=True):
+    for place, row in zip(results.to_pylist(), table.to_pylist(), strict=True):
         found = stored[place["partition"], place["offset"]]
         assert {name: found[name] for name in row} == row
         assert found["topic"] == "rows"

@@ -1,4 +1,4 @@
-"""Interceptors: what they make of records, what they hear, and that their mistakes change nothing."""
+"""Interceptors: they replace records, are notified of their ends, and their errors have no effect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Adds a suffix to text values, and keeps what it is told."""
+    """Adds a suffix to text values, and keeps its notifications."""
 
     def __init__(self, suffix: str = "!") -> None:
         self.suffix = suffix
@@ -56,7 +56,7 @@ class Broken:
 
 
 class Forgetful(Recorder):
-    """Answers no record."""
+    """Returns no record."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         self.seen.append(record.value)
@@ -119,7 +119,7 @@ def test_what_one_raises_or_forgets_changes_nothing(caplog: pytest.LogCaptureFix
     assert (first.closed, last.closed) == (1, 1)
 
 
-def test_interceptors_hear_the_end_before_the_callback() -> None:
+def test_interceptors_are_notified_before_the_callback() -> None:
     order: list[str] = []
 
     class Listener(Recorder):
@@ -131,13 +131,13 @@ def test_interceptors_hear_the_end_before_the_callback() -> None:
     assert order == ["interceptor", "callback"]
 
 
-def test_a_record_that_cannot_be_sent_is_told_with_the_partition_that_it_named() -> None:
+def test_a_record_that_cannot_be_sent_is_reported_with_its_partition() -> None:
     recorder = Recorder()
     send(Sent(error=RecordTooLarge(10, 5, "max.request.size")), chain(recorder), partition=3)
     assert recorder.ends == [("orders", 3, "RecordTooLarge")]
 
 
-def test_what_send_raises_is_told_and_raised() -> None:
+def test_an_error_of_send_is_reported_and_raised() -> None:
     recorder = Recorder()
     with pytest.raises(ProducerClosed):
         send(Sent(raised=ProducerClosed("closed")), chain(recorder))

@@ -28,7 +28,7 @@ def test_a_plain_name_is_the_whole_producers() -> None:
         SNAPSHOT["record-send-rate"]
 
 
-def test_tags_say_of_which_topic() -> None:
+def test_tags_name_the_topic() -> None:
     assert SNAPSHOT.value("record-send-total", topic="carts") == 2
     assert len(SNAPSHOT.find("record-send-total", group="producer-topic-metrics")) == 2
 
@@ -39,7 +39,7 @@ def test_every_value_stands_under_group_name_and_tags() -> None:
     assert len(SNAPSHOT) == len(SNAPSHOT.by_name()) == 4
 
 
-def test_what_is_not_one_metric_is_said_so() -> None:
+def test_no_metric_and_several_metrics_are_errors() -> None:
     with pytest.raises(ProducerError, match="no metric 'record-sent-total'; did you mean 'record-send-total'"):
         SNAPSHOT.value("record-sent-total")
     with pytest.raises(ProducerError, match="2 metrics 'record-send-total' of producer-topic-metrics"):

@@ -1,4 +1,4 @@
-"""What goes wrong by a user's hand, or around them: said at once, in words that name what to change, by both faces."""
+"""Errors of users and of their environment: both APIs report them at once and name the remedy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
 
 @pytest.fixture
 def logged() -> Iterator[list[Any]]:
-    """What is logged."""
+    """Return the logged events."""
     events: list[Any] = []
     globalLogPublisher.addObserver(events.append)
     yield events
@@ -52,18 +52,18 @@ def logged() -> Iterator[list[Any]]:
 
 
 class Threaded:
-    """Sends records one after the other; answers the place or the error of each."""
+    """Sends records one after the other; returns the place or the error of each."""
 
     def outcomes(self, records: list[dict[str, Any]], **options: Any) -> list[Any]:
         with Producer(**options) as producer:
-            told: list[Any] = []
+            outcomes: list[Any] = []
             for record in records:
                 try:
                     future = producer.send(**record)
-                    told.append(future.exception(SECONDS_MAX) or future.result(0))
+                    outcomes.append(future.exception(SECONDS_MAX) or future.result(0))
                 except ProducerError as error:
-                    told.append(error)
-            return told
+                    outcomes.append(error)
+            return outcomes
 
     def __str__(self) -> str:
         return "threaded"
@@ -75,58 +75,58 @@ class OnAsyncio:
     def outcomes(self, records: list[dict[str, Any]], **options: Any) -> list[Any]:
         async def main() -> list[Any]:
             async with AsyncProducer(**options) as producer:
-                told: list[Any] = []
+                outcomes: list[Any] = []
                 for record in records:
                     try:
-                        told.append(await (await producer.send(**record)))
+                        outcomes.append(await (await producer.send(**record)))
                     except ProducerError as error:
-                        told.append(error)
-                return told
+                        outcomes.append(error)
+                return outcomes
 
         return asyncio.run(asyncio.wait_for(main(), SECONDS_MAX))
 
 
 @pytest.fixture(params=[Threaded(), OnAsyncio()], ids=["threaded", "asyncio"])
-def face(request: pytest.FixtureRequest) -> Any:
+def api(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def why_not(face: Any, **options: Any) -> Any:
+def why_not(api: Any, **options: Any) -> Any:
     """Why a first record is not sent."""
-    return face.outcomes([{"topic": "unheard of", "value": b""}], **options)[0]
+    return api.outcomes([{"topic": "unheard of", "value": b""}], **options)[0]
 
 
 # Addresses
 
 
-def test_a_port_where_nobody_listens(face: Any) -> None:
+def test_a_port_without_a_listener(api: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        failure = why_not(face, bootstrap_servers=address, max_block_ms=200)
+        failure = why_not(api, bootstrap_servers=address, max_block_ms=200)
     assert isinstance(failure, MetadataTimeout)
     assert f"(bootstrap.servers: {address}: Connection was refused" in str(failure)
     assert "raise max.block.ms to allow more" in str(failure)
 
 
-def test_a_name_that_does_not_resolve(face: Any) -> None:
-    failure = why_not(face, bootstrap_servers="nowhere.invalid:9092", max_block_ms=2_000)
+def test_a_name_that_does_not_resolve(api: Any) -> None:
+    failure = why_not(api, bootstrap_servers="nowhere.invalid:9092", max_block_ms=2_000)
     assert "(bootstrap.servers: nowhere.invalid:9092: DNS lookup failed" in str(failure)
 
 
-def test_an_address_that_does_not_answer(face: Any) -> None:
+def test_an_address_that_does_not_respond(api: Any) -> None:
     with contextlib.ExitStack() as stack:
         full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(4):  # nobody accepts: the kernel leaves the next one without an answer
+        for _ in range(4):  # no accept: the kernel does not respond to the next one
             waiting = stack.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         address = f"127.0.0.1:{full.getsockname()[1]}"
-        failure = why_not(face, bootstrap_servers=address, max_block_ms=200)
+        failure = why_not(api, bootstrap_servers=address, max_block_ms=200)
         assert isinstance(failure, MetadataTimeout)
-        assert f"(bootstrap.servers: {address} has not answered the attempt to connect)" in str(failure)
+        assert f"(bootstrap.servers: {address} has not responded to the connection attempt)" in str(failure)
         failure = why_not(
-            face,
+            api,
             bootstrap_servers=address,
             max_block_ms=700,
             socket_connection_setup_timeout_ms=200,
@@ -136,17 +136,22 @@ def test_an_address_that_does_not_answer(face: Any) -> None:
         assert "ms (socket.connection.setup.timeout.ms)" in str(failure)
 
 
-def test_a_server_that_says_nothing(face: Any) -> None:
+def test_a_silent_server(api: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        times = {"request_timeout_ms": 500, "delivery_timeout_ms": 600}  # close awaits what is asked, as in Java
-        failure = why_not(face, bootstrap_servers=address, max_block_ms=200, **times)
-        assert f"{address} has taken the connection and says nothing: it may be no Kafka listener" in str(failure)
-        failure = why_not(face, bootstrap_servers=address, max_block_ms=700, **times)
-        assert f"{address}: a request had no answer within request.timeout.ms=500" in str(failure)
+        times = {
+            "request_timeout_ms": 500,
+            "delivery_timeout_ms": 600,
+        }  # close waits for requests in flight, as in Java
+        failure = why_not(api, bootstrap_servers=address, max_block_ms=200, **times)
+        assert f"{address} has accepted the connection and sends nothing: it may not be a Kafka listener" in str(
+            failure
+        )
+        failure = why_not(api, bootstrap_servers=address, max_block_ms=700, **times)
+        assert f"{address}: a request had no response within request.timeout.ms=500" in str(failure)
 
 
-def test_a_web_server(face: Any) -> None:
+def test_a_web_server(api: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -160,20 +165,20 @@ def test_a_web_server(face: Any) -> None:
 
         threading.Thread(target=serve, daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        failure = why_not(face, bootstrap_servers=address, max_block_ms=400)
+        failure = why_not(api, bootstrap_servers=address, max_block_ms=400)
         server.shutdown(socket.SHUT_RDWR)
-    assert f"{address} sent an HTTP answer: bootstrap.servers names no Kafka listener" in str(failure)
+    assert f"{address} sent an HTTP response: bootstrap.servers names no Kafka listener" in str(failure)
 
 
-def test_plaintext_where_tls_is_spoken(face: Any, cluster: ThreadedCluster) -> None:
-    failure = why_not(face, bootstrap_servers=cluster.bootstrap_servers_of("SSL"))
+def test_plaintext_on_a_tls_listener(api: Any, cluster: ThreadedCluster) -> None:
+    failure = why_not(api, bootstrap_servers=cluster.bootstrap_servers_of("SSL"))
     assert isinstance(failure, SslAuthenticationFailed)
     assert "it is a TLS listener, security.protocol names another (SSL is needed)" in str(failure)
 
 
-def test_tls_where_plaintext_is_spoken(face: Any, cluster: ThreadedCluster, certificates: Certificates) -> None:
+def test_tls_on_a_plaintext_listener(api: Any, cluster: ThreadedCluster, certificates: Certificates) -> None:
     failure = why_not(
-        face,
+        api,
         bootstrap_servers=cluster.bootstrap_servers,
         security_protocol="SSL",
         ssl_truststore_type="PEM",
@@ -184,9 +189,9 @@ def test_tls_where_plaintext_is_spoken(face: Any, cluster: ThreadedCluster, cert
     assert "security.protocol=SSL may not be the listener's, which may be PLAINTEXT" in str(failure)
 
 
-def test_a_server_that_nobody_has_vouched_for(face: Any, cluster: ThreadedCluster, certificates: Certificates) -> None:
+def test_a_server_with_an_untrusted_certificate(api: Any, cluster: ThreadedCluster, certificates: Certificates) -> None:
     failure = why_not(
-        face,
+        api,
         bootstrap_servers=cluster.bootstrap_servers_of("SSL"),
         security_protocol="SSL",
         ssl_truststore_type="PEM",
@@ -220,19 +225,19 @@ ODD_RECORDS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_is_no_record_is_refused_and_stops_nothing(face: Any, cluster: ThreadedCluster) -> None:
+def test_what_is_no_record_is_refused_and_stops_nothing(api: Any, cluster: ThreadedCluster) -> None:
     records: list[dict[str, Any]] = []
     for odd, _ in ODD_RECORDS:
         records += [{"topic": "orders", "value": b"odd", **odd}, {"topic": "orders", "value": b"plain"}]
-    told = face.outcomes(records, bootstrap_servers=cluster.bootstrap_servers, linger_ms=0)
-    for (odd, words), failure in zip(ODD_RECORDS, told[::2], strict=True):
+    outcomes = api.outcomes(records, bootstrap_servers=cluster.bootstrap_servers, linger_ms=0)
+    for (odd, words), failure in zip(ODD_RECORDS, outcomes[::2], strict=True):
         assert isinstance(failure, SerializationError), odd
         assert words in str(failure)
-    offsets = [place.offset for place in told[1::2]]
+    offsets = [place.offset for place in outcomes[1::2]]
     assert offsets == list(range(offsets[0], offsets[0] + len(ODD_RECORDS)))
 
 
-def test_what_is_unusual_is_a_record_all_the_same(face: Any, cluster: ThreadedCluster) -> None:
+def test_what_is_unusual_is_a_record_all_the_same(api: Any, cluster: ThreadedCluster) -> None:
     unusual: list[dict[str, Any]] = [
         {"value": None},
         {"key": None, "headers": None},
@@ -242,52 +247,52 @@ def test_what_is_unusual_is_a_record_all_the_same(face: Any, cluster: ThreadedCl
         {"partition": False},
     ]
     records = [{"topic": "orders", "value": b"x", **one} for one in unusual]
-    told = face.outcomes(records, bootstrap_servers=cluster.bootstrap_servers, linger_ms=0)
-    assert [failure for failure in told if isinstance(failure, Exception)] == []
+    outcomes = api.outcomes(records, bootstrap_servers=cluster.bootstrap_servers, linger_ms=0)
+    assert [failure for failure in outcomes if isinstance(failure, Exception)] == []
 
 
-def test_a_topic_that_no_broker_would_have(face: Any, cluster: ThreadedCluster) -> None:
-    told = face.outcomes(
+def test_a_topic_that_no_broker_would_have(api: Any, cluster: ThreadedCluster) -> None:
+    outcomes = api.outcomes(
         [{"topic": "a b", "value": b""}, {"topic": "orders", "value": b""}], bootstrap_servers=cluster.bootstrap_servers
     )
-    assert isinstance(told[0], InvalidTopic)
-    assert "invalid topic name 'a b'" in str(told[0])
-    assert told[1].topic == "orders"
+    assert isinstance(outcomes[0], InvalidTopic)
+    assert "invalid topic name 'a b'" in str(outcomes[0])
+    assert outcomes[1].topic == "orders"
 
 
-def test_a_serializer_that_raises_is_named(face: Any, cluster: ThreadedCluster) -> None:
+def test_a_serializer_that_raises_is_named(api: Any, cluster: ThreadedCluster) -> None:
     def serialize(value: Any) -> bytes:
         if value == "bad":
-            raise RuntimeError("as asked")
+            raise RuntimeError("on purpose")
         return str(value).encode()
 
-    told = face.outcomes(
+    outcomes = api.outcomes(
         [{"topic": "orders", "value": "bad"}, {"topic": "orders", "value": "good"}],
         bootstrap_servers=cluster.bootstrap_servers,
         value_serializer=serialize,
     )
-    assert isinstance(told[0], SerializationError)
-    assert str(told[0]) == "value.serializer raised for a value of topic 'orders': as asked"
-    assert isinstance(told[0].__cause__, RuntimeError)
-    assert told[1].serialized_value_size == 4
+    assert isinstance(outcomes[0], SerializationError)
+    assert str(outcomes[0]) == "value.serializer raised for a value of topic 'orders': on purpose"
+    assert isinstance(outcomes[0].__cause__, RuntimeError)
+    assert outcomes[1].serialized_value_size == 4
 
 
-def test_a_callback_that_raises_is_logged_and_keeps_nobody_else_waiting(
-    face: Any, cluster: ThreadedCluster, logged: list[Any]
+def test_a_callback_that_raises_is_logged_and_delays_no_other(
+    api: Any, cluster: ThreadedCluster, logged: list[Any]
 ) -> None:
-    heard: list[int] = []
+    offsets: list[int] = []
 
     def raise_(*_: Any) -> None:
-        raise RuntimeError("as asked")
+        raise RuntimeError("on purpose")
 
-    told = face.outcomes(
+    outcomes = api.outcomes(
         [
             {"topic": "orders", "value": b"1", "on_delivery": raise_},
-            {"topic": "orders", "value": b"2", "on_delivery": lambda place, _: heard.append(place.offset)},
+            {"topic": "orders", "value": b"2", "on_delivery": lambda place, _: offsets.append(place.offset)},
         ],
         bootstrap_servers=cluster.bootstrap_servers,
     )
-    assert [told[1].offset] == heard == [told[0].offset + 1]
+    assert [outcomes[1].offset] == offsets == [outcomes[0].offset + 1]
     (failure,) = [event for event in logged if "log_failure" in event]
     assert "on_delivery" in failure["log_format"]
     assert failure["log_failure"].type is RuntimeError
@@ -363,7 +368,7 @@ def program(text: str, *arguments: str) -> subprocess.Popen[str]:
 
 
 def interrupted_at_its_word(text: str, *arguments: str) -> str:
-    """Ctrl-C once it has printed a line; answers its stderr. It must end as Python does then."""
+    """Interrupt a program once it has printed a line; return its stderr. It must end as Python does then."""
     with program(text, *arguments) as process:
         try:
             assert process.stdout is not None
@@ -378,7 +383,7 @@ def interrupted_at_its_word(text: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("wait", ["producer.flush()", "producer.send('nowhere', b'')", "producer.close()"])
-def test_ctrl_c_ends_a_wait_of_threads_and_says_what_it_gave_up(
+def test_ctrl_c_ends_a_wait_of_threads_and_logs_the_lost_records(
     cluster: ThreadedCluster, held: Callable[[], None], wait: str
 ) -> None:
     stderr = interrupted_at_its_word(
@@ -456,7 +461,7 @@ def test_a_block_that_ends_by_sys_exit_sends_what_is_queued(cluster: ThreadedClu
     assert [future.exception() for future in sent] == [None, None]
 
 
-def test_a_cancelled_block_says_what_it_gave_up(
+def test_a_cancelled_block_logs_the_lost_records(
     cluster: ThreadedCluster, held: Callable[[], None], logged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(async_producer, "CANCELLED_CLOSE_S", 0.1)
@@ -500,9 +505,9 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("face", ENDINGS)
-def test_a_process_that_ends_with_unsent_records_says_how_many(cluster: ThreadedCluster, face: str) -> None:
-    with program(ENDINGS[face], cluster.bootstrap_servers) as process:
+@pytest.mark.parametrize("api", ENDINGS)
+def test_a_process_that_ends_with_unsent_records_logs_their_number(cluster: ThreadedCluster, api: str) -> None:
+    with program(ENDINGS[api], cluster.bootstrap_servers) as process:
         _, stderr = process.communicate(timeout=SECONDS_MAX)
     assert process.returncode == 0
     assert "the process ends with 2 records of producer-1 unacknowledged: close() the producer" in stderr
@@ -548,12 +553,12 @@ FORKS = {
 }
 
 
-@pytest.mark.parametrize("face", FORKS)
-def test_the_child_of_a_fork_is_told_to_make_its_own(cluster: ThreadedCluster, face: str) -> None:
-    with program(FORKS[face], cluster.bootstrap_servers) as process:
+@pytest.mark.parametrize("api", FORKS)
+def test_the_child_of_a_fork_must_create_its_own_producer(cluster: ThreadedCluster, api: str) -> None:
+    with program(FORKS[api], cluster.bootstrap_servers) as process:
         stdout, stderr = process.communicate(timeout=SECONDS_MAX)
     assert (process.returncode, "Traceback" in stderr) == (0, False)
-    told = stdout.splitlines()
-    assert [line.partition(":")[0] for line in told] == ["cannot send", "cannot flush", "cannot close"]
-    assert all(f"the producer was made in process {process.pid}, this is process" in line for line in told)
-    assert all("make a producer after the fork" in line for line in told)
+    lines = stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["cannot send", "cannot flush", "cannot close"]
+    assert all(f"the producer was made in process {process.pid}, this is process" in line for line in lines)
+    assert all("make a producer after the fork" in line for line in lines)

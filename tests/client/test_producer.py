@@ -1,4 +1,4 @@
-"""The threaded producer on real sockets: what it promises to programs, and what it says when they go wrong."""
+"""The threaded producer on real sockets: its promises, and its error messages."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def read_all(cluster: ThreadedCluster, topic: str, partitions: int = 1) -> list[
 
 
 @pytest.mark.parametrize("acks", ["0", "all"])
-def test_a_trace_tells_of_a_request_that_the_socket_takes_at_once(cluster: ThreadedCluster, acks: str) -> None:
-    told: list[BatchEvent] = []
+def test_a_trace_has_a_request_that_the_socket_accepts_at_once(cluster: ThreadedCluster, acks: str) -> None:
+    events: list[BatchEvent] = []
     options = {"acks": acks, "enable_idempotence": acks == "all"}
-    with Producer(bootstrap_servers=cluster.bootstrap_servers, trace=told.append, **options) as producer:
-        producer.send("alone", b"told").result(SECONDS_MAX)
-    ways = [event for event in told if event.kind in (BatchEventKind.SENT, BatchEventKind.IN_FLIGHT)]
+    with Producer(bootstrap_servers=cluster.bootstrap_servers, trace=events.append, **options) as producer:
+        producer.send("alone", b"traced").result(SECONDS_MAX)
+    ways = [event for event in events if event.kind in (BatchEventKind.SENT, BatchEventKind.IN_FLIGHT)]
     assert [event.kind for event in ways] == [BatchEventKind.SENT, BatchEventKind.IN_FLIGHT]
     assert ways[0].correlation_id == ways[1].correlation_id >= 0
-    assert [event.kind for event in told][-2:] == [BatchEventKind.ACKNOWLEDGED, BatchEventKind.FREED]
+    assert [event.kind for event in events][-2:] == [BatchEventKind.ACKNOWLEDGED, BatchEventKind.FREED]
 
 
 def test_records_of_many_threads_all_arrive_in_their_threads_order(cluster: ThreadedCluster) -> None:
@@ -97,7 +97,7 @@ def test_close_sends_what_is_queued(cluster: ThreadedCluster) -> None:
     assert futures[0].exception() is None
 
 
-def test_a_closed_producer_says_so(cluster: ThreadedCluster) -> None:
+def test_a_closed_producer_raises(cluster: ThreadedCluster) -> None:
     producer = Producer(bootstrap_servers=cluster.bootstrap_servers)
     producer.close()
     producer.close()
@@ -107,14 +107,14 @@ def test_a_closed_producer_says_so(cluster: ThreadedCluster) -> None:
         producer.flush()
 
 
-def test_callbacks_hear_place_or_error(cluster: ThreadedCluster) -> None:
-    heard: list[Any] = []
+def test_callbacks_receive_place_or_error(cluster: ThreadedCluster) -> None:
+    notified: list[Any] = []
     with Producer(bootstrap_servers=cluster.bootstrap_servers, max_request_size=1_000) as producer:
-        good = producer.send("alone", b"x", on_delivery=lambda *told: heard.append(told))
+        good = producer.send("alone", b"x", on_delivery=lambda *outcome: notified.append(outcome))
         good.result(10)
-        producer.send("alone", b"x" * 2_000, on_delivery=lambda *told: heard.append(told))
-    assert heard[0] == (good.result(), None)
-    metadata, error = heard[1]
+        producer.send("alone", b"x" * 2_000, on_delivery=lambda *outcome: notified.append(outcome))
+    assert notified[0] == (good.result(), None)
+    metadata, error = notified[1]
     assert (metadata.offset, error.error_code) == (-1, ErrorCode.MESSAGE_TOO_LARGE)
 
 
@@ -192,7 +192,7 @@ def test_a_topic_that_is_not_there_times_out(cluster: ThreadedCluster) -> None:
             producer.partitions_for("not there")
 
 
-def test_an_address_where_nobody_listens_is_named() -> None:
+def test_an_address_without_a_listener_is_named() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -210,14 +210,14 @@ def test_a_name_that_does_not_resolve_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("response", "words"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP answer"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "an HTTP response"),
         (b"\x15\x03\x03\x00\x02\x02\x0a", "a TLS record: it is a TLS listener"),
         (b"\xff\xff\xff\xff", "no Kafka frame"),
     ],
 )
-def test_a_listener_that_is_not_kafka_is_recognised(answer: bytes, words: str) -> None:
+def test_a_listener_that_is_not_kafka_is_recognised(response: bytes, words: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
@@ -227,7 +227,7 @@ def test_a_listener_that_is_not_kafka_is_recognised(answer: bytes, words: str) -
                     connection, _ = server.accept()
                     with connection, contextlib.suppress(ConnectionError):
                         connection.recv(1_000)
-                        connection.sendall(answer)
+                        connection.sendall(response)
                         connection.recv(1_000)
 
         threading.Thread(target=serve, daemon=True).start()
@@ -264,25 +264,25 @@ def test_flush_and_close_end_by_their_timeouts(cluster: ThreadedCluster) -> None
         cluster.remove_rule("held")
 
 
-def in_child(producer: Producer, answers: Any) -> None:
+def in_child(producer: Producer, results: Any) -> None:
     try:
         producer.send("alone", b"from the child")
     except ProducerForked as error:
-        answers.put(str(error))
+        results.put(str(error))
     else:
-        answers.put("sent")
+        results.put("sent")
 
 
 def test_a_fork_is_refused_clearly(cluster: ThreadedCluster) -> None:
     fork = multiprocessing.get_context("fork")
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
-        answers = fork.Queue()
-        child = fork.Process(target=in_child, args=(producer, answers))
+        results = fork.Queue()
+        child = fork.Process(target=in_child, args=(producer, results))
         child.start()
-        answer = answers.get(timeout=20)
+        result = results.get(timeout=20)
         child.join(20)
-    assert f"the producer was made in process {os.getpid()}" in answer
-    assert "make a producer after the fork" in answer
+    assert f"the producer was made in process {os.getpid()}" in result
+    assert "make a producer after the fork" in result
 
 
 def test_a_process_that_ends_with_unsent_records_is_warned() -> None:
@@ -309,7 +309,7 @@ def test_a_process_that_ends_with_unsent_records_is_warned() -> None:
     assert "the process ends with 2 records of producer-1 unacknowledged: close() the producer" in ended.stderr
 
 
-def test_partitions_and_metrics_are_told(cluster: ThreadedCluster) -> None:
+def test_partitions_and_metrics_are_returned(cluster: ThreadedCluster) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
         partitions = producer.partitions_for("orders")
         assert [partition.partition for partition in partitions] == [0, 1, 2]

@@ -110,7 +110,7 @@ def test_addresses_are_taken_in_every_form() -> None:
 
 
 @pytest.mark.parametrize("options", [{"acks": "1"}, {"acks": "0"}, {"retries": 0}])
-def test_idempotence_that_nobody_asked_for_yields(options: dict[str, Any]) -> None:
+def test_idempotence_by_default_yields(options: dict[str, Any]) -> None:
     assert not config(**options).idempotent
 
 
@@ -148,13 +148,13 @@ def test_every_key_is_documented_and_takes_its_own_default(key: Any, capsys: pyt
     assert f"\n{key.name} " in "\n" + capsys.readouterr().out
     if key.status is KeyStatus.REFUSED:
         assert key.note
-    if key.default is not None and key.name != "acks":  # which is told as a number, as in Java
+    if key.default is not None and key.name != "acks":  # whose default is shown as a number, as in Java
         assert config(**{key.name.replace(".", "_"): key.default})[key.name] == key.default
 
 
 def test_a_retry_backoff_above_its_maximum_is_the_maximum(
     cluster: ScriptedCluster, producer_on: Callable[..., ProducerCore]
 ) -> None:
-    """As Java's warning says: a static back-off."""
+    """A static back-off, as in Java's warning."""
     core = producer_on(cluster, retry_backoff_ms=2_000, retry_backoff_max_ms=300)
     assert core.metadata._backoff.backoff_ms(5) == 300

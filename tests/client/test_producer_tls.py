@@ -1,4 +1,4 @@
-"""TLS from the faces of the clients: what is sent arrives, and what is wrong is said at the first send."""
+"""TLS of the clients: records arrive, and errors are reported at the first send."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_tls_to_a_plaintext_listener_is_tried_until_the_time_is_over(
     assert "security.protocol=SSL may not be the listener's, which may be PLAINTEXT" in str(failure)
 
 
-def test_a_server_that_says_nothing_ends_with_the_set_up_timeout(tls: dict[str, Any]) -> None:
+def test_a_silent_server_ends_with_the_set_up_timeout(tls: dict[str, Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         failure = failure_of(
             **tls | {"bootstrap_servers": f"127.0.0.1:{silent.getsockname()[1]}", "max_block_ms": 600},

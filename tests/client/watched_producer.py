@@ -1,4 +1,4 @@
-"""A producer on a scripted cluster, and all that can be seen of it: what was sent, heard, stored and is in flight.
+"""A producer on a scripted cluster, and all its visible state: records sent, notified, stored and in flight.
 
 Callers are the threads of a program, on virtual time: each sends one record after the other, as Producer.send does, and
 waits for metadata and memory at most max.block.ms.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Sent:
-    """One record and everything that was heard of it; times are of the world, in ms."""
+    """One record and its notifications; times are of the world, in ms."""
 
     number: int
     sender: str
@@ -45,7 +45,7 @@ class Sent:
     ended_ms: int = 0
     future: FutureRecordMetadata | None = None
     refused: ProducerError | None = None
-    heard: list[tuple[RecordMetadata, ProducerError | None]] = field(default_factory=list)
+    notified: list[tuple[RecordMetadata, ProducerError | None]] = field(default_factory=list)
 
     @property
     def ended(self) -> bool:
@@ -67,27 +67,27 @@ class WatchedCluster(ScriptedCluster):
         self.takes_any_first_sequence = False
         self.identities: dict[TopicPartition, list[tuple[int, int]]] = {}
         self.forgot_a_producer = False
-        self.says_unknown_producer = False
+        self.returns_unknown_producer = False
 
     def append(self, key: TopicPartition, records: Any) -> tuple[ErrorCode, int]:
         ((header, _),) = iterate_batches(records)
         if (
-            self.says_unknown_producer
+            self.returns_unknown_producer
             and header.base_sequence > 0
             and not self.producers.get((key, header.producer_id))
         ):
             return ErrorCode.UNKNOWN_PRODUCER_ID, -1
         before = len(self.logs.get(key, ()))
-        answer = super().append(key, records)
+        result = super().append(key, records)
         written = len(self.logs[key]) - before
         self.identities.setdefault(key, []).extend([(header.producer_id, header.producer_epoch)] * written)
-        return answer
+        return result
 
-    def forget_producers(self, *, says_unknown_producer: bool) -> None:
+    def forget_producers(self, *, returns_unknown_producer: bool) -> None:
         """As after retention has removed the segments that knew them."""
         self.forgot_a_producer = True
-        self.says_unknown_producer = says_unknown_producer
-        self.log_start_offset = 0 if says_unknown_producer else -1
+        self.returns_unknown_producer = returns_unknown_producer
+        self.log_start_offset = 0 if returns_unknown_producer else -1
         self.producers.clear()
 
     def add_partition(self, topic: str, leader: int) -> None:
@@ -138,18 +138,18 @@ class WatchedProducer:
         """On the reactor's thread."""
         one.sent_ms = self.now_ms
         try:
-            one.future = self.core.send(one.topic, one.value, one.key, one.partition, on_delivery=self.heard_of(one))
+            one.future = self.core.send(one.topic, one.value, one.key, one.partition, on_delivery=self.callback_of(one))
         except ProducerError as error:
             one.refused = error
 
-    def heard_of(self, one: Sent) -> Callable[[RecordMetadata, ProducerError | None], None]:
-        def heard(metadata: RecordMetadata, error: ProducerError | None) -> None:
-            one.heard.append((metadata, error))
+    def callback_of(self, one: Sent) -> Callable[[RecordMetadata, ProducerError | None], None]:
+        def on_delivery(metadata: RecordMetadata, error: ProducerError | None) -> None:
+            one.notified.append((metadata, error))
             one.ended_ms = self.now_ms
             if error is None:
                 self.acknowledged.append(one)
 
-        return heard
+        return on_delivery
 
     def _watch(self) -> None:
         core = self.core
@@ -227,17 +227,17 @@ class Caller:
             woken: Deferred[None] = Deferred()
             notify = self._waking(woken)
             core.metadata.on_change(notify)
-            answer = core.try_append(
-                one.topic, one.partition, None, one.key, one.value, (), producer.heard_of(one), granted
+            appended = core.try_append(
+                one.topic, one.partition, None, one.key, one.value, (), producer.callback_of(one), granted
             )
-            if answer is not WaitFor.METADATA:
+            if appended is not WaitFor.METADATA:
                 core.metadata.forget(notify)
             elif granted:
                 core.pool.deallocate(granted)
-            if isinstance(answer, FutureRecordMetadata):
-                return answer
+            if isinstance(appended, FutureRecordMetadata):
+                return appended
             granted = 0
-            if answer is WaitFor.METADATA:
+            if appended is WaitFor.METADATA:
                 if not await self._woken_in_time(woken, deadline_ms):
                     core.metadata.forget(notify)
                     raise core.metadata_timeout(one.topic, one.partition)
@@ -269,7 +269,7 @@ class Caller:
         return size_bytes
 
     def _waking(self, woken: Deferred[None]) -> Callable[[], object]:
-        """What wakes a thread: it goes on when it gets its turn, not within the call."""
+        """Return a callback that continues a waiting thread in a later loop iteration, not within the call."""
         reactor = self.producer.cluster.client
 
         def wake() -> None:

@@ -1,4 +1,4 @@
-"""Settings to ask ProducerConfig and KafkaProducer about: every key by its type, then what one key means to another."""
+"""Settings for ProducerConfig and KafkaProducer: every key by its type, then cross-field rules."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Settings: TypeAlias = Mapping[str, object]
 
 RECORDED: Final = Path(__file__).parent / "recorded" / "producer-config-4.3.1.json"
 BYTES: Final = "org.apache.kafka.common.serialization.ByteArraySerializer"
-# What every question holds unless it says otherwise; nobody listens there, and nobody has to.
+# The settings of every case unless it overrides them; no broker listens there.
 GROUND: Final[Mapping[str, object]] = {
     "bootstrap.servers": "127.0.0.1:51999",
     "key.serializer": BYTES,
     "value.serializer": BYTES,
-    "client.id": "asked",
+    "client.id": "compared",
 }
 
 _INT: Final = ("0", "1", "-1", "-2", "+7", " 8 ", "5.0", "", "1_0", "x", 3, 2**31 - 1, 2**31, -(2**31), True, 1.5, None)
@@ -65,7 +65,7 @@ _OF_TYPE: Final[Mapping[ValueType, tuple[object, ...]]] = {
     ValueType.LIST: ("", "a,b", "a , b", "a,a", "a,,b", ",", ["a", "b"], [], ["a", "a"], ["a", ""], 5, None),
 }
 _CANONICAL: Final = "resolve_canonical_bootstrap_servers_only"
-# Asked in the groups below alone: any text but a few would make Java load classes, files or a login.
+# Only in the groups below: most texts would make Java load classes, files or a login.
 _BY_HAND: Final = (
     "bootstrap.servers",
     "config.providers",
@@ -80,10 +80,10 @@ _BY_HAND: Final = (
 
 def all_settings() -> list[Settings]:
     """Every question, each once, in an order that stays."""
-    asked: dict[str, Settings] = {}
+    unique: dict[str, Settings] = {}
     for settings in (*_single(), *_addresses(), *_classes(), *_choices(), *_together(), *_order_of_errors()):
-        asked.setdefault(json.dumps(settings, sort_keys=True), settings)
-    return list(asked.values())
+        unique.setdefault(json.dumps(settings, sort_keys=True), settings)
+    return list(unique.values())
 
 
 def _single() -> Iterator[Settings]:
@@ -307,7 +307,7 @@ def _delivery(delivery: str, linger: str, request: str) -> Iterator[Settings]:
 
 
 def _order_of_errors() -> Iterator[Settings]:
-    """Several mistakes at once: which one is told."""
+    """Several errors at once: which one is reported."""
     flight = "max.in.flight.requests.per.connection"
     mistakes: tuple[Settings, ...] = (
         {"bootstrap.servers": "localhost"},

@@ -1,6 +1,6 @@
-"""Our ProducerConfig beside what Java's ProducerConfig and KafkaProducer 4.3.1 said to the same settings.
+"""Our ProducerConfig compared with Java's ProducerConfig and KafkaProducer 4.3.1 for the same settings.
 
-`python -m tests.interop.java_producer_config` asks Java again; tests/interop sees that the record is still true.
+`python -m tests.interop.java_producer_config` records Java again; tests/interop checks that the record is still true.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DIFFERENT: Final[dict[tuple[str, str], str]] = {
     ("acks", "-1"): "as above",
     ("acks", "0"): "as above",
     ("bootstrap.servers", '":9092"'): "an address without a host is a mistake",
-    ("bootstrap.servers", '"localhost:0"'): "nobody listens on port 0",
+    ("bootstrap.servers", '"localhost:0"'): "port 0 cannot be connected to",
     ("bootstrap.servers", '"no-such-host.invalid:51999"'): "names are resolved when connected to, not before",
     ("key.serializer", "null"): "without a serializer keys are bytes",
     ("value.serializer", "null"): "without a serializer values are bytes",
@@ -37,8 +37,8 @@ _EFFECTIVE_COMPRESSION: Final = {
 
 @cache
 def recorded() -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(RECORDED.read_text())
-    return answer
+    recorded: dict[str, Any] = json.loads(RECORDED.read_text())
+    return recorded
 
 
 def is_different(settings: Settings) -> bool:
@@ -46,7 +46,7 @@ def is_different(settings: Settings) -> bool:
 
 
 def verdict(settings: Settings) -> ProducerConfig | str:
-    """What we made of it, or the error."""
+    """Return our configuration, or the text of the error."""
     try:
         return ProducerConfig({**GROUND, **settings})
     except ConfigError as error:
@@ -54,7 +54,7 @@ def verdict(settings: Settings) -> ProducerConfig | str:
 
 
 def is_refused(error: str, settings: Settings) -> bool:
-    """Whether the error is about a key that we refuse, and is not made of Java's rules."""
+    """True if the error is about a key that we refuse, and not about a rule of Java."""
     return any(name in error and KEYS[name].status is KeyStatus.REFUSED for name in settings)
 
 
@@ -114,7 +114,7 @@ def mismatch(outcome: dict[str, Any]) -> list[str]:
     return found
 
 
-def test_every_recorded_question_is_answered_as_java_answered() -> None:
+def test_every_recorded_case_has_the_result_of_java() -> None:
     found = {
         json.dumps(outcome["settings"]): mismatch(outcome)
         for outcome in recorded()["outcomes"]
@@ -132,7 +132,7 @@ def test_what_is_listed_as_different_is_different() -> None:
         assert isinstance(ours, str) is not ("error" in outcome) or outcome["error"] != "ConfigException", reason
 
 
-def test_the_record_holds_the_questions_that_are_asked() -> None:
+def test_the_record_holds_the_cases() -> None:
     assert [outcome["settings"] for outcome in recorded()["outcomes"]] == json.loads(json.dumps(all_settings()))
 
 
@@ -153,15 +153,15 @@ def test_the_table_of_keys_is_javas() -> None:
 
 def test_ranges_and_words_are_javas() -> None:
     for key in recorded()["keys"]:
-        ours, told = KEYS[key["name"]], key["valid"]
-        if not told:
+        ours, valid = KEYS[key["name"]], key["valid"]
+        if not valid:
             assert (ours.has_range, ours.one_of, ours.non_empty) == (False, (), False)
-        elif told == "non-empty string":
+        elif valid == "non-empty string":
             assert ours.non_empty
-        elif "..." in told:
+        elif "..." in valid:
             bounds = [str(bound) for bound in (ours.minimum, ours.maximum) if bound is not None]
-            assert all(bound in told for bound in bounds)
-            assert told.count(",") == len(bounds)
+            assert all(bound in valid for bound in bounds)
+            assert valid.count(",") == len(bounds)
         else:
-            assert ours.ignore_case is told.startswith("(case insensitive)")
-            assert told.removeprefix("(case insensitive) ") == f"[{', '.join(ours.one_of)}]"
+            assert ours.ignore_case is valid.startswith("(case insensitive)")
+            assert valid.removeprefix("(case insensitive) ") == f"[{', '.join(ours.one_of)}]"

@@ -1,4 +1,4 @@
-"""What stands for Java's class names: the bytes of Java's serializers, objects, classes and dotted names."""
+"""Values in place of Java's class names: the bytes of Java's serializers, objects, classes and dotted names."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_dotted_name_is_imported() -> None:
     assert isinstance(config(partitioner_class=f"{__name__}.First").partitioner, First)
 
 
-def test_an_object_is_taken_and_a_class_is_made_and_both_are_told_the_settings() -> None:
+def test_objects_and_instances_of_classes_are_configured() -> None:
     given = First()
     for partitioner in (config(partitioner_class=given).partitioner, config(partitioner_class=First).partitioner):
         assert isinstance(partitioner, First)
@@ -107,6 +107,6 @@ def test_an_object_is_taken_and_a_class_is_made_and_both_are_told_the_settings()
         ({"sasl_jaas_config": "password=secret"}, "sasl.jaas.config=(hidden) is refused"),
     ],
 )
-def test_what_cannot_be_is_told(options: dict[str, Any], message: str) -> None:
+def test_an_invalid_value_is_reported(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         config(**options)

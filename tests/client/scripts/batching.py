@@ -1,10 +1,10 @@
-"""What goes into a batch and what into a request: linger, size, acks, codecs, keys, memory."""
+"""The contents of batches and requests: linger, size, acks, codecs, keys, memory."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tests.client.producer_script import Answer, Ended, Flush, Pause, Script, Send, Start
+from tests.client.producer_script import Ended, Flush, Pause, Response, Script, Send, Start
 
 LONG: Final = {"linger.ms": 5000}
 ROUND_ROBIN: Final = "org.apache.kafka.clients.producer.RoundRobinPartitioner"
@@ -15,8 +15,8 @@ _PLAIN: Final = [
         name="no-pause-before-the-first-record",
         config=LONG,
         program=(Send("a"), Flush()),
-        # Nothing can be asked for before the record is there.
-        answers=(Answer(api="ApiVersions", delay_ms=300),),
+        # No request can be sent before the record is there.
+        responses=(Response(api="ApiVersions", delay_ms=300),),
     ),
     Script(name="linger-ends", config={"linger.ms": 300}, program=(Start(), Send("a", count=3), Ended())),
     Script(
@@ -133,7 +133,7 @@ _MEMORY: Final = [
         name="memory-does-not-come-back-in-time",
         config={"buffer.memory": 900, "batch.size": 400, "max.block.ms": 300, **LONG},
         program=(Start(), Send("v", count=3, size=300), Flush()),
-        answers=(Answer(delay_ms=700),),
+        responses=(Response(delay_ms=700),),
     ),
 ]
 
@@ -142,13 +142,13 @@ _THROTTLED: Final = [
         name="throttled-records-gather",
         config={"linger.ms": 20},
         program=(Start(), Send("a"), Ended(), Send("b"), Pause(100), Send("c"), Pause(100), Send("d"), Ended()),
-        answers=(Answer(throttle_ms=900),),
+        responses=(Response(throttle_ms=900),),
     ),
     Script(
         name="throttled-by-metadata",
         config={"linger.ms": 20},
         program=(Start(), Send("a"), Send("b"), Pause(100), Send("c"), Ended()),
-        answers=(Answer(api="Metadata", nth=2, throttle_ms=700),),
+        responses=(Response(api="Metadata", nth=2, throttle_ms=700),),
     ),
 ]
 

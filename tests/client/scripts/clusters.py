@@ -6,12 +6,12 @@ from typing import Final
 
 from protocol_specs.error_codes import ErrorCode
 from tests.client.producer_script import (
-    Answer,
     Await,
     Ended,
     Flush,
     MoveLeader,
     Pause,
+    Response,
     Script,
     Send,
     Start,
@@ -33,7 +33,7 @@ _MOVES: Final = [
         program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("b"), Flush(), Send("c"), Flush()),
     ),
     Script(
-        name="the-leader-moves-and-is-told",
+        name="the-leader-moves-with-a-hint",
         config={**LONG, **SLOW},
         brokers=2,
         leader_hints=True,
@@ -44,15 +44,15 @@ _MOVES: Final = [
         config={**ALONE, **SLOW},
         brokers=2,
         program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, after=("Produce", 4)),),
+        responses=(Response(nth=2, after=("Produce", 4)),),
     ),
     Script(
-        name="the-leader-moves-with-three-in-flight-and-is-told",
+        name="the-leader-moves-with-three-in-flight-with-a-hint",
         config={**ALONE, **SLOW},
         brokers=2,
         leader_hints=True,
         program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, after=("Produce", 4)),),
+        responses=(Response(nth=2, after=("Produce", 4)),),
     ),
     Script(
         name="the-leader-moves-there-and-back",
@@ -94,14 +94,14 @@ _MOVES: Final = [
         name="a-fenced-leader-epoch",
         config=LONG,
         program=(*FIRST, Send("b"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.FENCED_LEADER_EPOCH, leader=(1, 1)),),
+        responses=(Response(nth=2, error=ErrorCode.FENCED_LEADER_EPOCH, leader=(1, 1)),),
     ),
     Script(
-        name="a-leader-told-that-is-older-is-not-believed",
+        name="an-older-leader-hint-is-ignored",
         config={**LONG, **SLOW},
         brokers=2,
         program=(*FIRST, LATER, MoveLeader("t-0", 2), Send("b"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=(1, 0)),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=(1, 0)),),
     ),
 ]
 
@@ -123,8 +123,8 @@ _AWAY: Final = [
             Send("b"),
             Flush(),
         ),
-        # Java loses two connections, one after the other, and would ask once more if it were answered in between.
-        answers=(Answer(api="Metadata", nth=3, delay_ms=200),),
+        # Java loses two connections in turn, and would send another request if it got a response in between.
+        responses=(Response(api="Metadata", nth=3, delay_ms=200),),
     ),
 ]
 
@@ -141,7 +141,7 @@ _METADATA: Final = [
         program=(Start(), Send("a"), Flush(), Pause(200), Send("b", topic="u"), Flush(), Send("c"), Flush()),
     ),
     Script(
-        name="metadata-after-a-second-topic-ask-for-both",
+        name="metadata-after-a-second-topic-names-both",
         config=LONG,
         topics={"t": (1,), "u": (1,)},
         program=(
@@ -154,32 +154,32 @@ _METADATA: Final = [
             Send("c"),
             Flush(),
         ),
-        answers=(Answer(nth=3, error=ErrorCode.NOT_LEADER_OR_FOLLOWER),),
+        responses=(Response(nth=3, error=ErrorCode.NOT_LEADER_OR_FOLLOWER),),
     ),
     Script(
         name="a-topic-that-may-not-be-seen",
         config={"max.block.ms": 5000, **LONG},
         program=(Start(), Send("a"), Pause(200), Send("b"), Flush()),
-        answers=(Answer(api="Metadata", nth=2, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),),
+        responses=(Response(api="Metadata", nth=2, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED),),
     ),
     Script(
         name="a-topic-with-an-invalid-name",
         config={"max.block.ms": 5000, **LONG},
         program=(Start(), Send("a"), Pause(200), Send("b"), Flush()),
-        answers=(Answer(api="Metadata", nth=2, error=ErrorCode.INVALID_TOPIC_EXCEPTION),),
+        responses=(Response(api="Metadata", nth=2, error=ErrorCode.INVALID_TOPIC_EXCEPTION),),
     ),
     Script(
         name="a-topic-that-is-not-there-yet",
         config={"max.block.ms": 5000, **LONG},
         program=(Start(), Send("a"), Flush()),
-        answers=(Answer(api="Metadata", nth=2, times=2, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),),
+        responses=(Response(api="Metadata", nth=2, times=2, error=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),),
     ),
     Script(
         name="metadata-disconnected",
         config=LONG,
         program=(Start(), Send("a"), Flush()),
-        # Java begins anew with bootstrap.servers: a call that does not wait for metadata by then would ask once more.
-        answers=(Answer(api="Metadata", nth=2, disconnects=True, delay_ms=200),),
+        # Java rebootstraps: a call that does not wait for metadata by then would send another request.
+        responses=(Response(api="Metadata", nth=2, disconnects=True, delay_ms=200),),
     ),
 ]
 
@@ -189,7 +189,7 @@ _RELEASES: Final = [
         config=LONG,
         release=release,
         program=(Start(), Send("a", count=2), Flush(), Pause(200), Send("b"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_LEADER_OR_FOLLOWER),),
     )
     for release in ("2.1.1", "2.3.1", "2.7.2", "3.2.3", "3.7.2", "4.0.0")
 ]

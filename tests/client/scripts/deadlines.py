@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from protocol_specs.error_codes import ErrorCode
-from tests.client.producer_script import Answer, Ended, Flush, Pause, Script, Send, Start
+from tests.client.producer_script import Ended, Flush, Pause, Response, Script, Send, Start
 
 LONG: Final = {"linger.ms": 5000}
 ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
@@ -28,7 +28,7 @@ _SPLITS: Final = [
             Send("z", topic=name),
             Flush(),
         ),
-        answers=(Answer(nth=2, error=ErrorCode.MESSAGE_TOO_LARGE, after=("Produce", in_flight + 1)),),
+        responses=(Response(nth=2, error=ErrorCode.MESSAGE_TOO_LARGE, after=("Produce", in_flight + 1)),),
     )
     for name, codec, idempotent, in_flight in (
         ("plain", "none", False, 2),
@@ -43,7 +43,7 @@ _SPLITS: Final = [
         name="split-twice",
         config={"batch.size": 1000, **LONG},
         program=(*FIRST, Send("v", count=4, size=200), Flush(), Send("z"), Flush()),
-        answers=(Answer(nth=2, times=2, error=ErrorCode.MESSAGE_TOO_LARGE),),
+        responses=(Response(nth=2, times=2, error=ErrorCode.MESSAGE_TOO_LARGE),),
     ),
     Script(
         name="split-until-it-is-small-enough",
@@ -62,40 +62,40 @@ _SPLITS: Final = [
             Send("v", topic="others", count=9, size=100),
             Flush(),
         ),
-        answers=(Answer(nth=2, error=ErrorCode.MESSAGE_TOO_LARGE, after=("Produce", 6)),),
+        responses=(Response(nth=2, error=ErrorCode.MESSAGE_TOO_LARGE, after=("Produce", 6)),),
     ),
 ]
 
 _REQUESTS: Final = [
     Script(
-        name="a-request-without-answer-is-repeated",
+        name="a-request-without-response-is-repeated",
         config={"request.timeout.ms": 800, **LONG, "linger.ms": 4000},
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, lost=True),),
+        responses=(Response(nth=2, lost=True),),
     ),
     Script(
-        name="a-written-request-without-answer-is-repeated",
+        name="a-written-request-without-response-is-repeated",
         config={"request.timeout.ms": 800, **LONG},
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, lost=True, appends=True),),
+        responses=(Response(nth=2, lost=True, appends=True),),
     ),
     Script(
-        name="three-requests-without-answer-are-repeated",
+        name="three-requests-without-response-are-repeated",
         config={"request.timeout.ms": 800, **ALONE},
         program=(*FIRST, Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, lost=True),),
+        responses=(Response(nth=2, lost=True),),
     ),
     Script(
-        name="metadata-without-answer-is-asked-again",
+        name="metadata-without-response-is-requested-again",
         config={"request.timeout.ms": 800, **LONG},
         program=(Start(), Send("a"), Flush()),
-        answers=(Answer(api="Metadata", nth=2, lost=True),),
+        responses=(Response(api="Metadata", nth=2, lost=True),),
     ),
     Script(
-        name="api-versions-without-answer-is-asked-again",
+        name="api-versions-without-response-is-requested-again",
         config={"request.timeout.ms": 400, **LONG},
         program=(Start(), Send("a"), Flush()),
-        answers=(Answer(api="ApiVersions", nth=2, lost=True),),
+        responses=(Response(api="ApiVersions", nth=2, lost=True),),
     ),
 ]
 
@@ -105,16 +105,16 @@ _EXPIRIES: Final = [
         config={"request.timeout.ms": 1500, "delivery.timeout.ms": 2200, "linger.ms": 10},
         # The first attempt times out, the second is in flight when the batch expires. Java's loop, when it wakes in the
         # very millisecond of a time-out, sleeps on until the batch expires: the flush wakes it. Another record comes
-        # before the answer: without it, chance decides whether the loop turns, and begins an epoch, before it learns
+        # before the scripted: without it, chance decides whether the loop turns, and begins an epoch, before it learns
         # the fate.
         program=(*FIRST, Send("b"), Pause(1700), Flush(), Pause(50), Send("c"), Flush()),
-        answers=(Answer(nth=2, lost=True), Answer(nth=3, delay_ms=1250)),
+        responses=(Response(nth=2, lost=True), Response(nth=3, delay_ms=1250)),
     ),
     Script(
         name="expired-while-retried",
         config={"request.timeout.ms": 1000, "delivery.timeout.ms": 1150, "linger.ms": 10, **THRICE},
         program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
-        answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="expired-while-retried-without-idempotence",
@@ -126,15 +126,15 @@ _EXPIRIES: Final = [
             **THRICE,
         },
         program=(*FIRST, Send("b"), Ended(), Pause(400), Send("c"), Ended()),
-        answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="expired-without-a-leader",
         config={"request.timeout.ms": 900, "delivery.timeout.ms": 1000, "linger.ms": 10},
         topics={"t": (None,)},
         program=(Start(), Send("a"), Ended()),
-        # The last is held, so that no other is asked for before the batch expires.
-        answers=(Answer(api="Metadata", nth=5, delay_ms=2000),),
+        # The last is held, so that no other request is sent before the batch expires.
+        responses=(Response(api="Metadata", nth=5, delay_ms=2000),),
     ),
     Script(
         name="expired-behind-a-slow-request",
@@ -145,7 +145,7 @@ _EXPIRIES: Final = [
             "max.in.flight.requests.per.connection": 1,
         },
         program=(*FIRST, Send("b"), Pause(100), Send("c"), Ended(), Send("d"), Ended()),
-        answers=(Answer(nth=2, delay_ms=1100), Answer(nth=3, delay_ms=1100)),
+        responses=(Response(nth=2, delay_ms=1100), Response(nth=3, delay_ms=1100)),
     ),
 ]
 

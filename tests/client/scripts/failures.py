@@ -1,11 +1,11 @@
-"""What fails for good, and with which epoch and sequence the next record goes; flush and close in between."""
+"""Fatal errors of records, and the epoch and sequence of the next record; flush and close in between."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from protocol_specs.error_codes import ErrorCode
-from tests.client.producer_script import Answer, Await, Close, Ended, Flush, Pause, Script, Send, Start
+from tests.client.producer_script import Await, Close, Ended, Flush, Pause, Response, Script, Send, Start
 
 LONG: Final = {"linger.ms": 5000}
 FIRST: Final = (Start(), Send("first"), Flush(), Pause(200))
@@ -33,7 +33,7 @@ _EACH: Final = [
         name=f"failed-{error.name.lower().replace('_', '-')}",
         config=LONG,
         program=(*FIRST, Send("b"), Flush(), Pause(200), Send("c", count=2), Flush()),
-        answers=(Answer(nth=2, error=error),),
+        responses=(Response(nth=2, error=error),),
     )
     for error in FATAL
 ]
@@ -43,19 +43,19 @@ _PLAIN: Final = [
         name="failed-without-idempotence",
         config={"enable.idempotence": False, **LONG},
         program=(*FIRST, Send("b"), Flush(), Send("c", count=2), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.INVALID_RECORD, record_errors={0: "no"}),),
+        responses=(Response(nth=2, error=ErrorCode.INVALID_RECORD, record_errors={0: "no"}),),
     ),
     Script(
         name="one-bad-record-fails-its-batch",
         config=LONG,
         program=(*FIRST, Send("b", count=3), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.INVALID_RECORD, record_errors={1: "no"}),),
+        responses=(Response(nth=2, error=ErrorCode.INVALID_RECORD, record_errors={1: "no"}),),
     ),
     Script(
         name="failed-with-others-in-flight",
         config={"linger.ms": 5000, "batch.size": 400},
         program=(*FIRST, Send("v", count=4, size=300), Flush()),
-        answers=(Answer(nth=3, error=ErrorCode.INVALID_TIMESTAMP, after=("Produce", 5)),),
+        responses=(Response(nth=3, error=ErrorCode.INVALID_TIMESTAMP, after=("Produce", 5)),),
     ),
 ]
 
@@ -63,22 +63,22 @@ _CLOSED: Final = [
     Script(name="close-sends-what-lingers", config=LONG, program=(Start(), Send("a", count=3), Close())),
     Script(name="close-at-once-sends-nothing", config=LONG, program=(*FIRST, Send("a", count=3), Close(0))),
     Script(
-        name="close-gives-up-an-answer-that-never-comes",
+        name="close-gives-up-a-response-that-never-comes",
         config=LONG,
         program=(*FIRST, Send("a", count=3), Close(300)),
-        answers=(Answer(nth=2, lost=True),),
+        responses=(Response(nth=2, lost=True),),
     ),
     Script(
         name="close-waits-for-a-retry",
         config=LONG,
         program=(*FIRST, Send("a", count=3), Close()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="close-behind-a-flush",
         config=LONG,
         program=(*FIRST, Send("a"), Flush(waits=False), Await("Produce", 2), Close()),
-        answers=(Answer(nth=2, delay_ms=200),),
+        responses=(Response(nth=2, delay_ms=200),),
     ),
     Script(name="nothing-to-flush", config=LONG, program=(Start(), Flush(), Send("a"), Flush(), Flush(), Ended())),
 ]

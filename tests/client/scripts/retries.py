@@ -1,11 +1,11 @@
-"""What comes again after an error that may pass, in which order, and how often."""
+"""Retries after retriable errors: their order and number."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from protocol_specs.error_codes import ErrorCode
-from tests.client.producer_script import Answer, Flush, Pause, Script, Send, Start
+from tests.client.producer_script import Flush, Pause, Response, Script, Send, Start
 
 LONG: Final = {"linger.ms": 5000}
 # Each record of 300 bytes is a batch of its own.
@@ -32,7 +32,7 @@ _EACH: Final = [
         name=f"retried-{error.name.lower().replace('_', '-')}",
         config=LONG,
         program=(*FIRST, Send("b", count=2), Flush()),
-        answers=(Answer(nth=2, error=error),),
+        responses=(Response(nth=2, error=error),),
     )
     for error in RETRIABLE
 ]
@@ -42,20 +42,20 @@ _WRITTEN: Final = [
         name="retried-though-written",
         config=LONG,
         program=(*FIRST, Send("b", count=2), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, appends=True),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, appends=True),),
     ),
     Script(
         name="retried-three-times",
         config=LONG,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, times=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="one-partition-of-a-request-is-retried",
         config=LONG,
         topics={"t": (1, 1)},
         program=(*FIRST, Send("a"), Send("b", partition=1), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS, partitions=("t-1",)),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS, partitions=("t-1",)),),
     ),
 ]
 
@@ -64,7 +64,7 @@ _LIMITED: Final = [
         name=f"retries-{retries}-{kind}",
         config={"retries": retries, "enable.idempotence": idempotent, **LONG},
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, times=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, times=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     )
     for retries, idempotent, kind in ((1, False, "plain"), (1, True, "idempotent"), (2, True, "idempotent"))
 ] + [
@@ -72,7 +72,7 @@ _LIMITED: Final = [
         name="retries-0",
         config={"retries": 0, "enable.idempotence": False, **LONG},
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     )
 ]
 
@@ -81,25 +81,25 @@ _IN_FLIGHT: Final = [
         name="reordered-without-idempotence",
         config={"enable.idempotence": False, **ALONE},
         program=(*FIRST, Send("v", count=4, size=300), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS, after=("Produce", 5)),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS, after=("Produce", 5)),),
     ),
     Script(
         name="one-in-flight-keeps-order",
         config={"enable.idempotence": False, "max.in.flight.requests.per.connection": 1, **ALONE},
         program=(*FIRST, Send("v", count=4, size=300), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="one-in-flight-idempotent",
         config={"max.in.flight.requests.per.connection": 1, **ALONE},
         program=(*FIRST, Send("v", count=4, size=300), Flush()),
-        answers=(Answer(nth=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=3, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
     Script(
         name="two-in-flight",
         config={"max.in.flight.requests.per.connection": 2, **ALONE},
         program=(*FIRST, Send("v", count=6, size=300), Flush()),
-        answers=(Answer(nth=2, after=("Produce", 3), delay_ms=100),),
+        responses=(Response(nth=2, after=("Produce", 3), delay_ms=100),),
     ),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from protocol_specs.error_codes import ErrorCode
-from tests.client.producer_script import Answer, Disconnect, Ended, Flush, Pause, Script, Send, Start
+from tests.client.producer_script import Disconnect, Ended, Flush, Pause, Response, Script, Send, Start
 
 # Each record of 300 bytes is a batch of its own.
 ALONE: Final = {"linger.ms": 5000, "batch.size": 400}
@@ -16,9 +16,9 @@ _IN_FLIGHT: Final = [
         name=f"{which}-of-five-in-flight-fails-{times}-times",
         config=ALONE,
         program=(*FIRST, Send("v", count=5, size=300), Flush(), Send("z"), Flush()),
-        answers=(
-            Answer(nth=nth, error=ErrorCode.NOT_ENOUGH_REPLICAS, after=("Produce", 6)),
-            *((Answer(nth=7, times=times - 1, error=ErrorCode.NOT_ENOUGH_REPLICAS),) if times > 1 else ()),
+        responses=(
+            Response(nth=nth, error=ErrorCode.NOT_ENOUGH_REPLICAS, after=("Produce", 6)),
+            *((Response(nth=7, times=times - 1, error=ErrorCode.NOT_ENOUGH_REPLICAS),) if times > 1 else ()),
         ),
     )
     for which, nth, times in (("first", 2, 1), ("third", 4, 1), ("fifth", 6, 1), ("first", 2, 2))
@@ -29,19 +29,19 @@ _MORE: Final = [
         name="seven-batches-five-in-flight",
         config=ALONE,
         program=(*FIRST, Send("v", count=7, size=300), Flush()),
-        answers=(Answer(nth=2, after=("Produce", 6), delay_ms=100),),
+        responses=(Response(nth=2, after=("Produce", 6), delay_ms=100),),
     ),
     Script(
         name="a-written-one-of-five-is-retried",
         config=ALONE,
         program=(*FIRST, Send("v", count=5, size=300), Flush(), Send("z"), Flush()),
-        answers=(Answer(nth=3, error=ErrorCode.REQUEST_TIMED_OUT, appends=True, after=("Produce", 6)),),
+        responses=(Response(nth=3, error=ErrorCode.REQUEST_TIMED_OUT, appends=True, after=("Produce", 6)),),
     ),
     Script(
         name="a-failed-one-of-five",
         config=ALONE,
         program=(*FIRST, Send("v", count=5, size=300), Flush(), Send("z"), Flush()),
-        answers=(Answer(nth=4, error=ErrorCode.INVALID_TIMESTAMP, after=("Produce", 6)),),
+        responses=(Response(nth=4, error=ErrorCode.INVALID_TIMESTAMP, after=("Produce", 6)),),
     ),
     Script(
         name="five-in-flight-on-two-partitions",
@@ -55,7 +55,7 @@ _MORE: Final = [
             Pause(300),
             Flush(),
         ),
-        answers=(Answer(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+        responses=(Response(nth=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
     ),
 ]
 
@@ -64,32 +64,32 @@ _LOST_SEQUENCES: Final = [
         name="out-of-order-though-next-begins-an-epoch",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),),
+        responses=(Response(nth=2, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),),
     ),
     Script(
         name="out-of-order-with-others-in-flight-begins-an-epoch",
         config=ALONE,
         program=(*FIRST, Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, times=3, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, after=("Produce", 4)),),
+        responses=(Response(nth=2, times=3, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, after=("Produce", 4)),),
     ),
     Script(
         name="unknown-producer-id-begins-an-epoch",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=1),),
+        responses=(Response(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=1),),
     ),
     Script(
         name="unknown-producer-id-without-log-start-offset",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID),),
+        responses=(Response(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID),),
     ),
     Script(
         name="unknown-producer-id-with-others-in-flight",
         config=ALONE,
         program=(*FIRST, Send("v", count=3, size=300), Flush(), Send("c"), Flush()),
-        answers=(
-            Answer(nth=2, times=3, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=1, after=("Produce", 4)),
+        responses=(
+            Response(nth=2, times=3, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=1, after=("Produce", 4)),
         ),
     ),
     Script(
@@ -108,7 +108,7 @@ _LOST_SEQUENCES: Final = [
             Send("d"),
             Flush(),
         ),
-        answers=(Answer(nth=3, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),),
+        responses=(Response(nth=3, error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),),
     ),
 ]
 
@@ -117,7 +117,7 @@ _IDS: Final = [
         name=f"id-refused-with-{error.name.lower().replace('_', '-')}",
         config={"linger.ms": 60},
         program=(Start(), Pause(400), Send("a"), Ended(), Send("b"), Ended()),
-        answers=(Answer(api="InitProducerId", error=error),),
+        responses=(Response(api="InitProducerId", error=error),),
     )
     for error in (
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -131,19 +131,19 @@ _IDS: Final = [
         name="id-request-disconnected",
         config={"linger.ms": 60},
         program=(Start(), Pause(600), Send("a"), Ended()),
-        answers=(Answer(api="InitProducerId", disconnects=True, delay_ms=300),),
+        responses=(Response(api="InitProducerId", disconnects=True, delay_ms=300),),
     ),
     Script(
-        name="id-request-without-answer",
+        name="id-request-without-response",
         config={"linger.ms": 60, "request.timeout.ms": 800},
         program=(Start(), Pause(2000), Send("a"), Ended()),
-        answers=(Answer(api="InitProducerId", lost=True),),
+        responses=(Response(api="InitProducerId", lost=True),),
     ),
     Script(
-        name="id-answered-late",
+        name="id-response-comes-late",
         config={"linger.ms": 10},
         program=(Start(), Send("a"), Pause(50), Send("b"), Ended()),
-        answers=(Answer(api="InitProducerId", delay_ms=700),),
+        responses=(Response(api="InitProducerId", delay_ms=700),),
     ),
 ]
 
@@ -157,44 +157,44 @@ _DISCONNECTED: Final = [
         name="disconnected-with-one-in-flight",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, disconnects=True),),
+        responses=(Response(nth=2, disconnects=True),),
     ),
     Script(
         name="disconnected-after-the-append",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        answers=(Answer(nth=2, disconnects=True, appends=True),),
+        responses=(Response(nth=2, disconnects=True, appends=True),),
     ),
     Script(
         name="disconnected-with-five-in-flight",
         config=ALONE,
         program=(*FIRST, Send("v", count=5, size=300), Flush(), Send("z"), Flush()),
-        answers=(Answer(nth=2, disconnects=True, after=("Produce", 6)),),
+        responses=(Response(nth=2, disconnects=True, after=("Produce", 6)),),
     ),
     Script(
         name="disconnected-with-five-in-flight-and-written",
         config=ALONE,
         program=(*FIRST, Send("v", count=5, size=300), Flush(), Send("z"), Flush()),
-        answers=(Answer(nth=2, disconnects=True, appends=True, after=("Produce", 6)),),
+        responses=(Response(nth=2, disconnects=True, appends=True, after=("Produce", 6)),),
     ),
     Script(
         name="disconnected-without-idempotence",
         config={"enable.idempotence": False, **ALONE},
         program=(*FIRST, Send("v", count=3, size=300), Flush()),
-        answers=(Answer(nth=2, disconnects=True, after=("Produce", 4)),),
+        responses=(Response(nth=2, disconnects=True, after=("Produce", 4)),),
     ),
     Script(
         name="disconnected-with-acks-0",
         config={"acks": "0", "linger.ms": 5000},
         program=(*FIRST, Send("b"), Flush(), Pause(500), Send("c"), Flush(), Pause(50)),
-        answers=(Answer(nth=2, disconnects=True),),
+        responses=(Response(nth=2, disconnects=True),),
     ),
     Script(
         name="disconnected-twice",
         config=ALONE,
         program=(*FIRST, Send("b"), Flush(), Send("c"), Flush()),
-        # Late: metadata are due by then, and asked for before a connection may be tried again.
-        answers=(Answer(nth=2, times=2, disconnects=True, delay_ms=300),),
+        # Late: metadata is due by then, and requested before a connection may be retried.
+        responses=(Response(nth=2, times=2, disconnects=True, delay_ms=300),),
     ),
 ]
 

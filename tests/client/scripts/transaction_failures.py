@@ -6,12 +6,12 @@ from typing import Final
 
 from protocol_specs.error_codes import ErrorCode
 from tests.client.producer_script import (
-    Answer,
     Await,
     Flush,
     MoveCoordinator,
     MoveLeader,
     Pause,
+    Response,
     Script,
     Send,
     SendOffsets,
@@ -21,7 +21,7 @@ from tests.client.producer_script import (
 from tests.client.scripts.transactions import ABORT, BEGIN, COMMIT, GENERATIONS, INIT, NEXT, RECONNECTING, TXN, joined
 
 OFFSETS: Final = SendOffsets({"in-0": 5, "in-1": 7})
-# Whatever state an error leaves: each call says whether it is allowed, and the next transaction whether it is over.
+# In any state after an error, each call and the next transaction succeed or fail as in Java.
 WAY_OUT: Final[tuple[Step, ...]] = (ABORT, *NEXT)
 # Java ends the records of a batch that fails, and a flush with them, before it notes what that means for a transaction.
 NOTED: Final = Pause(100)
@@ -37,7 +37,7 @@ def _refused(api: str, error: ErrorCode, generation: str, program: tuple[Step, .
         config={**TXN, "max.block.ms": 2000},
         features=GENERATIONS[generation],
         program=program,
-        answers=(Answer(api=api, error=error, **options),),  # type: ignore[arg-type]  # its own fields
+        responses=(Response(api=api, error=error, **options),),  # type: ignore[arg-type]  # its own fields
     )
 
 
@@ -45,12 +45,12 @@ def _throttled(api: str, generation: str) -> Script:
     return Script(
         name=f"txn-{generation}-{api.lower()}-throttled",
         config=TXN,
-        # Java begins anew with bootstrap.servers while its only broker throttles it, and asks for the metadata that a
+        # Java rebootstraps while its only broker throttles it, and requests the metadata that a
         # record waits for twice when that comes in between.
         brokers=2 if api == "InitProducerId" else 1,
         features=GENERATIONS[generation],
         program=(*INIT, BEGIN, Send("a"), Flush(), OFFSETS, COMMIT, *NEXT),
-        answers=(Answer(api=api, throttle_ms=300),),
+        responses=(Response(api=api, throttle_ms=300),),
     )
 
 
@@ -130,8 +130,8 @@ _ADDING_PARTITIONS: Final = [
             COMMIT,
             *WAY_OUT,
         ),
-        answers=(
-            Answer(api="AddPartitionsToTxn", nth=2, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, partitions=("t-1",)),
+        responses=(
+            Response(api="AddPartitionsToTxn", nth=2, error=ErrorCode.TOPIC_AUTHORIZATION_FAILED, partitions=("t-1",)),
         ),
     ),
     Script(
@@ -139,7 +139,7 @@ _ADDING_PARTITIONS: Final = [
         config=TXN,
         features=GENERATIONS["v1"],
         program=(*INIT, *NEXT, *NEXT),
-        answers=(Answer(api="AddPartitionsToTxn", nth=2, times=3, error=ErrorCode.CONCURRENT_TRANSACTIONS),),
+        responses=(Response(api="AddPartitionsToTxn", nth=2, times=3, error=ErrorCode.CONCURRENT_TRANSACTIONS),),
     ),
 ]
 
@@ -194,7 +194,9 @@ _OFFSETS: Final = [
         config=TXN,
         features=GENERATIONS[generation],
         program=(*INIT, BEGIN, OFFSETS, COMMIT, *NEXT),
-        answers=(Answer(api="TxnOffsetCommit", error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, partitions=("in-1",)),),
+        responses=(
+            Response(api="TxnOffsetCommit", error=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, partitions=("in-1",)),
+        ),
     )
     for generation in GENERATIONS
 ]
@@ -219,7 +221,7 @@ _ENDING: Final = [
         config=TXN,
         features=GENERATIONS[generation],
         program=(*INIT, BEGIN, Send("a"), Flush(), ABORT, *NEXT),
-        answers=(Answer(api="EndTxn", error=error),),
+        responses=(Response(api="EndTxn", error=error),),
     )
     for generation in GENERATIONS
     for error in (
@@ -265,21 +267,21 @@ _BATCHES: Final = [
                 COMMIT,
                 *WAY_OUT,
             ),
-            answers=(Answer(nth=3, error=ErrorCode.INVALID_TIMESTAMP, after=("Produce", 4)),),
+            responses=(Response(nth=3, error=ErrorCode.INVALID_TIMESTAMP, after=("Produce", 4)),),
         ),
         Script(
             name=f"txn-{generation}-an-old-epoch-while-it-aborts",
             config={**TXN, "linger.ms": 0},
             features=features,
             program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), Await("Produce", 2), *WAY_OUT),
-            answers=(Answer(nth=2, error=ErrorCode.INVALID_PRODUCER_EPOCH, delay_ms=400),),
+            responses=(Response(nth=2, error=ErrorCode.INVALID_PRODUCER_EPOCH, delay_ms=400),),
         ),
         Script(
             name=f"txn-{generation}-a-batch-is-retried-while-it-commits",
             config=TXN,
             features=features,
             program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), COMMIT, *NEXT),
-            answers=(Answer(nth=2, times=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
+            responses=(Response(nth=2, times=2, error=ErrorCode.NOT_ENOUGH_REPLICAS),),
         ),
         Script(
             name=f"txn-{generation}-the-leader-moves",
@@ -290,11 +292,11 @@ _BATCHES: Final = [
             program=(*INIT, BEGIN, Send("a"), Flush(), Pause(700), MoveLeader("t-0", 2), Send("b"), COMMIT, *NEXT),
         ),
         Script(
-            name=f"txn-{generation}-a-batch-is-written-and-its-answer-lost",
+            name=f"txn-{generation}-a-batch-is-written-and-its-response-lost",
             config={**RECONNECTING, "request.timeout.ms": 800},
             features=features,
             program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), COMMIT, *NEXT),
-            answers=(Answer(nth=2, appends=True, lost=True),),
+            responses=(Response(nth=2, appends=True, lost=True),),
         ),
     )
 ]
@@ -305,18 +307,18 @@ _LOST: Final = [
         config={**RECONNECTING, "request.timeout.ms": 800},
         features=GENERATIONS[generation],
         program=(*INIT, BEGIN, Send("a"), Flush(), OFFSETS, COMMIT, *NEXT),
-        answers=(answer,),
+        responses=(scripted,),
     )
     for generation, apis in {
         "v1": ("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "TxnOffsetCommit", "EndTxn"),
         "v2": ("FindCoordinator", "TxnOffsetCommit", "EndTxn"),
     }.items()
     for api in apis
-    for how, answer in {
-        "lost": Answer(api=api, lost=True),
-        "obeyed-and-lost": Answer(api=api, lost=True, appends=True),
-        # Late: metadata are due by then, and asked for before a connection may be tried again.
-        "disconnected": Answer(api=api, disconnects=True, appends=True, delay_ms=500),
+    for how, scripted in {
+        "lost": Response(api=api, lost=True),
+        "obeyed-and-lost": Response(api=api, lost=True, appends=True),
+        # Late: metadata is due by then, and requested before a connection may be retried.
+        "disconnected": Response(api=api, disconnects=True, appends=True, delay_ms=500),
     }.items()
     if how == "disconnected" or (how == "obeyed-and-lost") == (api in {"InitProducerId", "EndTxn"})
 ]
@@ -343,9 +345,9 @@ _EPOCHS: Final = [
         config=TXN,
         features=GENERATIONS["v2"],
         program=(*INIT, *NEXT, *NEXT),
-        answers=(
-            Answer(api="InitProducerId", producer=(1000, 32766), appends=True),
-            Answer(api="EndTxn", producer=(1001, 0), appends=True),
+        responses=(
+            Response(api="InitProducerId", producer=(1000, 32766), appends=True),
+            Response(api="EndTxn", producer=(1001, 0), appends=True),
         ),
     ),
     Script(
@@ -353,9 +355,9 @@ _EPOCHS: Final = [
         config=TXN,
         features=GENERATIONS["v1"],
         program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), Flush(), NOTED, ABORT, *NEXT),
-        answers=(
-            Answer(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=0),
-            Answer(api="InitProducerId", nth=2, producer=(1001, 0), appends=True),
+        responses=(
+            Response(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=0),
+            Response(api="InitProducerId", nth=2, producer=(1001, 0), appends=True),
         ),
     ),
     Script(
@@ -363,7 +365,7 @@ _EPOCHS: Final = [
         config=TXN,
         release="2.4",
         program=(*INIT, BEGIN, Send("a"), Flush(), Send("b"), Flush(), NOTED, COMMIT, *WAY_OUT),
-        answers=(Answer(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=0),),
+        responses=(Response(nth=2, error=ErrorCode.UNKNOWN_PRODUCER_ID, log_start_offset=0),),
     ),
 ]
 
@@ -373,7 +375,7 @@ _TIMED_OUT: Final = [
         config={**TXN, "max.block.ms": 500},
         features=GENERATIONS[generation],
         program=program,
-        answers=(Answer(api=api, delay_ms=1500, appends=True),),
+        responses=(Response(api=api, delay_ms=1500, appends=True),),
     )
     for generation, call, api, program in (
         ("v2", "init", "InitProducerId", (*INIT, BEGIN, Transact("init"), Pause(900), Transact("init"), *NEXT)),

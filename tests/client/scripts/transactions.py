@@ -33,7 +33,7 @@ NEXT: Final[tuple[Step, ...]] = (BEGIN, Send("next"), COMMIT)
 
 
 def joined(generation: str, count: int = 1) -> Step:
-    """Until partitions have joined, which only the first generation asks for."""
+    """Wait until partitions have joined, which only the first generation requests."""
     return Await("AddPartitionsToTxn", count) if generation == "v1" else Pause(20)
 
 
@@ -60,7 +60,7 @@ _BOTH: Final = [
             program=(*INIT, BEGIN, Send("a"), joined(generation), Pause(200), ABORT, *NEXT),
         ),
         Script(
-            name=f"txn-{generation}-empty-ones-ask-for-nothing",
+            name=f"txn-{generation}-empty-ones-send-nothing",
             config=TXN,
             features=features,
             program=(*INIT, BEGIN, COMMIT, BEGIN, ABORT, *NEXT),

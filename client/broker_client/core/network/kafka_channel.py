@@ -251,5 +251,5 @@ def _is_tls_record(data: bytes, error: FrameError) -> bool:
 
 def _what_it_looks_like(data: bytes, error: FrameError) -> str:
     if data[:5] == b"HTTP/":
-        return "an HTTP answer: bootstrap.servers names no Kafka listener"
+        return "an HTTP response: bootstrap.servers names no Kafka listener"
     return f"no Kafka frame ({error}): bootstrap.servers names no Kafka listener"

@@ -211,9 +211,9 @@ class NetworkClient:
             address = f"{node.host}:{node.port}"
             problem = self.connection_states.last_error(node.id)
             if problem is None and self.connection_states.is_connecting(node.id):
-                problem = f"{address} has not answered the attempt to connect"
+                problem = f"{address} has not responded to the connection attempt"
             elif problem is None and self.connection_states.is_preparing(node.id):
-                problem = f"{address} has taken the connection and says nothing: it may be no Kafka listener"
+                problem = f"{address} has accepted the connection and sends nothing: it may not be a Kafka listener"
             if problem is not None:
                 problems.append(problem if address in problem else f"{address}: {problem}")
         return problems
@@ -533,7 +533,7 @@ class NetworkClient:
     def _handle_timed_out_requests(self, now_ms: int) -> None:
         for node_id in self._in_flight.nodes_with_overdue_requests(now_ms):
             self.selector.close(node_id)
-            reason = f"a request had no answer within request.timeout.ms={self.config.request_timeout_ms}"
+            reason = f"a request had no response within request.timeout.ms={self.config.request_timeout_ms}"
             self._gave_up = True
             self._process_disconnection(node_id, ChannelState.LOCAL_CLOSE, reason, now_ms, timed_out=True)
 

@@ -17,7 +17,7 @@ from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.world import World
-from tests.client.scripted_broker import Act, ScriptedCluster
+from tests.client.scripted_broker import Action, ScriptedCluster
 from tests.client.scripted_coordinator import ScriptedCoordinator
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_a_table_larger_than_the_memory_goes_in_parts(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster, buffer_memory=2_000, batch_size=500)
-    cluster.default = Act(appends=True, delay_ms=50)
+    cluster.default = Action(appends=True, delay_ms=50)
     future = producer.send_batch("orders", values(*[b"%03d" % n * 30 for n in range(200)]))
     behind = producer.send("orders", b"behind")
     world.run_for(ms=30)
@@ -157,7 +157,7 @@ def test_what_waits_too_long_for_memory_fails_and_says_so(
 ) -> None:
     producer = producer_on(cluster, buffer_memory=1_000, batch_size=500, max_block_ms=100)
     sent(world, producer, values(b"first"))
-    cluster.default = Act(appends=True, delay_ms=400)
+    cluster.default = Action(appends=True, delay_ms=400)
     told = sent(world, producer, values(*[b"x" * 100] * 20))
     assert [row["error"] is None for row in told] == [True] * 8 + [False] * 12
     assert told[8]["error"].startswith("failed to allocate 497 bytes within 100 ms")
@@ -178,7 +178,7 @@ def test_a_topic_that_is_not_there_fails_every_row(
 def test_retries_and_splits_lose_no_row(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, batch_size=700)
     sent(world, producer, values(b"first"))
-    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS), Act(error=ErrorCode.MESSAGE_TOO_LARGE)])
+    cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS), Action(error=ErrorCode.MESSAGE_TOO_LARGE)])
     given = [b"%04d" % n * 25 for n in range(300)]
     told = sent(world, producer, values(*given))
     assert cluster.values("orders") == [b"first", *given]
@@ -186,7 +186,7 @@ def test_retries_and_splits_lose_no_row(world: World, cluster: ScriptedCluster, 
 
 
 def test_rows_of_a_failed_batch_have_its_error(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
-    cluster.script.append(Act(error=ErrorCode.INVALID_RECORD, record_errors={1: "bad"}))
+    cluster.script.append(Action(error=ErrorCode.INVALID_RECORD, record_errors={1: "bad"}))
     told = sent(world, producer_on(cluster), values(b"a", b"b", b"c"))
     assert [row["offset"] for row in told] == [-1, -1, -1]
     assert [row["partition"] for row in told] == [0, 0, 0]
@@ -197,7 +197,7 @@ def test_rows_of_a_failed_batch_have_its_error(world: World, cluster: ScriptedCl
 def test_queued_rows_expire(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, delivery_timeout_ms=1_000, request_timeout_ms=500, linger_ms=0)
     sent(world, producer, values(b"first"))
-    cluster.default = Act(answers=False)
+    cluster.default = Action(responds=False)
     told = sent(world, producer, values(b"late"))
     assert "1 record(s) for orders-0" in told[0]["error"]
     world.run_for(ms=1_000)
@@ -259,7 +259,7 @@ def test_a_table_joins_the_transaction(world: World, cluster: ScriptedCluster, p
     producer.transactional.begin_transaction()
     assert [row["error"] for row in sent(world, producer, values(b"a", b"b"))] == [None, None]
     world.run_until(ensureDeferred(producer.transactional.commit_transaction()), deadline_ms=200_000)
-    assert "AddPartitionsToTxn" in coordinator.asked
+    assert "AddPartitionsToTxn" in coordinator.requested
     assert cluster.produced[0].batches[TopicPartition("orders", 0)].is_transactional
     producer.transactional.begin_transaction()
     sent(world, producer, values(b"x" * 1_000))

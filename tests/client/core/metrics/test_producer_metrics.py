@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 from broker_client.errors import ProducerError
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from tests.client.scripted_broker import Act, ScriptedCluster
+from tests.client.scripted_broker import Action, ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ def _ended_table(table: FutureTable) -> Deferred[None]:
 
 def test_retries_and_errors_count_records(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, linger_ms=1)
-    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS), Act(error=ErrorCode.INVALID_RECORD)])
+    cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS), Action(error=ErrorCode.INVALID_RECORD)])
     sent = [producer.send("orders", b"x", partition=0) for _ in range(3)]
     assert ended(world, *sent) == [False] * 3
     assert ended(world, producer.send("orders", b"y", partition=0)) == [True]
@@ -61,7 +61,7 @@ def test_retries_and_errors_count_records(world: World, cluster: ScriptedCluster
 
 def test_a_split_is_counted_once(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, linger_ms=1)
-    cluster.script.append(Act(error=ErrorCode.MESSAGE_TOO_LARGE))
+    cluster.script.append(Action(error=ErrorCode.MESSAGE_TOO_LARGE))
     sent = [producer.send("orders", bytes(5_000), partition=0) for _ in range(3)]
     assert ended(world, *sent) == [True] * 3
     assert producer.metrics.read()["batch-split-total"] == 1
@@ -72,7 +72,7 @@ def test_latency_is_told_of_the_producer_and_of_the_node(
 ) -> None:
     producer = producer_on(cluster, linger_ms=0)
     ended(world, producer.send("orders", b"x", partition=0))
-    cluster.script.append(Act(appends=True, delay_ms=500))
+    cluster.script.append(Action(appends=True, delay_ms=500))
     ended(world, producer.send("orders", b"x", partition=0))
     read = producer.metrics.read()
     assert 500 <= read["request-latency-max"] < 520
@@ -86,7 +86,7 @@ def test_a_throttle_is_averaged_over_all_answers(
     producer = producer_on(cluster, linger_ms=0)
     ended(world, producer.send("orders", b"x", partition=0))
     assert producer.metrics.read()["produce-throttle-time-max"] == 0
-    cluster.script.append(Act(appends=True, throttle_ms=300))
+    cluster.script.append(Action(appends=True, throttle_ms=300))
     ended(world, producer.send("orders", b"x", partition=0))
     read = producer.metrics.read()
     assert read["produce-throttle-time-max"] == 300
@@ -121,7 +121,7 @@ def test_waits_for_memory_are_measured_and_their_end_is_counted(
     producer = producer_on(cluster, linger_ms=0, buffer_memory=1_000, batch_size=1_000, max_block_ms=2_000)
     ended(world, producer.send("orders", b"x", partition=0))
     before = producer.metrics.read()
-    cluster.script.append(Act(appends=True, delay_ms=5_000))
+    cluster.script.append(Action(appends=True, delay_ms=5_000))
     producer.send("orders", b"x", partition=0)
     world.run_for(ms=100)
     late = producer.send("orders", b"y", partition=0)
@@ -140,7 +140,7 @@ def test_calls_that_wait_take_the_time_that_they_take(
     producer = producer_on(cluster, linger_ms=10_000)
     world.run_until(producer.partitions_for("orders"))
     assert producer.metrics.read()["metadata-wait-time-ns-total"] > 0
-    cluster.script.append(Act(appends=True, delay_ms=300))
+    cluster.script.append(Action(appends=True, delay_ms=300))
     producer.send("orders", b"x", partition=0)
     world.run_until(producer.flush())
     assert 300 * MS_IN_NS <= producer.metrics.read()["flush-time-ns-total"] < 320 * MS_IN_NS

@@ -51,7 +51,7 @@ def test_the_metadata_is_asked_for_before_anything_else(
     world: World, cluster: ScriptedCluster, client_on: ClientOn
 ) -> None:
     world.run_until(ask(client_on(cluster)))
-    assert [asked.api_key for asked in cluster.asked][:2] == [API_VERSIONS, METADATA]
+    assert [asked.api_key for asked in cluster.seen][:2] == [API_VERSIONS, METADATA]
 
 
 def test_a_broker_that_does_not_know_our_api_versions_is_asked_in_its_own(world: World, client_on: ClientOn) -> None:

@@ -60,7 +60,7 @@ def closes(cluster: ScriptedCluster, times: int) -> None:
 
 
 def asked(cluster: ScriptedCluster) -> list[tuple[int, int]]:
-    return [(request.api_key, request.api_version) for request in cluster.asked]
+    return [(request.api_key, request.api_version) for request in cluster.seen]
 
 
 def is_old(cluster: ScriptedCluster) -> None:
@@ -70,10 +70,10 @@ def is_old(cluster: ScriptedCluster) -> None:
         connection = broker.connections[-1]
 
         def in_the_oldest(correlation_id: int, response: Any, _: int) -> None:
-            del connection.answer
-            connection.answer(correlation_id, response, 0)
+            del connection.respond
+            connection.respond(correlation_id, response, 0)
 
-        connection.answer = in_the_oldest
+        connection.respond = in_the_oldest
         return connection.metadata(request)
 
     cluster.handlers[METADATA] = answer
@@ -119,7 +119,7 @@ def test_a_silent_node_is_of_before_0_10_when_it_answers_what_came_behind(
     is_old(cluster)
     world.run_until(client.cluster_with(["orders"]))
     assert asked(cluster) == [(API_VERSIONS, 4), (METADATA, 1), (METADATA, 0)]
-    assert SILENCE_MS <= cluster.asked[1].time_ms - cluster.asked[0].time_ms < SILENCE_MS + 10
+    assert SILENCE_MS <= cluster.seen[1].time_ms - cluster.seen[0].time_ms < SILENCE_MS + 10
     assert client.client.selector.connections_closed == 0
     assert client.client.in_flight_count() == 0
 
@@ -146,7 +146,7 @@ def test_a_node_of_today_whose_answer_was_lost_is_waited_for_as_ever(world: Worl
         world.run_until(client.cluster_with(["orders"], timeout_ms=4_000))
     # Three seconds after ApiVersions the connection is given up; what answered the probe is no old broker.
     assert asked(cluster)[:3] == [(API_VERSIONS, 4), (METADATA, 1), (API_VERSIONS, 4)]
-    assert 3_000 < cluster.asked[2].time_ms - cluster.asked[0].time_ms < 3_200
+    assert 3_000 < cluster.seen[2].time_ms - cluster.seen[0].time_ms < 3_200
     client.close()
 
 

@@ -14,7 +14,7 @@ from broker_client.errors import ProducerError
 from broker_client.producer_config import ProducerConfig
 from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from tests.client.scripted_broker import Act, ScriptedCluster
+from tests.client.scripted_broker import Action, ScriptedCluster
 from tests.client.scripted_coordinator import ScriptedCoordinator
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def test_a_batch_that_is_not_ready_goes_along_with_one_that_is(
 
 def test_a_retry_tells_its_error_and_its_back_off(cluster: ScriptedCluster, traced: Any) -> None:
     one = traced(linger_ms=0, retry_backoff_ms=100)
-    cluster.script.append(Act(error=ErrorCode.NOT_ENOUGH_REPLICAS))
+    cluster.script.append(Action(error=ErrorCode.NOT_ENOUGH_REPLICAS))
     one.ended(*one.send(b"a"))
     again = [READY, DRAINED, SENT, IN_FLIGHT, ACKNOWLEDGED, FREED]
     assert one.kinds() == [CREATED, READY, *GOES_OUT, RETRIED, *again]
@@ -160,7 +160,7 @@ def test_a_retry_tells_its_error_and_its_back_off(cluster: ScriptedCluster, trac
 
 def test_a_lost_connection_is_a_reason_to_retry(cluster: ScriptedCluster, traced: Any) -> None:
     one = traced()
-    cluster.script.append(Act(disconnects=True))
+    cluster.script.append(Action(disconnects=True))
     one.ended(*one.send(b"a"))
     (retried,) = one.of(RETRIED)
     assert (retried.error, retried.detail) == ("NETWORK_EXCEPTION", "disconnected from node 1")
@@ -192,7 +192,7 @@ def test_what_expires_in_its_queue_and_in_flight_is_told_apart_by_its_memory(
     one = traced(
         linger_ms=0, delivery_timeout_ms=1_000, request_timeout_ms=1_000, max_in_flight_requests_per_connection=1
     )
-    cluster.script.append(Act(answers=False))
+    cluster.script.append(Action(responds=False))
     futures = one.send(b"a")
     world.run_for(ms=10)
     one.ended(*futures, *one.send(b"b"))
@@ -205,7 +205,7 @@ def test_what_expires_in_its_queue_and_in_flight_is_told_apart_by_its_memory(
 
 def test_a_refused_batch_fails_with_the_brokers_error(cluster: ScriptedCluster, traced: Any) -> None:
     one = traced()
-    cluster.script.append(Act(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    cluster.script.append(Action(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     one.ended(*one.send(b"a"))
     assert one.kinds()[-2:] == [FAILED, FREED]
     assert [event.error for event in one.of(FAILED)] == ["TOPIC_AUTHORIZATION_FAILED"]
@@ -213,7 +213,7 @@ def test_a_refused_batch_fails_with_the_brokers_error(cluster: ScriptedCluster, 
 
 def test_what_is_given_up_at_the_end_fails_wherever_it_is(world: World, cluster: ScriptedCluster, traced: Any) -> None:
     one = traced(linger_ms=0)
-    cluster.default = Act(answers=False)
+    cluster.default = Action(responds=False)
     one.send(b"in flight")
     world.run_for(ms=10)
     one.core.accumulator.mute_partition(TopicPartition("orders", 0))
@@ -258,14 +258,14 @@ def test_a_producer_without_a_trace_has_nothing_of_it(world: World, cluster: Scr
 
 
 def test_a_trace_that_raises_hears_nothing_more_and_stops_nothing(world: World, cluster: ScriptedCluster) -> None:
-    heard: list[BatchEvent] = []
+    notified: list[BatchEvent] = []
 
     def trace(event: BatchEvent) -> None:
-        heard.append(event)
+        notified.append(event)
         raise OSError("no space left on device")
 
     config = ProducerConfig({"bootstrap_servers": cluster.bootstrap_servers})
     core = ProducerCore(config, cluster.client, world.streams.stream("p"), trace=trace)
     assert world.run_until(core.send("orders", b"a").as_deferred(), deadline_ms=1_000).offset == 0
-    assert [event.kind for event in heard] == [CREATED]
+    assert [event.kind for event in notified] == [CREATED]
     world.run_until(core.close(0))

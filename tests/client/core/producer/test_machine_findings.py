@@ -8,7 +8,7 @@ import pytest
 
 from broker_client.errors import BatchExpired, ProducerClosed
 from protocol_specs.error_codes import ErrorCode
-from tests.client.scripted_broker import Act
+from tests.client.scripted_broker import Action
 from tests.client.watched_producer import WatchedCluster
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_who_waits_for_a_partition_is_turned_away_by_close(
 
 def expired_in_flight(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> ProducerCore:
     """A producer whose second batch waited for the first one's answer, and so expires before its request does."""
-    cluster.script.extend([Act(appends=True, delay_ms=800), Act(appends=True, delay_ms=800)])
+    cluster.script.extend([Action(appends=True, delay_ms=800), Action(appends=True, delay_ms=800)])
     options = {"linger_ms": 0, "request_timeout_ms": 1_000, "delivery_timeout_ms": 1_000}
     core = producer_on(cluster, max_in_flight_requests_per_connection=1, **options)
     world.run_until(core.partitions_for("orders"))
@@ -70,7 +70,9 @@ def test_a_fatal_error_fails_at_once_what_waits_for_its_retry(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     cluster.create("shipments")
-    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS), Act(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)])
+    cluster.script.extend(
+        [Action(error=ErrorCode.NOT_ENOUGH_REPLICAS), Action(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)]
+    )
     core = producer_on(cluster, linger_ms=0, retry_backoff_ms=500)
     for topic in ("orders", "shipments"):
         world.run_until(core.partitions_for(topic))
@@ -89,7 +91,7 @@ def test_memory_of_a_batch_in_flight_is_kept_when_a_fatal_error_fails_it(
 ) -> None:
     cluster.create("shipments")
     cluster.script.extend(
-        [Act(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, delay_ms=100), Act(appends=True, delay_ms=300)]
+        [Action(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, delay_ms=100), Action(appends=True, delay_ms=300)]
     )
     core = producer_on(cluster, linger_ms=0)
     for topic in ("orders", "shipments"):
@@ -115,9 +117,9 @@ def test_a_sequence_is_never_given_twice_in_an_epoch_after_an_unknown_producer_i
     world.run_until(core.partitions_for("orders"))
     sent = [core.send("orders", b"0")]
     world.run_for(ms=10)
-    cluster.script.append(Act(disconnects=True))
+    cluster.script.append(Action(disconnects=True))
     sent += [core.send("orders", b"%d" % number) for number in range(1, 9)]
-    cluster.forget_producers(says_unknown_producer=True)
+    cluster.forget_producers(returns_unknown_producer=True)
     world.run_for(ms=1_000)
     for number, future in enumerate(sent):
         if future.exception(0) is None:
@@ -143,7 +145,7 @@ def test_a_batch_expires_in_time_behind_a_newer_one_that_is_tried_again_before_i
     options = {"linger_ms": 0, "batch_size": 0, "request_timeout_ms": 1_000, "delivery_timeout_ms": 1_000}
     core = producer_on(cluster, enable_idempotence=False, **options)
     world.run_until(core.send("orders", b"first").as_deferred())
-    cluster.script.append(Act(answers=False))
+    cluster.script.append(Action(responds=False))
     older = core.send("orders", b"older")
     world.run_for(ms=100)
     newer = core.send("orders", b"newer")

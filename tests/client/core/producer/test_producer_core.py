@@ -21,7 +21,7 @@ from broker_client.errors import (
 )
 from broker_client.records import RecordMetadata, TopicPartition
 from protocol_specs.error_codes import ErrorCode
-from tests.client.scripted_broker import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE, Act, ScriptedCluster
+from tests.client.scripted_broker import API_VERSIONS, INIT_PRODUCER_ID, METADATA, PRODUCE, Action, ScriptedCluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +75,7 @@ def test_an_idempotent_producer_asks_in_kafkas_order(
 ) -> None:
     ready(world, producer_on(cluster))
     # First on the bootstrap connection, then on the one to the leader under its own id.
-    asked = [asked.api_key for asked in cluster.asked]
+    asked = [asked.api_key for asked in cluster.seen]
     assert asked == [API_VERSIONS, METADATA, INIT_PRODUCER_ID, API_VERSIONS, PRODUCE]
 
 
@@ -84,7 +84,7 @@ def test_linger_sends_a_partial_batch_when_it_expires(
 ) -> None:
     producer = producer_on(cluster, linger_ms=5)
     ready(world, producer)
-    cluster.asked.clear()
+    cluster.seen.clear()
     sent = producer.send("orders", b"a")
     world.run_for(ms=4)
     assert cluster.produced == []
@@ -96,7 +96,7 @@ def test_linger_sends_a_partial_batch_when_it_expires(
 def test_a_full_batch_does_not_linger(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, linger_ms=1_000, batch_size=500)
     ready(world, producer)
-    cluster.asked.clear()
+    cluster.seen.clear()
     futures = [producer.send("orders", b"x" * 100) for _ in range(9)]
     world.run_for(ms=10)
     # Four records fit: 61 + 4 * 107 = 489 bytes.
@@ -109,8 +109,8 @@ def test_the_fifth_request_waits_when_five_are_in_flight(
 ) -> None:
     producer = producer_on(cluster, linger_ms=0, batch_size=0)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.default = Act(appends=True, delay_ms=50)
+    cluster.seen.clear()
+    cluster.default = Action(appends=True, delay_ms=50)
     futures = [producer.send("orders", alone(number)) for number in range(7)]
     world.run_for(ms=40)
     assert len(cluster.produced) == 5
@@ -147,8 +147,8 @@ def test_a_retriable_error_is_retried_after_the_back_off(
 ) -> None:
     producer = producer_on(cluster, enable_idempotence=False)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.script.append(Act(error=code))
+    cluster.seen.clear()
+    cluster.script.append(Action(error=code))
     assert result(world, producer.send("orders", b"again")).offset == 1
     first, second = cluster.produced
     assert 80 <= second.time_ms - first.time_ms <= 130
@@ -157,8 +157,8 @@ def test_a_retriable_error_is_retried_after_the_back_off(
 def test_retries_back_off_exponentially(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS)] * 6)
+    cluster.seen.clear()
+    cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS)] * 6)
     result(world, producer.send("orders", b"again"))
     times = [asked.time_ms for asked in cluster.produced]
     pauses = [later - earlier for earlier, later in pairwise(times)]
@@ -169,8 +169,8 @@ def test_retries_back_off_exponentially(world: World, cluster: ScriptedCluster, 
 def test_retries_end_with_the_brokers_error(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, retries=2, enable_idempotence=False)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.default = Act(error=ErrorCode.NOT_ENOUGH_REPLICAS)
+    cluster.seen.clear()
+    cluster.default = Action(error=ErrorCode.NOT_ENOUGH_REPLICAS)
     failure = error(world, producer.send("orders", b"never"))
     assert (type(failure), failure.error_code, failure.maybe_written) == (
         BrokerError,
@@ -183,8 +183,8 @@ def test_retries_end_with_the_brokers_error(world: World, cluster: ScriptedClust
 def test_a_fatal_error_is_not_retried(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.script.append(Act(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    cluster.seen.clear()
+    cluster.script.append(Action(error=ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     failure = error(world, producer.send("orders", b"no"))
     assert isinstance(failure, TopicAuthorizationFailed)
     assert len(cluster.produced) == 1
@@ -195,7 +195,7 @@ def test_only_the_bad_record_gets_its_own_error(
 ) -> None:
     producer = producer_on(cluster)
     ready(world, producer)
-    cluster.script.append(Act(error=ErrorCode.INVALID_RECORD, record_errors={1: "no key"}))
+    cluster.script.append(Action(error=ErrorCode.INVALID_RECORD, record_errors={1: "no key"}))
     futures = [producer.send("orders", b"%d" % number) for number in range(3)]
     failures = [error(world, future) for future in futures]
     assert [type(failure) for failure in failures] == [InvalidRecordBatch, BrokerError, InvalidRecordBatch]
@@ -207,7 +207,7 @@ def test_a_lost_answer_is_retried_and_deduplicated(
 ) -> None:
     producer = producer_on(cluster)
     ready(world, producer)
-    cluster.script.append(Act(appends=True, disconnects=True))
+    cluster.script.append(Action(appends=True, disconnects=True))
     assert result(world, producer.send("orders", b"once")).offset == 1
     assert cluster.values("orders") == [b"first", b"once"]
 
@@ -217,7 +217,7 @@ def test_a_lost_answer_without_idempotence_is_written_twice(
 ) -> None:
     producer = producer_on(cluster, enable_idempotence=False)
     ready(world, producer)
-    cluster.script.append(Act(appends=True, disconnects=True))
+    cluster.script.append(Action(appends=True, disconnects=True))
     assert result(world, producer.send("orders", b"twice")).offset == 2
     assert cluster.values("orders") == [b"first", b"twice", b"twice"]
 
@@ -227,8 +227,8 @@ def test_a_request_without_answer_times_out_and_is_retried(
 ) -> None:
     producer = producer_on(cluster, request_timeout_ms=1_000, linger_ms=0)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.script.append(Act(appends=True, answers=False))
+    cluster.seen.clear()
+    cluster.script.append(Action(appends=True, responds=False))
     assert result(world, producer.send("orders", b"once")).offset == 1
     first, second = cluster.produced
     assert 1_000 <= second.time_ms - first.time_ms <= 1_300
@@ -240,7 +240,7 @@ def test_batches_behind_a_failed_one_keep_their_order(
 ) -> None:
     producer = producer_on(cluster, linger_ms=0, batch_size=0)
     ready(world, producer)
-    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS)])
+    cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS)])
     futures = [producer.send("orders", alone(number)) for number in range(5)]
     assert [result(world, future).offset for future in futures] == [1, 2, 3, 4, 5]
     assert cluster.values("orders") == [b"first", *map(alone, range(5))]
@@ -253,7 +253,7 @@ def test_one_in_flight_keeps_the_order_without_idempotence(
         cluster, linger_ms=0, batch_size=0, enable_idempotence=False, max_in_flight_requests_per_connection=1
     )
     ready(world, producer)
-    cluster.script.extend([Act(error=ErrorCode.NOT_ENOUGH_REPLICAS), Act(error=ErrorCode.NOT_ENOUGH_REPLICAS)])
+    cluster.script.extend([Action(error=ErrorCode.NOT_ENOUGH_REPLICAS), Action(error=ErrorCode.NOT_ENOUGH_REPLICAS)])
     futures = [producer.send("orders", alone(number)) for number in range(4)]
     assert [result(world, future).offset for future in futures] == [1, 2, 3, 4]
 
@@ -294,9 +294,9 @@ def test_the_leader_told_in_the_answer_ends_the_back_off(world: World, producer_
     cluster.create("orders")
     producer = producer_on(cluster, retry_backoff_ms=10_000, retry_backoff_max_ms=10_000)
     ready(world, producer)
-    cluster.asked.clear()
+    cluster.seen.clear()
     cluster.move_leader(ORDERS, 2)
-    cluster.script.append(Act(error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=(2, 1)))
+    cluster.script.append(Action(error=ErrorCode.NOT_LEADER_OR_FOLLOWER, leader=(2, 1)))
     assert result(world, producer.send("orders", b"moved")).offset == 1
     first, second = cluster.produced
     assert second.broker == 2
@@ -348,8 +348,8 @@ def test_a_batch_that_expires_in_flight_holds_its_memory_until_its_request_ends(
     producer = producer_on(cluster, delivery_timeout_ms=3_000, request_timeout_ms=2_900, linger_ms=0)
     ready(world, producer)
     full = producer.pool.available_bytes
-    cluster.script.append(Act(appends=True, error=ErrorCode.REQUEST_TIMED_OUT, delay_ms=200))
-    cluster.script.append(Act(appends=True, delay_ms=2_850))
+    cluster.script.append(Action(appends=True, error=ErrorCode.REQUEST_TIMED_OUT, delay_ms=200))
+    cluster.script.append(Action(appends=True, delay_ms=2_850))
     failure = error(world, producer.send("orders", b"late"))
     assert isinstance(failure, BatchExpired)
     assert failure.maybe_written
@@ -363,9 +363,9 @@ def test_after_an_expired_retry_the_epoch_is_bumped(
 ) -> None:
     producer = producer_on(cluster, delivery_timeout_ms=2_000, request_timeout_ms=500, linger_ms=0)
     ready(world, producer)
-    cluster.default = Act(answers=False)
+    cluster.default = Action(responds=False)
     assert isinstance(error(world, producer.send("orders", b"lost")), BatchExpired)
-    cluster.default = Act(appends=True)
+    cluster.default = Action(appends=True)
     world.run_for(ms=1_000)
     assert result(world, producer.send("orders", b"next")).offset == 1
     header = cluster.produced[-1].batches[ORDERS]
@@ -377,7 +377,7 @@ def test_an_unknown_producer_id_is_healed_by_a_new_epoch(
 ) -> None:
     producer = producer_on(cluster)
     ready(world, producer)
-    cluster.script.append(Act(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    cluster.script.append(Action(error=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
     assert result(world, producer.send("orders", b"healed")).offset == 1
     header = cluster.produced[-1].batches[ORDERS]
     assert (header.producer_epoch, header.base_sequence) == (1, 0)
@@ -388,7 +388,7 @@ def test_a_forgotten_duplicate_succeeds_without_an_offset(
 ) -> None:
     producer = producer_on(cluster)
     ready(world, producer)
-    cluster.script.append(Act(error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
+    cluster.script.append(Action(error=ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
     assert result(world, producer.send("orders", b"known")).offset == -1
 
 
@@ -479,7 +479,7 @@ def test_memory_that_stays_full_fails_after_max_block_ms(
 ) -> None:
     producer = producer_on(cluster, buffer_memory=1_000, batch_size=500, max_block_ms=1_000)
     ready(world, producer)
-    cluster.default = Act(appends=True, delay_ms=5_000)
+    cluster.default = Action(appends=True, delay_ms=5_000)
     futures = [producer.send("orders", b"x" * 400) for _ in range(3)]
     failure = error(world, futures[2])
     assert isinstance(failure, BufferExhausted)
@@ -524,7 +524,7 @@ def test_close_sends_what_is_queued(world: World, cluster: ScriptedCluster, prod
 def test_close_by_force_fails_what_is_left(world: World, cluster: ScriptedCluster, producer_on: ProducerOn) -> None:
     producer = producer_on(cluster, linger_ms=0)
     ready(world, producer)
-    cluster.default = Act(appends=True, answers=False)
+    cluster.default = Action(appends=True, responds=False)
     sent = producer.send("orders", b"sent")
     world.run_for(ms=10)
     world.run_until(producer.close(100), deadline_ms=1_000)
@@ -537,17 +537,17 @@ def test_callbacks_run_in_record_order_and_one_that_raises_stops_nobody(
     world: World, cluster: ScriptedCluster, producer_on: ProducerOn
 ) -> None:
     producer = producer_on(cluster)
-    heard: list[Any] = []
+    notified: list[Any] = []
 
-    def hear(metadata: RecordMetadata, failure: ProducerError | None) -> None:
-        heard.append((metadata.offset, failure))
+    def on_delivery(metadata: RecordMetadata, failure: ProducerError | None) -> None:
+        notified.append((metadata.offset, failure))
         if metadata.offset == 1:
             raise ValueError("a caller's mistake")
 
-    futures = [producer.send("orders", b"%d" % number, on_delivery=hear) for number in range(3)]
+    futures = [producer.send("orders", b"%d" % number, on_delivery=on_delivery) for number in range(3)]
     for future in futures:
         result(world, future)
-    assert heard == [(0, None), (1, None), (2, None)]
+    assert notified == [(0, None), (1, None), (2, None)]
 
 
 def test_a_throttled_broker_is_left_alone_for_a_while(
@@ -555,8 +555,8 @@ def test_a_throttled_broker_is_left_alone_for_a_while(
 ) -> None:
     producer = producer_on(cluster, linger_ms=0)
     ready(world, producer)
-    cluster.asked.clear()
-    cluster.script.append(Act(appends=True, throttle_ms=700))
+    cluster.seen.clear()
+    cluster.script.append(Action(appends=True, throttle_ms=700))
     result(world, producer.send("orders", b"a"))
     result(world, producer.send("orders", b"b"))
     first, second = cluster.produced

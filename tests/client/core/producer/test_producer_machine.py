@@ -19,7 +19,7 @@ from broker_client.records import TopicPartition
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.world import World
 from tests.client.producer_promises import Promises
-from tests.client.scripted_broker import Act
+from tests.client.scripted_broker import Action
 from tests.client.watched_producer import Sent, WatchedCluster, WatchedProducer
 
 E = ErrorCode
@@ -39,8 +39,8 @@ RETRIABLE = [
 ]
 FATAL = [E.INVALID_RECORD, E.TOPIC_AUTHORIZATION_FAILED, E.UNKNOWN_SERVER_ERROR, E.OUT_OF_ORDER_SEQUENCE_NUMBER]
 LOST = st.one_of(
-    st.builds(Act, appends=st.booleans(), disconnects=st.just(True)),
-    st.builds(Act, appends=st.booleans(), answers=st.just(False)),
+    st.builds(Action, appends=st.booleans(), disconnects=st.just(True)),
+    st.builds(Action, appends=st.booleans(), responds=st.just(False)),
 )
 FEATURES = (
     "callers",
@@ -187,7 +187,7 @@ class ProducerMachine(RuleBasedStateMachine):
     def let_time_pass(self, ms: int) -> None:
         self.world.run_for(ms=ms)
 
-    def answer_next_so(self, *acts: Act) -> None:
+    def answer_next_so(self, *acts: Action) -> None:
         """The next requests are answered so; and there is something to ask for."""
         self.cluster.script.extend(acts)
         for _ in range(SENT_WITH_AN_ACT):
@@ -197,44 +197,44 @@ class ProducerMachine(RuleBasedStateMachine):
     @with_feature("errors")
     @rule(code=st.sampled_from(RETRIABLE), count=st.integers(1, 4))
     def refuse_for_now(self, code: ErrorCode, count: int) -> None:
-        self.answer_next_so(*[Act(error=code) for _ in range(count)])
+        self.answer_next_so(*[Action(error=code) for _ in range(count)])
 
     @with_feature("fatal errors")
     @rule(code=st.sampled_from(FATAL))
     def refuse_for_good(self, code: ErrorCode) -> None:
-        self.answer_next_so(Act(error=code))
+        self.answer_next_so(Action(error=code))
 
     @with_feature("refused for ever")
     @precondition(lambda self: len(self.producer.sent) >= SENT_BEFORE_THE_END)
     @rule()
     def refuse_the_producer_for_ever(self) -> None:
         """With idempotence this is the end; without it, no more than an error of the request's records."""
-        self.answer_next_so(Act(error=E.CLUSTER_AUTHORIZATION_FAILED))
+        self.answer_next_so(Action(error=E.CLUSTER_AUTHORIZATION_FAILED))
 
     @with_feature("too large")
     @rule()
     def find_a_batch_too_large(self) -> None:
-        self.answer_next_so(Act(error=E.MESSAGE_TOO_LARGE))
+        self.answer_next_so(Action(error=E.MESSAGE_TOO_LARGE))
 
     @with_feature("losses")
     @rule(act=LOST)
-    def lose_an_answer(self, act: Act) -> None:
+    def lose_an_answer(self, act: Action) -> None:
         self.answer_next_so(act)
 
     @with_feature("delays")
     @rule(delay_ms=st.integers(1, 1_500), error=st.sampled_from([E.NONE, E.NONE, *RETRIABLE]))
     def answer_late(self, delay_ms: int, error: ErrorCode) -> None:
-        self.answer_next_so(Act(appends=error is E.NONE, error=error, delay_ms=delay_ms))
+        self.answer_next_so(Action(appends=error is E.NONE, error=error, delay_ms=delay_ms))
 
     @with_feature("throttles")
     @rule(throttle_ms=st.integers(1, 800))
     def throttle(self, throttle_ms: int) -> None:
-        self.answer_next_so(Act(appends=True, throttle_ms=throttle_ms))
+        self.answer_next_so(Action(appends=True, throttle_ms=throttle_ms))
 
     @with_feature("late faults")
     @rule(count=st.integers(1, 3))
     def answer_well(self, count: int) -> None:
-        self.answer_next_so(*[Act(appends=True) for _ in range(count)])
+        self.answer_next_so(*[Action(appends=True) for _ in range(count)])
 
     @with_feature("leaders")
     @rule(
@@ -293,9 +293,9 @@ class ProducerMachine(RuleBasedStateMachine):
             self.cluster.metadata_errors[topic] = code
 
     @with_feature("forgetting")
-    @rule(says_unknown_producer=st.booleans())
-    def forget_the_producer(self, says_unknown_producer: bool) -> None:
-        self.cluster.forget_producers(says_unknown_producer=says_unknown_producer)
+    @rule(returns_unknown_producer=st.booleans())
+    def forget_the_producer(self, returns_unknown_producer: bool) -> None:
+        self.cluster.forget_producers(returns_unknown_producer=returns_unknown_producer)
 
     @with_feature("refused ids")
     @rule(code=st.sampled_from([E.COORDINATOR_LOAD_IN_PROGRESS, E.CLUSTER_AUTHORIZATION_FAILED]))

@@ -21,7 +21,7 @@ from broker_client.transaction_errors import (
     TransactionTimeout,
 )
 from protocol_specs.error_codes import ErrorCode
-from tests.client.scripted_broker import INIT_PRODUCER_ID, Act, ScriptedCluster
+from tests.client.scripted_broker import INIT_PRODUCER_ID, Action, ScriptedCluster
 from tests.client.scripted_coordinator import (
     ADD_OFFSETS,
     ADD_PARTITIONS,
@@ -182,7 +182,7 @@ def test_an_empty_transaction_is_not_told_to_the_coordinator(
     ready(producer).commit()
     producer.begin()
     producer.abort()
-    assert coordinator.asked == ["FindCoordinator", "InitProducerId"]
+    assert coordinator.requested == ["FindCoordinator", "InitProducerId"]
 
 
 def test_an_abort_fails_what_was_not_sent(
@@ -199,12 +199,12 @@ def test_an_abort_waits_for_what_is_in_flight(
     coordinator: ScriptedCoordinator, producer: Producer, world: World, cluster: ScriptedCluster
 ) -> None:
     ready(producer)
-    cluster.script.append(Act(appends=True, delay_ms=500))
+    cluster.script.append(Action(appends=True, delay_ms=500))
     sent = producer.send()
     world.run_for(ms=100)
     producer.abort()
     assert producer.result(sent).offset == 0
-    assert coordinator.asked[-2:] == ["Produce", "EndTxn"]
+    assert coordinator.requested[-2:] == ["Produce", "EndTxn"]
     assert coordinator.ended == [False]
 
 
@@ -225,7 +225,7 @@ def test_only_the_first_protocol_announces_a_group(
     producer.offsets({ORDERS: 7})
     second = cluster.finalized_features["transaction.version"] == 2
     announced = [] if second else ["AddOffsetsToTxn"]
-    assert coordinator.asked[2:] == [*announced, "FindCoordinator", "TxnOffsetCommit"]
+    assert coordinator.requested[2:] == [*announced, "FindCoordinator", "TxnOffsetCommit"]
     assert coordinator.requests(TXN_OFFSET_COMMIT)[0].api_version == (5 if second else 4)
 
 
@@ -448,7 +448,7 @@ def test_a_failed_record_fails_the_commit(
     coordinator: ScriptedCoordinator, producer: Producer, cluster: ScriptedCluster
 ) -> None:
     ready(producer)
-    cluster.script.append(Act(error=E.INVALID_RECORD))
+    cluster.script.append(Action(error=E.INVALID_RECORD))
     sent = producer.send()
     assert producer.error(sent).error_code is E.INVALID_RECORD
     with pytest.raises(TransactionInError, match="INVALID_RECORD"):
@@ -466,7 +466,7 @@ def test_an_abortable_error_fails_what_waits_to_be_sent(
     producer = Producer(world, producer_on(cluster, transactional_id="t", linger_ms=1_000))
     ready(producer)
     producer.result(producer.send())
-    cluster.script.append(Act(error=E.INVALID_RECORD, delay_ms=100))
+    cluster.script.append(Action(error=E.INVALID_RECORD, delay_ms=100))
     failed = producer.send()
     world.run_for(ms=50)
     waiting = producer.send()
@@ -480,7 +480,7 @@ def test_after_an_abortable_error_the_first_protocol_asks_for_a_new_epoch(
     coordinator_v1: ScriptedCoordinator, producer: Producer, cluster: ScriptedCluster
 ) -> None:
     ready(producer)
-    cluster.script.append(Act(error=E.INVALID_RECORD))
+    cluster.script.append(Action(error=E.INVALID_RECORD))
     producer.error(producer.send())
     producer.abort()
     assert coordinator_v1.asked[-2:] == ["EndTxn", "InitProducerId"]
@@ -496,7 +496,7 @@ def test_an_old_epoch_in_a_partition_is_abortable(
     coordinator: ScriptedCoordinator, producer: Producer, cluster: ScriptedCluster
 ) -> None:
     ready(producer)
-    cluster.script.append(Act(error=E.INVALID_PRODUCER_EPOCH))
+    cluster.script.append(Action(error=E.INVALID_PRODUCER_EPOCH))
     assert producer.error(producer.send()).error_code is E.INVALID_PRODUCER_EPOCH
     with pytest.raises(InvalidProducerEpoch):
         producer.commit()
@@ -509,11 +509,11 @@ def test_a_record_that_expires_fails_its_transaction(
 ) -> None:
     given = {"delivery_timeout_ms": 3_000, "request_timeout_ms": 1_000, "linger_ms": 0}
     producer = ready(Producer(world, producer_on(cluster, transactional_id="t", **given)))
-    cluster.default = Act(answers=False)
+    cluster.default = Action(responds=False)
     assert isinstance(producer.error(producer.send()), BatchExpired)
     with pytest.raises(TransactionInError, match="given up"):
         producer.commit()
-    cluster.default = Act(appends=True)
+    cluster.default = Action(appends=True)
     producer.abort()
     producer.begin()
     producer.result(producer.send())

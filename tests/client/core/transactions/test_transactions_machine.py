@@ -18,7 +18,7 @@ from broker_client.records import TopicPartition
 from broker_client.transaction_errors import TransactionTimeout
 from protocol_specs.error_codes import ErrorCode
 from sim_runtime.world import World
-from tests.client.scripted_broker import PRODUCE, Act, ScriptedCluster
+from tests.client.scripted_broker import PRODUCE, Action, ScriptedCluster
 from tests.client.scripted_coordinator import END_TXN, TRANSACTIONAL_APIS, ScriptedCoordinator
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ ANSWERS = [
     E.PRODUCER_FENCED,
 ]
 ACTS = st.one_of(
-    st.builds(Act, error=st.sampled_from([E.NOT_ENOUGH_REPLICAS, E.NOT_LEADER_OR_FOLLOWER, E.INVALID_RECORD])),
-    st.builds(Act, appends=st.booleans(), disconnects=st.just(True)),
-    st.builds(Act, appends=st.booleans(), answers=st.just(False)),
-    st.builds(Act, appends=st.just(True), delay_ms=st.integers(1, 1_500)),
+    st.builds(Action, error=st.sampled_from([E.NOT_ENOUGH_REPLICAS, E.NOT_LEADER_OR_FOLLOWER, E.INVALID_RECORD])),
+    st.builds(Action, appends=st.booleans(), disconnects=st.just(True)),
+    st.builds(Action, appends=st.booleans(), responds=st.just(False)),
+    st.builds(Action, appends=st.just(True), delay_ms=st.integers(1, 1_500)),
 )
 
 
@@ -181,10 +181,10 @@ class TransactionsMachine(RuleBasedStateMachine):
 
     @rule(api_key=st.sampled_from(TRANSACTIONAL_APIS))
     def lose_an_answer(self, api_key: int) -> None:
-        self.coordinator.lost_answers[api_key] += 1
+        self.coordinator.lost_responses[api_key] += 1
 
     @rule(act=ACTS)
-    def answer_produce(self, act: Act) -> None:
+    def answer_produce(self, act: Action) -> None:
         self.cluster.script.append(act)
 
     @rule(ms=st.integers(1, 3_000))
@@ -203,7 +203,7 @@ class TransactionsMachine(RuleBasedStateMachine):
     @invariant()
     def a_partition_joins_before_it_is_written_to(self) -> None:
         joined: dict[TopicPartition, None] = {}
-        for asked in self.cluster.asked if self.version == 1 else []:
+        for asked in self.cluster.seen if self.version == 1 else []:
             if asked.api_key == 24:
                 for topic in asked.request.v3_and_below_topics:
                     joined.update({TopicPartition(topic.name, partition): None for partition in topic.partitions})
