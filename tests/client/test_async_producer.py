@@ -352,7 +352,7 @@ def test_close_wakes_a_send_that_waits_for_memory(
 
 def test_it_is_for_the_loop_that_it_began_on(cluster: ThreadedCluster) -> None:
     producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers)
-    with pytest.raises(IllegalState, match=r"has not begun, which start\(\) or a first send does"):
+    with pytest.raises(IllegalState, match=r"the producer is not started; call start\(\) or send\(\) first"):
         producer.metrics()
 
     async def first() -> None:

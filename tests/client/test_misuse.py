@@ -207,7 +207,7 @@ def test_a_server_with_an_untrusted_certificate(api: Any, cluster: ThreadedClust
 ODD_RECORDS: list[tuple[dict[str, Any], str]] = [
     ({"topic": b"orders"}, "the topic b'orders' is bytes, not str"),
     ({"topic": None}, "the topic None is NoneType, not str"),
-    ({"topic": "\ud800"}, "the topic '\\ud800' is no text that UTF-8 can hold"),
+    ({"topic": "\ud800"}, "the topic '\\ud800' cannot be encoded in UTF-8"),
     ({"topic": "x" * 40_000}, "is 40000 characters long, 249 may be"),
     ({"value": "text"}, "a value of topic 'orders' is str, not bytes or None: set value.serializer"),
     ({"key": 3}, "a key of topic 'orders' is int, not bytes or None: set key.serializer"),
@@ -220,8 +220,8 @@ ODD_RECORDS: list[tuple[dict[str, Any], str]] = [
     ({"headers": [("a", b"", b"")]}, "expected pairs"),
     ({"headers": {3: b""}}, "header name 3 is int, not str"),
     ({"headers": {"a": 3}}, "header 'a' has a value of int, not bytes, str or None"),
-    ({"headers": {"\ud800": b""}}, "the header name '\\ud800' is no text that UTF-8 can hold"),
-    ({"headers": {"a": "\ud800"}}, "the value of header 'a', '\\ud800' is no text"),
+    ({"headers": {"\ud800": b""}}, "the header name '\\ud800' cannot be encoded in UTF-8"),
+    ({"headers": {"a": "\ud800"}}, "the value of header 'a', '\\ud800' cannot be encoded in UTF-8"),
 ]
 
 

@@ -47,6 +47,8 @@ FOLDERS: Final = (
     "broker_sim/broker.py",
     "broker_sim/links",
     "broker_sim/log/files",
+    "client/broker_client/*.py",
+    "client/broker_client/config",
     "docs/design/add-a-check.md",
     "docs/design/add-a-fault-action.md",
     "docs/design/add-an-api.md",
@@ -54,10 +56,16 @@ FOLDERS: Final = (
     "docs/design/fast-paths.md",
     "docs/design/glossary.md",
     "docs/how-to/administer-a-cluster.md",
+    "docs/how-to/choose-an-api.md",
+    "docs/how-to/configure-the-producer.md",
     "docs/how-to/live-with-an-old-controller.md",
     "docs/how-to/read-from-the-nearest-replica.md",
+    "docs/how-to/read-producer-metrics.md",
+    "docs/how-to/send-tables.md",
+    "docs/how-to/use-tls.md",
     "docs/how-to/watch-the-metadata-log.md",
     "docs/reference/fidelity.md",
+    "docs/reference/producer-configs.md",
     "protocol_specs/api_key.py",
     "protocol_specs/codec",
     "protocol_specs/inspection",
@@ -68,6 +76,9 @@ FOLDERS: Final = (
     "tests/broker_sim/log",
     "tests/broker_sim/network",
     "tests/broker_sim/replication",
+    "tests/client/*.py",
+    "tests/client/config",
+    "tests/client/scripts",
     "tests/differential",
 )
 """What the language pass has finished: folders and files, from the root of the checkout."""
@@ -118,7 +129,9 @@ def _place(path: Path, line: int) -> str:
 
 
 def files_of(folder: str) -> list[Path]:
-    """The Python and Markdown files of a folder, or one file."""
+    """The Python and Markdown files of a folder, one file, or the files that a pattern matches."""
+    if "*" in folder:
+        return sorted(ROOT.glob(folder))
     path = ROOT / folder
     if path.is_file():
         return [path]

@@ -116,7 +116,7 @@ def test_a_commit_in_the_first_protocol_is_asked_in_kafkas_order(
     sent = producer.send()
     producer.commit()
     assert producer.result(sent).offset == 0
-    assert coordinator_v1.asked == [
+    assert coordinator_v1.requested == [
         "FindCoordinator",
         "InitProducerId",
         "AddPartitionsToTxn",
@@ -137,7 +137,7 @@ def test_in_the_second_protocol_partitions_join_by_being_written_to(
     ready(producer)
     producer.send()
     producer.commit()
-    assert coordinator_v2.asked == ["FindCoordinator", "InitProducerId", "Produce", "EndTxn"]
+    assert coordinator_v2.requested == ["FindCoordinator", "InitProducerId", "Produce", "EndTxn"]
     assert cluster.produced[0].api_version >= 12
     assert coordinator_v2.requests(END_TXN)[0].api_version == 5
 
@@ -483,7 +483,7 @@ def test_after_an_abortable_error_the_first_protocol_asks_for_a_new_epoch(
     cluster.script.append(Action(error=E.INVALID_RECORD))
     producer.error(producer.send())
     producer.abort()
-    assert coordinator_v1.asked[-2:] == ["EndTxn", "InitProducerId"]
+    assert coordinator_v1.requested[-2:] == ["EndTxn", "InitProducerId"]
     asked = coordinator_v1.requests(INIT_PRODUCER_ID)[-1].request
     assert (asked.producer_id, asked.producer_epoch) == (1000, 0)
     producer.begin()
@@ -556,11 +556,11 @@ def test_the_protocol_changes_between_two_transactions(
     producer.commit()
     # Ended as it was begun, and then a new epoch, so that the old protocol cannot write into the next.
     assert [asked.api_version for asked in coordinator_v1.requests(END_TXN)] == [4]
-    assert coordinator_v1.asked[-1] == "InitProducerId"
+    assert coordinator_v1.requested[-1] == "InitProducerId"
     producer.begin()
     producer.send()
     producer.commit()
-    assert coordinator_v1.asked[-2:] == ["Produce", "EndTxn"]
+    assert coordinator_v1.requested[-2:] == ["Produce", "EndTxn"]
     assert coordinator_v1.requests(END_TXN)[-1].api_version == 5
 
 
