@@ -1,4 +1,4 @@
-# The door of the house: each target makes what it needs (virtual environment, Java) when it is first called.
+# Entry points for users and contributors. Each target creates what it needs (virtual environment, Java) on its first run.
 SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
@@ -13,32 +13,32 @@ help: ## list the targets
 $(VENV)/.installed-%: pyproject.toml tools/make-venv
 	@tools/make-venv $(VENV) $*
 
-demo: $(VENV)/.installed-spark ## crash a leader under a load from Spark, twice: see what is lost, and what is not
+demo: $(VENV)/.installed-spark ## crash a leader under load from Spark, with acks=1 and with acks=all
 	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/$(DEMO)
 
-test: $(VENV)/.installed-test ## the tests that need nothing but Python and Java (minutes)
+test: $(VENV)/.installed-test ## run the tests that need only Python and Java (minutes)
 	@java_home="$$(tools/find-jdk)" && export JAVA_HOME="$$java_home" && $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not interop"
 
-lint: $(VENV)/.installed-dev ## format, lint, types, import directions
+lint: $(VENV)/.installed-dev ## check format, lint, types and import directions
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/shellcheck tools/* .ci/run
 
-docs: $(VENV)/.installed-test ## the reference of the protocol and of configurations, and what is the same as on real brokers
+docs: $(VENV)/.installed-test ## generate the reference pages: protocol, configurations, fidelity
 	rm -f docs/reference/protocol/*.md
 	$(BIN)/broker-sim protocol docs docs/reference/protocol
 	$(BIN)/python -c 'import broker_client; print(broker_client.ProducerConfig.docs_page(), end="")' > docs/reference/producer-configs.md
 	$(BIN)/python -m tests.differential.fidelity
 
-interop: $(VENV)/.installed-test ## real Kafka, Java clients, franz-go, the built wheel; says what it cannot run
+interop: $(VENV)/.installed-test ## test with real Kafka, Java clients, franz-go and the built wheel; names the tools that are missing
 	@prepared="$$(tools/prepare-interop $(BIN)/python)" && eval "$$prepared" && $(BIN)/pytest -n 2 --dist loadfile -m "interop and not alone" && \
 	  $(BIN)/pytest -m alone && \
 	  $(BIN)/python benchmarks/broker_vs_real_kafka.py --pairs 1
 
-bench: $(VENV)/.installed-test ## the ratios against librdkafka's mock cluster, and start times
+bench: $(VENV)/.installed-test ## run the benchmarks; each figure is printed with its target
 	@$(BIN)/python benchmarks/run.py
 
-clean: ## remove what the other targets made
+clean: ## remove the files that the other targets created
 	rm -rf $(VENV) build dist report.html .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
