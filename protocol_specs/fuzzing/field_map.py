@@ -64,13 +64,13 @@ class Scope:
 
     @property
     def flexible(self) -> bool:
-        """Whether the version has compact lengths and tagged fields."""
+        """True if the version has compact lengths and tagged fields."""
         return self.cls.is_flexible(self.version)
 
 
 @dataclass(slots=True)
 class Promise:
-    """What a part states about the bytes after it. `counted` is the part whose elements it counts, None for a size.
+    """A number that describes the bytes after it. `counted` is the part whose elements it counts, None for a size.
 
     `measure` returns the number for the bytes up to the end of the part's parent. A pinned one was set by hand and is
     never computed.
@@ -104,7 +104,7 @@ class Part:
     counts: bool = False
     is_element: bool = False
     is_sized: bool = False
-    """Whether it is a length and the content after it."""
+    """True if it is a length and the content after it."""
     is_null: bool = False
     holds: tuple[str, ...] = ()
     unread: str = ""

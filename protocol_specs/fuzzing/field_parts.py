@@ -122,7 +122,7 @@ def content_part(sized: Part, start: int, size: int) -> Part:
 
 
 def _base_of(part: Part) -> str:
-    """What the paths of the parts inside a part begin with: for the value of a tagged field, the path of the field."""
+    """The prefix of the paths inside a part: for the value of a tagged field, the path of the field."""
     outer = part.parent
     return outer.path if outer is not None and isinstance(outer.declared, Tag) else part.path
 
@@ -451,7 +451,7 @@ class _RecordSetParts(_Nested):
 
 
 def is_at_or_below(path: str, outer: str) -> bool:
-    """Whether a path is `outer` or leads into it."""
+    """True if a path is `outer` or leads into it."""
     return path.startswith(outer) and (not outer or path[len(outer) : len(outer) + 1] in {"", ".", "["})
 
 

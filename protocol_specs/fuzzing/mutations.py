@@ -228,7 +228,7 @@ def _set(fields: FieldMap, part: Part, mutation: Mutation, levels: Reframe) -> N
 
 
 def _is_kept(promise: Promise, levels: Reframe) -> bool:
-    """Whether a promise survives when the part that it is in gets another value."""
+    """True if a promise survives when the part that it is in gets another value."""
     return promise.pinned or not getattr(levels, promise.level)
 
 

@@ -1,4 +1,4 @@
-"""The oracle of a campaign: whether reading mutated bytes keeps the rules of the codec.
+"""The oracle of a campaign: checks that reading mutated bytes keeps the rules of the codec.
 
 - A reader raises nothing but ProtocolError; a MessageDecodeError names a field of the declaration and a byte of the
   data.
@@ -173,7 +173,7 @@ def _read_record_set(data: Buffer) -> str:
 
 
 def _fault_of(data: bytes, readings: list[Reading], error: Exception | None) -> tuple[Fault | None, str, bool | None]:
-    """The rule that was broken, and whether the messages were written: None if no message was read."""
+    """The broken rule, and True if the messages were written: None if no message was read."""
     if error is not None:
         return (*_fault_of_error(data, error), None)
     written: bool | None = None
@@ -202,7 +202,7 @@ def _classes() -> dict[str, type[Message]]:
 
 @lru_cache(maxsize=4096)
 def _is_place(message: str, version: int, path: str) -> bool:
-    """Whether the version of the message has such a field, element or tag section."""
+    """True if the version of the message has such a field, element or tag section."""
     cls = _classes().get(message)
     if cls is None:
         return False
@@ -257,7 +257,7 @@ def record_sets_of(value: object) -> Iterator[Buffer]:
 
 
 def _may_be_refused(value: object) -> bool:
-    """Whether a message that was read cannot be written: a tag occurs twice, or text grew by replacements."""
+    """True if a message that was read cannot be written: a tag occurs twice, or text grew by replacements."""
     if isinstance(value, str):
         return "\ufffd" in value and len(value.encode()) > 32767
     if isinstance(value, list):
@@ -269,7 +269,7 @@ def _may_be_refused(value: object) -> bool:
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two values are equal apart from the order of unknown tags, which are written in order, and from NaN."""
+    """True if two values are equal apart from the order of unknown tags, which are written in order, and from NaN."""
     if one == other:
         return True
     if isinstance(one, Struct) and type(one) is type(other):

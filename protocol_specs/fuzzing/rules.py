@@ -195,12 +195,12 @@ def _can_exceed_the_end(fields: FieldMap) -> list[Part]:
 
 
 def _is_length(part: Part) -> bool:
-    """Whether it is a length or the count of an array."""
+    """True if it is a length or the count of an array."""
     return part.promise is not None and part.promise.level in {"lengths", "counts"} and part.declared is not UVARINT
 
 
 def _is_nullable(length: Part) -> bool:
-    """Whether null is allowed: an element of an array is never null."""
+    """True if null is allowed: an element of an array is never null."""
     field = _holder(length).field
     return field is not None and _scope(length).version in field.nullable
 

@@ -46,7 +46,7 @@ class Target:
 
     @property
     def framed(self) -> bool:
-        """Whether its bytes begin with the size of a frame."""
+        """True if its bytes begin with the size of a frame."""
         return self.route in {Route.REQUEST, Route.RESPONSE}
 
 

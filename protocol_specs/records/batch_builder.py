@@ -1,7 +1,7 @@
 """Building record batches of magic 2, record by record. Mirrors MemoryRecordsBuilder and DefaultRecord.writeTo.
 
-An append notes the parts of a record, which `build` joins; small varints come from tables, and what records with one
-timestamp share is kept, because an append is the hottest call of a producer. The size is known after every append
+An append collects the parts of a record, which `build` joins. Small varints come from tables, and values shared by
+records with one timestamp are cached, because append is the hottest call of a producer. The size is always known
 (`size_in_bytes`, before compression). Keys and values are bytes that are kept, not copied, until the batch is built.
 """
 
@@ -52,7 +52,7 @@ _OFFSETS_AND_NULL_KEY: Final = [varint + _NULL for varint in SMALL_VARINTS]
 _LENGTHS_AND_ATTRIBUTES: Final = [varint + _ATTRIBUTES for varint in SMALL_VARINTS]
 _FRAMED_SIZES: Final = [size + (1 if size < 64 else 2) for size in range(SMALL_VARINTS_END)]
 _ONE_BYTE_END: Final = 64
-# Offsets of three bytes are put in the tables when the first batch comes to them.
+# Offsets of three bytes are added to the tables when a batch first reaches them.
 _OFFSETS_END: Final = 1 << 15
 _NEVER: Final = 1 << 31
 
@@ -60,8 +60,8 @@ _NEVER: Final = 1 << 31
 class RecordBatchBuilder:
     """One batch in the making: append records, then `build`.
 
-    The producer's id, epoch and sequence are plain attributes, because a producer learns them only when it drains the
-    batch (MemoryRecordsBuilder.setProducerState). Building leaves the builder as it is: it may be built again.
+    The producer's id, epoch and sequence are plain attributes, because a producer sets them only when it drains the
+    batch (MemoryRecordsBuilder.setProducerState). `build` does not change the builder and can be called again.
     """
 
     __slots__ = (
@@ -122,7 +122,7 @@ class RecordBatchBuilder:
         self._last_offset_delta = -1
         self._base_timestamp = NO_TIMESTAMP
         self._max_timestamp = NO_TIMESTAMP
-        # What `_turn` learns once for the records that share a timestamp and the width of their offsets.
+        # Set by `_turn` once for the records that share a timestamp and the width of their offsets.
         self._timestamp: int | None = None
         self._timestamp_delta = b""
         self._other_fields_size = 0
@@ -132,7 +132,7 @@ class RecordBatchBuilder:
     def take_section(
         self, section: bytes | memoryview, *, records_count: int, base_timestamp: int, max_timestamp: int
     ) -> None:
-        """Take records that are written already, offsets in a row from 0, in place of any that were appended."""
+        """Replace the appended records by encoded ones, whose offsets count up from 0."""
         self._parts = [section]
         self._count = records_count
         self._last_offset_delta = records_count - 1
@@ -143,12 +143,12 @@ class RecordBatchBuilder:
         self.size_in_bytes = RECORD_BATCH_OVERHEAD + len(section)
 
     def pack(self) -> None:
-        """Keep what was appended as one piece: a batch that waits takes what it holds, and no more."""
+        """Join the appended parts, so that a waiting batch needs no more memory than its bytes."""
         self._parts = [b"".join(self._parts)]
 
     @property
     def records_count(self) -> int:
-        """How many records were appended."""
+        """The number of appended records."""
         return self._count
 
     @property
@@ -157,7 +157,7 @@ class RecordBatchBuilder:
         return self._max_timestamp
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> int:
-        """Add a record at the next offset; answers its size. ValueError for a number wider than its field."""
+        """Add a record at the next offset; return its size. Raises ValueError for a number wider than its field."""
         offset_delta = self._last_offset_delta + 1
         if timestamp_ms != self._timestamp or offset_delta >= self._turn_at:
             self._turn(timestamp_ms, offset_delta)
@@ -192,9 +192,9 @@ class RecordBatchBuilder:
         return size
 
     def append_many(self, records: Iterable[RecordTuple]) -> int:
-        """Add records at the next offsets, each (timestamp, key, value, headers); answers their size together.
+        """Add records at the next offsets, each (timestamp, key, value, headers); return their total size.
 
-        Those before one that raises are in the batch.
+        If one raises, the records before it are in the batch.
         """
         size_before = self.size_in_bytes
         add, offsets_and_null_key, no_headers = self._parts.extend, _OFFSETS_AND_NULL_KEY, _NO_HEADERS
@@ -247,10 +247,10 @@ class RecordBatchBuilder:
         return self.size_in_bytes - size_before
 
     def next_frames(self, timestamp_ms: int) -> tuple[Mapping[int, tuple[bytes, bytes, int]], int]:
-        """How much the next records without key and headers may take, and for how many of them that is known.
+        """The frame sizes of the next records without key and headers, and the number of records they are valid for.
 
-        The last of the three under the size of a value is the most that its record takes: a byte more than it does,
-        as long as its offset has one byte. IndexError for a value too large for the table.
+        The last of the three at the size of a value is the upper bound of its record: a byte more than needed while its
+        offset has one byte. Raises IndexError for a value too large for the table.
         """
         offset_delta = self._last_offset_delta + 1
         if timestamp_ms != self._timestamp or offset_delta >= self._turn_at:
@@ -261,7 +261,7 @@ class RecordBatchBuilder:
         return _FRAMES[width + 3], max(_OFFSETS_END - offset_delta, 0)
 
     def append_values(self, timestamp_ms: int, values: Sequence[bytes]) -> int:
-        """Add records without key and headers that `next_frames` tells of; answers the size of the largest."""
+        """Add records without key and headers, within the limits of `next_frames`; return the size of the largest."""
         largest, left = 0, values
         while left:
             first = self._last_offset_delta + 1
@@ -278,7 +278,7 @@ class RecordBatchBuilder:
         return largest
 
     def _append_alike(self, timestamp_ms: int, values: Sequence[bytes]) -> None:
-        """Add records of one size whose timestamps and offsets take what `_turn` has learnt, column by column."""
+        """Add records of one size, with the widths of timestamp and offset from `_turn`, column by column."""
         first, count = self._last_offset_delta + 1, len(values)
         length, value_size, size = self._frames[len(values[0])]
         parts = [length, self._timestamp_delta, b"", value_size, b"", _NO_HEADERS] * count
@@ -295,7 +295,7 @@ class RecordBatchBuilder:
         value: bytes | None,
         headers: Iterable[Header] = (),
     ) -> int:
-        """Add a record at an offset after the last one; gaps are what compaction leaves."""
+        """Add a record at an offset after the last one; compaction leaves such gaps."""
         offset_delta = offset - self.base_offset
         if offset_delta <= self._last_offset_delta:
             last = self.base_offset + self._last_offset_delta
@@ -306,7 +306,7 @@ class RecordBatchBuilder:
         return self._append(offset_delta, timestamp_ms, key, value, headers)
 
     def build(self) -> bytes:
-        """Write the batch; ValueError when it has no record."""
+        """Return the batch. Raises ValueError if it has no record."""
         if not self._count:
             raise ValueError("a batch needs a record; an empty one is made by empty_batch")
         records = b"".join(self._parts)
@@ -336,11 +336,11 @@ class RecordBatchBuilder:
         )
 
     def _turn(self, timestamp_ms: int, offset_delta: int) -> None:
-        """Learn what records from this one on share; ValueError when the timestamp's delta does not fit."""
+        """Set the values shared by the records from this one on. Raises ValueError if the timestamp does not fit."""
         if not offset_delta:
             self._base_timestamp = timestamp_ms
         delta = timestamp_ms - self._base_timestamp
-        # encode_varlong looks there as well; a call less is a tenth of an append whose timestamp is new.
+        # encode_varlong uses the table as well; one call less saves a tenth of an append with a new timestamp.
         encoded = SMALL_VARINTS[delta] if 0 <= delta < SMALL_VARINTS_END else encode_varlong(delta)
         self._timestamp_delta = encoded
         self._timestamp = timestamp_ms
@@ -356,7 +356,7 @@ class RecordBatchBuilder:
         self._other_fields_size = frames.other_fields_size
 
     def _note(self, offset_delta: int, size: int, max_timestamp: int) -> None:
-        """Count the records that append_many has put among the parts; `offset_delta` is that of the next one."""
+        """Count the records that append_many has added; `offset_delta` is that of the next one."""
         self._count += offset_delta - 1 - self._last_offset_delta
         self._last_offset_delta = offset_delta - 1
         self.size_in_bytes += size
@@ -390,7 +390,7 @@ def encode_record_body(
     *,
     attributes: int = 0,
 ) -> bytes:
-    """Write a record without the length before it; any deltas and attributes, also those no producer would write."""
+    """Encode a record without the length before it, with any deltas and attributes, also invalid ones."""
     parts = [
         bytes((attributes,)) if attributes else _ATTRIBUTES,
         encode_varlong(timestamp_delta),
@@ -426,7 +426,7 @@ def seal_batch(
     base_sequence: int,
     records_count: int,
 ) -> bytes:
-    """Put a header with length and checksum before a records section; struct.error when a field does not fit."""
+    """Prefix a records section with a header. Raises struct.error if a field does not fit."""
     covered = COVERED_BY_CRC.pack(
         attributes,
         last_offset_delta,
@@ -443,7 +443,7 @@ def seal_batch(
 
 
 def record_size_upper_bound(key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> int:
-    """Answer the most bytes that a record may take. Mirrors DefaultRecord.recordSizeUpperBound."""
+    """Return the upper bound of a record's size. Mirrors DefaultRecord.recordSizeUpperBound."""
     size = MAX_RECORD_OVERHEAD + _size_of_nullable(key) + _size_of_nullable(value)
     count = 0
     for name, header_value in headers:
@@ -453,7 +453,7 @@ def record_size_upper_bound(key: bytes | None, value: bytes | None, headers: Ite
 
 
 def estimate_size_in_bytes_upper_bound(key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> int:
-    """Answer the most bytes that a batch of this one record may take. Mirrors AbstractRecords' method of that name."""
+    """Return the upper bound of the size of a batch with one record. Mirrors AbstractRecords' method of that name."""
     return RECORD_BATCH_OVERHEAD + record_size_upper_bound(key, value, headers)
 
 
@@ -469,10 +469,10 @@ def _size_of_nullable(data: bytes | None) -> int:
 
 
 class _Frames(dict[int, tuple[bytes, bytes, int]]):
-    """By the size of a value: its record's length with the attributes after it, the value's length, the whole size.
+    """By the size of a value: the record's length and attributes, the value's length, the whole size.
 
     For records without key and headers whose deltas of timestamp and offset take `deltas_width` bytes. An entry is made
-    when it is first asked for; IndexError when a length takes more than two bytes.
+    on first use. Raises IndexError if a length takes more than two bytes.
     """
 
     def __init__(self, deltas_width: int) -> None:

@@ -1,8 +1,8 @@
 """The header of a record batch of magic 2, read without its records. Mirrors DefaultRecordBatch.
 
-`peek_header` believes nothing but the 61 bytes that it reads; `check_batch` adds what Kafka asks of every batch before
-it looks inside: a size that holds a header, the whole batch in the buffer, and the checksum. `iterate_batches` mirrors
-ByteBufferLogInputStream.
+`peek_header` reads and checks nothing but the 61 bytes of the header; `check_batch` adds the checks that Kafka makes
+before it reads records: the size exceeds that of a header, the batch is in the buffer, the checksum is right.
+`iterate_batches` mirrors ByteBufferLogInputStream.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _INT32_MAX: Final = 0x7FFF_FFFF
 
 
 class TimestampType(IntEnum):
-    """Who set the timestamps of a batch (`message.timestamp.type`)."""
+    """The source of a batch's timestamps (`message.timestamp.type`)."""
 
     CREATE_TIME = 0
     LOG_APPEND_TIME = 1
 
 
-# Positional, because it is made of what the struct unpacks, for every batch that passes.
+# Positional, because it is made from the unpacked struct, for every batch.
 @dataclass(slots=True)
 class BatchHeader:
     """The fields of a batch header in wire order, and what Kafka derives from them."""
@@ -89,34 +89,34 @@ class BatchHeader:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the codec bits say anything but none."""
+        """True if the codec bits are not those of `none`."""
         return bool(self.attributes & COMPRESSION_CODEC_MASK)
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whether the records' timestamps count, or the batch's max timestamp for all of them."""
+        """The type of the timestamps: those of the records, or the batch's max timestamp for all of them."""
         if self.attributes & TIMESTAMP_TYPE_MASK:
             return TimestampType.LOG_APPEND_TIME
         return TimestampType.CREATE_TIME
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch belongs to a transaction."""
+        """True if the batch belongs to a transaction."""
         return bool(self.attributes & TRANSACTIONAL_FLAG_MASK)
 
     @property
     def is_control(self) -> bool:
-        """Whether the batch holds control records, which consumers never see."""
+        """True if the batch holds control records, which consumers do not return."""
         return bool(self.attributes & CONTROL_FLAG_MASK)
 
     @property
     def delete_horizon_ms(self) -> int | None:
-        """When compaction may drop the batch's tombstones; it takes the place of the base timestamp."""
+        """The time from which compaction may drop the batch's tombstones; it replaces the base timestamp."""
         return self.base_timestamp if self.attributes & DELETE_HORIZON_FLAG_MASK else None
 
     @property
     def has_producer_id(self) -> bool:
-        """Whether an idempotent producer wrote the batch."""
+        """True if an idempotent producer wrote the batch."""
         return self.producer_id > NO_PRODUCER_ID
 
     @property
@@ -142,7 +142,7 @@ class BatchHeader:
         return increment_sequence(self.base_sequence, self.last_offset_delta)
 
     def pack(self) -> bytes:
-        """Write the 61 bytes; struct.error when a field does not fit its width."""
+        """Encode the 61 bytes. Raises struct.error if a field does not fit its width."""
         return HEADER.pack(
             self.base_offset,
             self.batch_length,
@@ -173,7 +173,7 @@ def peek_header(buffer: bytes | memoryview, position: int = 0) -> BatchHeader:
 
 
 def check_batch(buffer: bytes | memoryview, position: int = 0) -> BatchHeader:
-    """Read the header of a whole and sound batch. Mirrors DefaultRecordBatch.ensureValid.
+    """Read the header of a complete and valid batch. Mirrors DefaultRecordBatch.ensureValid.
 
     Raises CorruptRecordBatch (too small a size), TruncatedRecordBatch, ChecksumMismatch, UnsupportedMagic.
     """
@@ -190,7 +190,7 @@ def check_batch(buffer: bytes | memoryview, position: int = 0) -> BatchHeader:
 
 
 def iterate_batches(buffer: bytes | memoryview) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """Walk a record set: each whole batch's header and bytes; a truncated batch at the end is left out silently.
+    """Walk a record set: each whole batch's header and bytes; a truncated batch at the end is ignored.
 
     Checksums are not verified. Raises CorruptRecordBatch for an impossible size or magic, UnsupportedMagic for 0 and 1.
     """
@@ -208,7 +208,7 @@ def iterate_batches(buffer: bytes | memoryview) -> Iterator[tuple[BatchHeader, m
 def next_frame(
     view: memoryview, position: int, end: int, *, max_message_size: int = _INT32_MAX
 ) -> tuple[int, int] | None:
-    """Answer magic and end of the batch or message at `position`, None where the buffer ends before it does.
+    """Return magic and end of the batch or message at `position`, None if the buffer ends before it.
 
     Raises CorruptRecordBatch for an impossible size or magic. Mirrors ByteBufferLogInputStream.nextBatchSize.
     """
@@ -230,7 +230,7 @@ def next_frame(
 
 def increment_sequence(sequence: int, increment: int) -> int:
     """Add to a sequence number, which wraps from 2**31 - 1 to 0. Mirrors DefaultRecordBatch.incrementSequence."""
-    if increment < 0:  # only a hostile last offset delta is; Java's numbers wrap then
+    if increment < 0:  # only a hostile last offset delta is; Java's int arithmetic wraps
         if sequence > _wrap_int32(_INT32_MAX - increment):
             return _wrap_int32(increment - (_INT32_MAX - sequence) - 1)
         return _wrap_int32(sequence + increment)
@@ -240,7 +240,7 @@ def increment_sequence(sequence: int, increment: int) -> int:
 
 
 def decrement_sequence(sequence: int, decrement: int) -> int:
-    """Take from a sequence number, which wraps from 0 to 2**31 - 1. Mirrors DefaultRecordBatch.decrementSequence."""
+    """Subtract from a sequence number; 0 wraps to 2**31 - 1. Mirrors DefaultRecordBatch.decrementSequence."""
     if sequence < decrement:
         return _INT32_MAX - (decrement - sequence) + 1
     return sequence - decrement

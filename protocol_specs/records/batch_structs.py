@@ -1,8 +1,8 @@
 """construct.Structs of record batches (magic 2) and of messages (magic 0 and 1): the readable reference of records.
 
 Mirrors DefaultRecordBatch, DefaultRecord and LegacyRecord. They share nothing with the builders and readers but the
-names of the fields; nothing is computed, so that lengths and checksums can be written wrong. Parsing answers
-construct's Containers, building takes the same.
+names of the fields. Nothing is computed, so that lengths and checksums can be wrong. Parsing returns construct's
+Containers, building takes the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HEADER_BYTES_IN_LENGTH: Final = 49
 
 
 class Zigzag(construct.Construct):  # type: ignore[misc]
-    """A signed number, 7 bits a byte, the low ones first; 0, -1, 1, -2 are 0, 1, 2, 3. As wide as `bits`."""
+    """A signed number, 7 bits per byte, the low ones first; 0, -1, 1, -2 are 0, 1, 2, 3. As wide as `bits`."""
 
     def __init__(self, bits: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Zigzag(construct.Construct):  # type: ignore[misc]
 
 
 class _Repeated(construct.Construct):  # type: ignore[misc]
-    """As many elements as a field before it, or a varint, says."""
+    """An array whose count is an earlier field or a varint."""
 
     def __init__(self, element: Any, count_name: str | None = None) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ RECORD: Final = construct.Struct(
     "headers"
     / _Repeated(construct.Struct("key" / _varint_bytes(nullable=False, text=True), "value" / _varint_bytes())),
 )
-"""One record of a batch; its length speaks of the bytes after it."""
+"""One record of a batch; its length counts the bytes after it."""
 
 RECORD_BATCH: Final = construct.Struct(
     "base_offset" / construct.Int64sb,
@@ -112,7 +112,7 @@ RECORD_BATCH: Final = construct.Struct(
         _Repeated(RECORD, "records_count"),
     ),
 )
-"""A batch: its length speaks of the bytes after it, its crc of those after itself. Compressed records are bytes."""
+"""A batch: its length counts the bytes after it, its crc covers those after itself. Compressed records are bytes."""
 
 MESSAGE: Final = construct.Struct(
     "offset" / construct.Int64sb,
@@ -124,4 +124,4 @@ MESSAGE: Final = construct.Struct(
     "key" / _int32_bytes(),
     "value" / _int32_bytes(),
 )
-"""A message of magic 0, or of magic 1, which has a timestamp; its crc speaks of the bytes after it."""
+"""A message of magic 0, or of magic 1, which has a timestamp; its crc covers the bytes after it."""

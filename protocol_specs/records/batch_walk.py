@@ -1,12 +1,12 @@
-"""The structural walk over a batch's records: what a broker must know before it stores them, without making objects.
+"""The structural walk over a batch's records: the checks of a broker before it stores them, without making objects.
 
 Mirrors the loops of LogValidator over DefaultRecordBatch's iterators. Kafka has more than one reader of records, and
-they answer differently for some malformed ones; `RecordReading` names them.
+they return different errors for some malformed ones; `RecordReading` names them.
 
-Five speeds lie inside. A record that is alone is most often told by its first and last bytes. Runs of records with one
-layout (equal sizes and key lengths, no headers) are checked column by column (`record_runs`), records whose sizes alone
-differ with one `struct` call each (`record_shapes`); other records go through a loop over varints of one or two bytes;
-what is longer, has headers or is malformed goes through the slow reader, which also finds the words for the error.
+There are five paths. A batch of one record is most often recognized by its first and last bytes. Runs of records with
+one layout (equal sizes and key lengths, no headers) are checked column by column (`record_runs`), records that differ
+in size alone with one `struct` call each (`record_shapes`), other records in a loop over varints of one or two bytes.
+The slow reader handles longer varints, headers and malformed records, and makes the error texts.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _INT64_MIN: Final = -(1 << 63)
 _INT64_MAX: Final = (1 << 63) - 1
 _TWO_BYTES_END: Final = 1 << 14
 _WORTH_RECORDS: Final = 16
-"""Skipping fewer records than this costs more than it saves."""
+"""A fast path for fewer records than this costs more than it saves."""
 _PAUSE_FACTOR: Final = 4
-"""After a try that was not worth it, the next one comes so many times later than this one did."""
+"""After an unsuccessful attempt the next one comes this many times later."""
 
 
 class RecordReading(Enum):
@@ -38,20 +38,20 @@ class RecordReading(Enum):
     BUFFER = auto()
     """Uncompressed records (DefaultRecord.readFrom a buffer): a record's fields must take exactly its length."""
     STREAM = auto()
-    """Compressed records that are to be written anew (readFrom a stream): likewise, but an endless length is 87."""
+    """Compressed records that are rewritten (readFrom a stream): likewise, but an unterminated length is error 87."""
     PARTIAL = auto()
-    """Compressed records that are kept as they are (readPartiallyFrom): the length is read and ignored."""
+    """Compressed records that are kept unchanged (readPartiallyFrom): the length is read and ignored."""
 
 
-# What the loop asks for each batch: an enum's members are looked up slowly.
+# Read in the loop for each batch, because the look-up of an enum's members is slow.
 _BUFFER: Final = RecordReading.BUFFER
 _PARTIAL: Final = RecordReading.PARTIAL
 
 
-# Positional, because one is made for every batch that passes; never changed after it is made.
+# Positional, because one is made for every batch; never changed afterwards.
 @dataclass(slots=True)
 class RecordsWalk:
-    """What the walk saw. Deltas are those of the records; indexes count from 0, NOT_FOUND where there is none."""
+    """The result of the walk. Deltas are those of the records; indexes count from 0, NOT_FOUND if there is none."""
 
     records_count: int
     min_timestamp_delta: int
@@ -68,7 +68,7 @@ class RecordsWalk:
         return base_timestamp + self.max_timestamp_delta
 
     def timestamps_wrap(self, base_timestamp: int) -> bool:
-        """Whether some timestamp leaves int64, where Java wraps; then only read_records tells the true ones."""
+        """True if some timestamp exceeds int64, where Java wraps; then only read_records has the right ones."""
         return self.min_timestamp(base_timestamp) < _INT64_MIN or self.max_timestamp(base_timestamp) > _INT64_MAX
 
 
@@ -103,7 +103,7 @@ def walk_records(
     if reading is not _PARTIAL:
         return _walk(data, count, reading, start)
     try:
-        # Records that the strict reader takes are the same to the partial one.
+        # The partial reader accepts every record of the strict one, with the same result.
         return _walk(data, count, RecordReading.STREAM, start)
     except InvalidRecord:
         return _walk_partially(data, count, start)
@@ -140,26 +140,26 @@ def walk_lone(data: bytes, start: int) -> RecordsWalk | None:
 
 @lru_cache(maxsize=4096)
 def _head_before_key(size: int) -> bytes:
-    """How the only record of a section of `size` bytes begins: length, attributes, deltas."""
+    """The first bytes of the only record in a section of `size` bytes: length, attributes, deltas."""
     length = _sized(size)
     return _longer_than(size) if length is None else length + bytes(3)
 
 
 @lru_cache(maxsize=4096)
 def _head_with_null_key(size: int) -> bytes:
-    """How it begins when its key is null and its value is not: up to the length of the value."""
+    """Its first bytes if its key is null and its value is not, up to the length of the value."""
     before_value = _head_before_key(size) + _NULL
     value = _sized(size - len(before_value) - len(_NO_HEADERS))
     return _longer_than(size) if value is None else before_value + value
 
 
 def _longer_than(size: int) -> bytes:
-    """Bytes that no section of this size begins with. Few sizes need them: most are those of some record."""
+    """Bytes that no section of this size begins with. Few sizes need them: most sizes are possible."""
     return bytes(size + 1)
 
 
 def _sized(size: int) -> bytes | None:
-    """The varint that begins a field of `size` bytes and says how many follow; None when no varint does."""
+    """The length varint of a field of `size` bytes, which includes that varint; None if there is none."""
     for width in range(1, min(size, MAX_VARINT_BYTES) + 1):
         length = encode_varint(size - width)
         if len(length) == width:
@@ -168,7 +168,7 @@ def _sized(size: int) -> bytes | None:
 
 
 def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> RecordsWalk:  # noqa: PLR0915
-    """The loop of the strict readers, whose state lies in locals."""
+    """The loop of the strict readers; its state is in local variables."""
     low, high = _INT64_MAX, _INT64_MIN
     first_wrong_offset = first_null_key = NOT_FOUND
     index = stop = length = timestamp = offset = key = 0
@@ -208,7 +208,7 @@ def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> Record
                 position += 1
             if not value & 1:
                 position += value >> 1
-            # A third byte of any varint shows above 14 bits. The last byte is the count of headers.
+            # A varint of three bytes or more has bits above 14. The last byte is the count of headers.
             plain = (length | timestamp | offset | key | value) < _TWO_BYTES_END and not data[position]
             position += 1
         except IndexError:
@@ -242,7 +242,7 @@ def _walk(data: bytes, count: int, reading: RecordReading, start: int) -> Record
 def _skip_ahead(
     data: bytes, count: int, begin: int, index: int, position: int, low: int, high: int
 ) -> tuple[int, int, int, int]:
-    """Skip the records that are like the one at `begin`: where to go on, least and largest timestamp delta so far."""
+    """Skip the records like the one at `begin`: (position after them, least and largest timestamp delta so far)."""
     if count - index < _WORTH_RECORDS:
         return index, position, low, high
     first = index
@@ -283,7 +283,7 @@ def _bytes_left(count: int, position: int, start: int, end: int) -> InvalidRecor
 
 
 class _RecordReader:
-    """Reads any record, one varint after the other, and finds the words for what is wrong with one."""
+    """Reads any record, one varint after the other, and makes the error text of a malformed one."""
 
     __slots__ = ("_data", "_reading", "_start")
 
@@ -293,7 +293,7 @@ class _RecordReader:
         self._start = start
 
     def read(self, start: int, index: int) -> tuple[int, int, int, int, bool]:
-        """Read a record: its end, timestamp delta, raw offset delta, 1 for a null key, whether it has no headers."""
+        """Read a record: its end, timestamp delta, raw offset delta, 1 for a null key, True without headers."""
         data = self._data
         partial = self._reading is _PARTIAL
         position = start

@@ -1,7 +1,7 @@
 """Compression of record batches under the names of `compression.type`. Mirrors org.apache.kafka.common.compress.
 
 Decompression is bounded by the caller's `limit_bytes`: memory in use stays near that limit (plus one LZ4 block, or one
-zstd window), whatever the input promises. gzip needs nothing but zlib; the others need the package cramjam.
+zstd window), for any input. gzip needs nothing but zlib; the others need the package cramjam.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GZIP_RESERVED_FLAGS: Final = 0xE0
 _ZSTD_FIRST_RATIO: Final = 8
 _ZSTD_FIRST_BYTES: Final = 64 * 1024
 _ZSTD_GROWTH: Final = 4
-# What cramjam reports when the output buffer is too small; its errors are told apart by their text alone.
+# What cramjam reports when the output buffer is too small; its errors differ by their text alone.
 _ZSTD_BUFFER_FULL: Final = "failed to write whole buffer"
 
 
@@ -47,14 +47,14 @@ class CompressionCodec(IntEnum):
 
     @classmethod
     def for_id(cls, codec: int) -> CompressionCodec:
-        """Answer the codec of attribute bits; raises UnknownCodec."""
+        """Return the codec of attribute bits; raises UnknownCodec."""
         if 0 <= codec < len(_CODECS):
             return _CODECS[codec]
         raise UnknownCodec(codec)
 
     @classmethod
     def for_name(cls, name: str) -> CompressionCodec:
-        """Answer the codec of a `compression.type`; ValueError lists the names."""
+        """Return the codec of a `compression.type`. Raises ValueError with the valid names."""
         for codec in _CODECS:
             if codec.type_name == name:
                 return codec
@@ -91,7 +91,7 @@ def compress(codec: CompressionCodec, data: bytes | memoryview, level: int | Non
 
 
 def decompress(codec: CompressionCodec, data: bytes | memoryview, *, limit_bytes: int, magic: int = 2) -> bytes:
-    """Decompress what Kafka accepts of the codec in message format `magic`; at most `limit_bytes` come out.
+    """Decompress bytes that Kafka accepts for the codec in message format `magic`, to at most `limit_bytes`.
 
     Raises CorruptCompressedData, DecompressionLimitExceeded, CompressionUnavailable.
     """
@@ -135,7 +135,7 @@ def _gunzip(data: bytes | memoryview, limit_bytes: int) -> bytes:
             raise CorruptCompressedData("gzip", "stream is cut off")
         parts.append(part)
         data = member.unused_data
-        # Bytes after the last member that are no further member are ignored, as GZIPInputStream does.
+        # Trailing bytes that are no member are ignored, as GZIPInputStream does.
         if not data.startswith(_GZIP_MAGIC):
             return parts[0] if len(parts) == 1 else b"".join(parts)
     raise CorruptCompressedData("gzip", f"more than MAX_GZIP_MEMBERS={MAX_GZIP_MEMBERS} members")

@@ -55,14 +55,14 @@ QUORUM_MESSAGES: Final[Mapping[ControlRecordType, str]] = {
 
 @dataclass(slots=True, kw_only=True)
 class EndTransactionMarker:
-    """How a transaction ended, and by which coordinator."""
+    """The end of a transaction: commit or abort, and the epoch of the coordinator."""
 
     control_type: ControlRecordType
     coordinator_epoch: int
 
     @property
     def is_commit(self) -> bool:
-        """Whether the transaction was committed."""
+        """True if the transaction was committed."""
         return self.control_type is ControlRecordType.COMMIT
 
 
@@ -97,9 +97,9 @@ def quorum_control_batch(
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH,
     version: int = CURRENT_QUORUM_MESSAGE_VERSION,
 ) -> bytes:
-    """Write a batch of what Raft says of itself. Mirrors MemoryRecords.withLeaderChangeMessage and its siblings.
+    """Write a batch of Raft's control records. Mirrors MemoryRecords.withLeaderChangeMessage and its siblings.
 
-    ValueError for a message that is none of QUORUM_MESSAGES, and for a leader change without a leader epoch.
+    Raises ValueError for a message that is none of QUORUM_MESSAGES, and for a leader change without a leader epoch.
     """
     types = {name: control_type for control_type, name in QUORUM_MESSAGES.items()}
     builder = RecordBatchBuilder(
@@ -119,9 +119,9 @@ def quorum_control_batch(
 def control_record_value(
     record: Record, *, version: int = CURRENT_QUORUM_MESSAGE_VERSION
 ) -> EndTransactionMarker | Message:
-    """Read what a control record says: a marker, or one of QUORUM_MESSAGES in `version`.
+    """Decode a control record: a marker, or one of QUORUM_MESSAGES in `version`.
 
-    Raises InvalidRecord, also for a type that is not known; MessageDecodeError.
+    Raises InvalidRecord, also for an unknown type, and MessageDecodeError.
     """
     control_type = control_record_type(record)
     if control_type in (ControlRecordType.ABORT, ControlRecordType.COMMIT):
@@ -134,7 +134,7 @@ def control_record_value(
 
 
 def control_record_type(record: Record) -> ControlRecordType:
-    """Read the type of a control record; raises InvalidRecord for a key that is none."""
+    """Read the type of a control record. Raises InvalidRecord for an invalid key."""
     key = record.key
     if key is None or len(key) < _key.size:
         raise InvalidRecord(0, 0, f"control record key of {len(key or b'')} bytes, {_key.size} are needed")

@@ -1,6 +1,6 @@
-"""Down-conversion on fetch: what a broker sends to a client that knows only older message formats.
+"""Down-conversion on fetch: records for clients that know only older message formats.
 
-Mirrors RecordsUtil.downConvert, FileRecords.downConvert and, for the bytes of a Fetch answer since 2.0,
+Mirrors RecordsUtil.downConvert, FileRecords.downConvert and, for the bytes of a Fetch response since 2.0,
 LazyDownConversionRecords with its send. Offsets stay; control batches and headers go; zstd is refused.
 """
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from protocol_specs.records.record_reader import Record
 
 MAX_READ_BYTES: Final = 128 * 1024
-"""How much of a record set a broker converts at once (LazyDownConversionRecordsSend.MAX_READ_SIZE)."""
+"""The size of the chunks that a broker converts (LazyDownConversionRecordsSend.MAX_READ_SIZE)."""
 
 _OVERFLOW_OFFSET: Final = (-1).to_bytes(8, "big", signed=True)
 
 
 @dataclass(slots=True, kw_only=True)
 class ConvertedRecords:
-    """A record set in an older format, and how many records had to be written anew for it."""
+    """A record set in an older format, and the number of converted records."""
 
     records: bytes
     records_converted: int
@@ -43,10 +43,10 @@ class ConvertedRecords:
 def down_convert(
     records: bytes | memoryview, *, to_magic: int, first_offset: int, limit_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> ConvertedRecords:
-    """Convert the whole batches and messages of a record set to `to_magic`; a batch cut off at the end is left out.
+    """Convert the whole batches and messages of a record set to `to_magic`; an incomplete batch at the end is omitted.
 
-    Uncompressed records before `first_offset`, which is what the client fetches from, are left out when the target is a
-    message set. Raises UnsupportedCompressionType for zstd, UnwritableRecord, and what reading a batch raises.
+    Uncompressed records before `first_offset`, the fetch offset, are omitted if the target is a message set. Raises
+    UnsupportedCompressionType for zstd, UnwritableRecord, and the errors of reading a batch.
     """
     return _convert(iterate_any(records), to_magic, first_offset, limit_bytes)
 
@@ -56,7 +56,7 @@ def down_convert_or_keep(
 ) -> bytes:
     """Convert, but keep the bytes where no record was converted. Mirrors FileRecords.downConvert.
 
-    So it is with a record set that holds no whole batch: old clients then see its size, and say that it is too large.
+    This includes a record set without a whole batch: old clients read its size then and report that it is too large.
     """
     converted = down_convert(records, to_magic=to_magic, first_offset=first_offset, limit_bytes=limit_bytes)
     return converted.records if converted.records_converted else bytes(records)
@@ -65,11 +65,11 @@ def down_convert_or_keep(
 def down_convert_for_fetch(
     records: bytes | memoryview, *, to_magic: int, first_offset: int, limit_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes:
-    """Answer what goes on the wire: as many bytes as were read from the log, or the first converted batch if larger.
+    """Return the bytes to send: as many as were read from the log, or the first converted batch if larger.
 
-    Converted batches come first, the last one cut off where the size ends; what room is left is taken by the beginning
-    of a batch that no client can ever have whole. A record set with batches of which none remains is 12 such bytes.
-    Raises what down_convert does for the first, ConversionFailedWhileSending for any later one.
+    Converted batches come first, the last one cut at the size; the rest is filled with the beginning of a batch that is
+    never complete. If no batch remains, the result is 12 such bytes. Raises the errors of down_convert for the first
+    chunk, and ConversionFailedWhileSending for later ones.
     """
     batches = list(iterate_any(records))
     chunk = next(_chunks(iter(batches), 0, to_magic, first_offset, limit_bytes), None)
@@ -77,7 +77,7 @@ def down_convert_for_fetch(
         return _overflow_batch(LOG_OVERHEAD)[:LOG_OVERHEAD] if batches else b""
     size = max(len(records), len(chunk))
     sent = bytearray(chunk)
-    # Kafka steps over one batch here, even if the first that remained was a later one, which is then sent twice.
+    # Kafka skips one batch here, even if the first remaining one is a later one, which is then sent twice.
     rest = _chunks(iter(batches[1:]), MAX_READ_BYTES, to_magic, first_offset, limit_bytes)
     while len(sent) < size:
         try:
@@ -139,8 +139,7 @@ def _message_set(header: AnyHeader, records: list[Record], to_magic: int) -> byt
 def _chunks(
     batches: Iterator[tuple[AnyHeader, memoryview]], max_bytes: int, to_magic: int, first_offset: int, limit_bytes: int
 ) -> Iterator[bytes]:
-    """Convert batches by chunks of up to `max_bytes`, at least one a chunk; chunks that come to
-    nothing are left out.
+    """Convert batches by chunks of up to `max_bytes`, at least one batch per chunk; empty results are omitted.
 
     Mirrors LazyDownConversionRecords.Iterator.
     """
@@ -159,6 +158,6 @@ def _chunks(
 
 
 def _overflow_batch(room: int) -> bytes:
-    """Answer the beginning of a batch that is one byte larger than the room for it. Mirrors buildOverflowBatch."""
+    """Return the beginning of a batch that is one byte larger than the room for it. Mirrors buildOverflowBatch."""
     length = max(room + 1, RECORD_BATCH_OVERHEAD).to_bytes(4, "big")
     return (_OVERFLOW_OFFSET + length).ljust(max(LOG_OVERHEAD, min(room + 1, MAX_READ_BYTES)), b"\x00")

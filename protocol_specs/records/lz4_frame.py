@@ -1,10 +1,10 @@
 """LZ4 frames in Kafka's subset of the format: independent blocks. Mirrors Lz4BlockInputStream and Lz4BlockOutputStream.
 
-Kafka refuses frames with linked blocks or a dictionary, does not verify the content checksum, and ignores whatever
-follows the end mark. Blocks hold up to 64 KiB when written here; a reader accepts the format's four sizes.
+Kafka refuses frames with linked blocks or a dictionary, does not verify the content checksum, and ignores the
+bytes after the end mark. Blocks hold up to 64 KiB when written here; a reader accepts the format's four sizes.
 
-Before KIP-57 the checksum of the frame header was taken over the magic, too. Message format 0 stays with that: Kafka
-writes the old checksum into it, and believes any.
+Before KIP-57 the checksum of the frame header included the magic. Message format 0 keeps that: Kafka writes the old
+checksum into it, and accepts any.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEFAULT_LEVEL: Final = 9
 _HEADER: Final = b"\x04\x22\x4d\x18\x60\x40\x82"
 _HEADER_BEFORE_KIP_57: Final = b"\x04\x22\x4d\x18\x60\x40\x1a"
 _MAGIC: Final = _HEADER[:4]
-# Each byte of a length adds at most 255 to what a sequence makes.
+# Each byte of a length adds at most 255 to the output of a sequence.
 _MAX_RATIO: Final = 256
 _END_MARK: Final = b"\x00\x00\x00\x00"
 _STORED: Final = 0x8000_0000
@@ -42,7 +42,7 @@ _uint32 = struct.Struct("<I")
 
 
 def compress_frame(data: bytes | memoryview, level: int | None = None, *, checksum_from_magic: bool = False) -> bytes:
-    """Write one frame; `level` is that of lz4's high compression, without it the fast one is used.
+    """Write one frame; `level` is that of lz4's high compression, without it the fast mode is used.
 
     With `checksum_from_magic` the header's checksum is the one from before KIP-57.
     """
@@ -77,7 +77,7 @@ def decompress_frame(data: bytes | memoryview, limit_bytes: int, *, any_header_c
         if stored:
             part = bytes(block)
         else:
-            # A small block needs no room for the largest that the frame allows.
+            # A small block needs no buffer of the largest size that the frame allows.
             room = min(frame.max_block_bytes, _MAX_RATIO * len(block))
             if scratch is None or len(scratch) < room:
                 scratch = bytearray(room)
@@ -92,7 +92,7 @@ def decompress_frame(data: bytes | memoryview, limit_bytes: int, *, any_header_c
 
 
 class _Frame:
-    """A frame whose header is sound; its blocks are checked as they are walked."""
+    """A frame with a valid header; its blocks are checked during the walk."""
 
     __slots__ = ("_blocks_start", "_position", "_view", "flags", "max_block_bytes")
 
@@ -104,7 +104,7 @@ class _Frame:
         self._view = view
 
     def blocks(self) -> Iterator[tuple[bool, memoryview]]:
-        """Walk the blocks up to the end mark: whether a block is stored as it is, and its bytes."""
+        """Walk the blocks up to the end mark: (True if the block is stored uncompressed, its bytes)."""
         view = self._view
         while size := self._read_uint32():
             stored, size = size & _STORED, size & ~_STORED
@@ -121,7 +121,7 @@ class _Frame:
             self._read_uint32()
 
     def verify_block_checksums(self, size: int) -> None:
-        """Verify them by a second decompression of the walked blocks, as a frame that has no other checksum."""
+        """Verify the block checksums by decompressing the walked blocks again, as a frame without other checksums."""
         end = self._position - (4 if self.flags & _CONTENT_CHECKSUM else 0)
         descriptor = bytes((_VERSION_1 | _INDEPENDENT | _BLOCK_CHECKSUM, self._view[5]))
         header = _MAGIC + descriptor + bytes((xxhash32(descriptor) >> 8 & 0xFF,))
@@ -176,7 +176,7 @@ _MASK: Final = 0xFFFF_FFFF
 
 
 def xxhash32(data: bytes | memoryview) -> int:
-    """Answer XXH32 with seed 0: the checksum of frame descriptors, which are short."""
+    """Return XXH32 with seed 0: the checksum of frame descriptors, which are short."""
     size = len(data)
     position = 0
     if size >= 16:

@@ -36,17 +36,17 @@ MAGIC_V1: Final = 1
 RECORD_OVERHEAD_V0: Final = 14
 RECORD_OVERHEAD_V1: Final = 22
 KEY_OFFSET: Final = (LOG_OVERHEAD + 6, LOG_OVERHEAD + 14)
-"""By magic: where the size of the key lies, counted from the offset field."""
+"""By magic: the position of the key's size, counted from the offset field."""
 MIN_MESSAGE_BYTES: Final = LOG_OVERHEAD + RECORD_OVERHEAD_V0
 """The smallest message of either magic: a header of magic 1 takes as many bytes."""
 
 _header = struct.Struct(">qiIBBq")
 
 
-# Positional, because it is made of what the struct unpacks, for every message that passes.
+# Positional, because it is made from the unpacked struct, for every message.
 @dataclass(slots=True)
 class MessageHeader:
-    """The fields of a message in wire order, and what Kafka derives from them. Those of batches have no value here."""
+    """The fields of a message in wire order, and the values that Kafka derives. Fields of batches have no value."""
 
     offset: int
     size: int
@@ -62,12 +62,12 @@ class MessageHeader:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the codec bits say anything but none: whether this is a wrapper."""
+        """True if the codec bits are not those of `none`: the message is a wrapper."""
         return bool(self.attributes & COMPRESSION_CODEC_MASK)
 
     @property
     def timestamp_type(self) -> TimestampType | None:
-        """Who set the timestamp; messages of magic 0 have none."""
+        """The source of the timestamp; messages of magic 0 have none."""
         if self.magic == MAGIC_V0:
             return None
         return TimestampType.LOG_APPEND_TIME if self.attributes & TIMESTAMP_TYPE_MASK else TimestampType.CREATE_TIME
@@ -94,37 +94,37 @@ class MessageHeader:
 
     @property
     def partition_leader_epoch(self) -> int:
-        """Messages know no leader epoch."""
+        """Messages have no leader epoch."""
         return NO_PARTITION_LEADER_EPOCH
 
     @property
     def producer_id(self) -> int:
-        """Messages know no producer."""
+        """Messages have no producer."""
         return NO_PRODUCER_ID
 
     @property
     def producer_epoch(self) -> int:
-        """Messages know no producer."""
+        """Messages have no producer."""
         return NO_PRODUCER_EPOCH
 
     @property
     def base_sequence(self) -> int:
-        """Messages know no producer."""
+        """Messages have no producer."""
         return NO_SEQUENCE
 
     @property
     def last_sequence(self) -> int:
-        """Messages know no producer."""
+        """Messages have no producer."""
         return NO_SEQUENCE
 
     @property
     def has_producer_id(self) -> Literal[False]:
-        """Messages know no producer."""
+        """Messages have no producer."""
         return False
 
     @property
     def is_transactional(self) -> Literal[False]:
-        """Messages know no transactions."""
+        """Messages have no transactions."""
         return False
 
     @property
@@ -134,12 +134,12 @@ class MessageHeader:
 
     @property
     def delete_horizon_ms(self) -> None:
-        """Messages know no delete horizon."""
+        """Messages have no delete horizon."""
         return
 
     @property
     def records_count(self) -> None:
-        """How many messages a wrapper holds is known only to those who decompress it."""
+        """Unknown: the number of messages in a wrapper requires decompression."""
         return
 
 
@@ -154,7 +154,7 @@ def peek_message(buffer: bytes | memoryview, position: int = 0) -> MessageHeader
 
 
 def message_header(buffer: bytes | memoryview, position: int) -> MessageHeader:
-    """Read the header at `position`, whatever its magic: a foreign one inside of a wrapper is read as magic 1."""
+    """Read the header at `position` for any magic: an unknown one inside a wrapper is read as magic 1."""
     header = MessageHeader(*_header.unpack_from(buffer, position))
     if header.magic == MAGIC_V0:
         header.timestamp = NO_TIMESTAMP
@@ -162,10 +162,10 @@ def message_header(buffer: bytes | memoryview, position: int) -> MessageHeader:
 
 
 def check_message(buffer: bytes | memoryview, position: int = 0) -> MessageHeader:
-    """Read the header of a whole and sound message. Mirrors LegacyRecord.ensureValid.
+    """Read the header of a complete and valid message. Mirrors LegacyRecord.ensureValid.
 
     Raises CorruptRecordBatch (too small a size), TruncatedRecordBatch, ChecksumMismatch, UnsupportedMagic. The messages
-    inside of a wrapper are not looked at.
+    inside a wrapper are not checked.
     """
     header = peek_message(buffer, position)
     if header.size < RECORD_OVERHEAD_V0:

@@ -1,7 +1,7 @@
 """Message sets of magic 0 and 1 (before KIP-98), and how a broker writes into one. Mirrors LegacyRecord and friends.
 
-What concerns a header alone is in message_peek, building in message_set_builder, reading in message_set_reader; their
-public names are here too.
+Headers are in message_peek, building in message_set_builder, reading in message_set_reader; their public names are
+here too.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ _attributes_and_timestamp = struct.Struct(">Bq")
 
 
 def with_offset(message: bytes | memoryview, offset: int) -> bytes:
-    """Answer the message at another offset, which its checksum does not cover. Mirrors setLastOffset."""
+    """Return the message at another offset, which its checksum does not cover. Mirrors setLastOffset."""
     header = peek_message(message)
     return b"".join((offset.to_bytes(8, "big", signed=True), message[8 : header.size_in_bytes]))
 
 
 def with_timestamp(message: bytes | memoryview, timestamp_type: TimestampType, timestamp: int) -> bytes:
-    """Answer the message of magic 1 with another timestamp. Mirrors setMaxTimestamp; ValueError for magic 0.
+    """Return the message of magic 1 with another timestamp. Mirrors setMaxTimestamp. Raises ValueError for magic 0.
 
     A wrapper's messages stay as they are: with LOG_APPEND_TIME readers take the wrapper's timestamp for them.
     """

@@ -2,7 +2,7 @@
 
 Without compression a set is its messages. With it they go into a wrapper: in magic 1 their offsets count from the base
 offset, in magic 0 they are absolute; the wrapper has the last offset and, in magic 1, the largest timestamp, or the
-broker's time where that is who sets it.
+broker's time for LogAppendTime.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INT32_MAX: Final = 0x7FFF_FFFF
 
 
 class MessageSetBuilder:
-    """One message set in the making: append records, then `build`. Building leaves the builder as it is."""
+    """Builds one message set: append records, then `build`, which does not change the builder."""
 
     __slots__ = (
         "_count",
@@ -70,7 +70,7 @@ class MessageSetBuilder:
 
     @property
     def records_count(self) -> int:
-        """How many records were appended."""
+        """The number of appended records."""
         return self._count
 
     @property
@@ -84,11 +84,11 @@ class MessageSetBuilder:
         return self._max_timestamp
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None) -> int:
-        """Add a record at the next offset; answers its size."""
+        """Add a record at the next offset; return its size."""
         return self.append_with_offset(self._last_offset + 1, timestamp_ms, key, value)
 
     def append_with_offset(self, offset: int, timestamp_ms: int, key: bytes | None, value: bytes | None) -> int:
-        """Add a record at an offset after the last one; ValueError for an offset or a timestamp that cannot be."""
+        """Add a record at an offset after the last one. Raises ValueError for an invalid offset or timestamp."""
         if self._count and offset <= self._last_offset:
             raise ValueError(f"offset {offset} is not after the set's last, {self._last_offset}")
         if offset - self.base_offset > _INT32_MAX:
@@ -117,7 +117,7 @@ class MessageSetBuilder:
         return len(message)
 
     def build(self) -> bytes:
-        """Write the set; one without records is empty, as in Kafka."""
+        """Return the set; one without records is empty, as in Kafka."""
         messages = b"".join(self._parts)
         if self.codec == CompressionCodec.NONE or not self._count:
             return messages
@@ -144,9 +144,9 @@ def encode_message(
     magic: int,
     attributes: int = 0,
 ) -> bytes:
-    """Write a message with offset, size and checksum; any attributes, also those no producer would write.
+    """Encode a message with offset, size and checksum, and any attributes, also invalid ones.
 
-    Magic 0 has no timestamp. struct.error when a number is wider than its field.
+    Magic 0 has no timestamp. Raises struct.error if a number is wider than its field.
     """
     if magic == MAGIC_V0:
         head = _magic_and_attributes.pack(magic, attributes)
@@ -165,7 +165,7 @@ def encode_message(
 
 
 def message_size(magic: int, key: bytes | None, value: bytes | None) -> int:
-    """Answer how many bytes encode_message writes."""
+    """Return the size of the result of encode_message."""
     return LOG_OVERHEAD + _overhead(magic) + len(key or b"") + len(value or b"")
 
 

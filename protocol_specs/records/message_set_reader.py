@@ -1,7 +1,7 @@
-"""Messages of magic 0 and 1 out of a set, wrappers opened. Mirrors AbstractLegacyRecordBatch and its deep iterator.
+"""Reads messages of magic 0 and 1, also inside wrappers. Mirrors AbstractLegacyRecordBatch and its deep iterator.
 
-Nothing of a message is copied before it is asked for. A wrapper is decompressed once, to at most `limit_bytes`; its
-messages are walked twice, because in magic 1 the offset of the last one tells that of the first.
+Contents are copied on first use. A wrapper is decompressed once, to at most `limit_bytes`; its messages are walked
+twice, because in magic 1 the offset of the first one is computed from that of the last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INT64_HALF: Final = 1 << 63
 
 
 class Message:
-    """One message: from a set as it is, or from inside of a wrapper, which then tells offset and timestamp."""
+    """One message, from a set or from a wrapper, which then determines offset and timestamp."""
 
     __slots__ = ("data", "header", "offset", "timestamp", "timestamp_type")
 
@@ -53,7 +53,7 @@ class Message:
 
     @property
     def has_key(self) -> bool:
-        """Whether there is a key, also where its size leaves the message."""
+        """True if there is a key, also if its size exceeds the message."""
         return int.from_bytes(self.data[self._key_position : self._key_position + 4], "big", signed=True) >= 0
 
     @property
@@ -63,7 +63,7 @@ class Message:
         return None if value is None else bytes(value)
 
     def value_view(self) -> memoryview | None:
-        """The value where it lies; raises MalformedMessage."""
+        """A view of the value. Raises MalformedMessage."""
         position = self._key_position + 4 + max(0, self._size_at(self._key_position, "key"))
         size = self._size_at(position, "value")
         return None if size < 0 else self.data[position + 4 : position + 4 + size]
@@ -79,7 +79,7 @@ class Message:
         )
 
     def ensure_valid(self) -> None:
-        """Raise ChecksumMismatch where the message's own checksum does not fit."""
+        """Check the message's own checksum. Raises ChecksumMismatch."""
         verify_message_checksum(self.header, self.data)
 
     @property
@@ -97,11 +97,11 @@ class Message:
 
 
 def iterate_messages(message: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> Iterator[Message]:
-    """Walk the messages of the one at the start of the buffer: itself, or what is inside if it is a wrapper.
+    """Walk the message at the start of the buffer, or the messages inside it if it is a wrapper.
 
-    Checksums are not verified (see check_message, Message.ensure_valid). A message cut off at the end of a wrapper is
-    left out silently, as in Kafka. Raises a RecordBatchError when the walk reaches what is wrong: InvalidRecord for a
-    wrapper that holds nothing, another wrapper or an impossible offset, CorruptRecordBatch for an impossible size.
+    Checksums are not verified (see check_message, Message.ensure_valid). An incomplete message at the end of a
+    wrapper is ignored, as in Kafka. Raises a RecordBatchError when the walk reaches a fault: InvalidRecord for an empty
+    wrapper, a wrapper inside a wrapper or an impossible offset, CorruptRecordBatch for an impossible size.
     """
     header = peek_message(message)
     if len(message) < header.size_in_bytes:
@@ -126,12 +126,12 @@ def read_messages(message: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPR
 
 
 def first_offset(message: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> int:
-    """Answer the first offset, for which a wrapper has to be opened. Mirrors AbstractLegacyRecordBatch.baseOffset."""
+    """Return the first offset; a wrapper is decompressed for it. Mirrors AbstractLegacyRecordBatch.baseOffset."""
     return next(iterate_messages(message, limit_bytes=limit_bytes)).offset
 
 
 def messages_section(message: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
-    """Answer the message set inside of the wrapper at the start of the buffer, decompressed and otherwise as it is."""
+    """Return the message set inside the wrapper at the start of the buffer, decompressed and otherwise unchanged."""
     header = peek_message(message)
     if len(message) < header.size_in_bytes:
         raise TruncatedRecordBatch(header.size_in_bytes, len(message))
@@ -149,7 +149,7 @@ def _decompressed(wrapper: Message, limit_bytes: int) -> bytes:
 
 
 def _absolute_base_offset(header: MessageHeader, inner: memoryview) -> int:
-    """Answer what to add to the offsets inside. Also looks at every size, as Kafka does before the first message."""
+    """Return the number to add to the inner offsets. Also checks every size, as Kafka does before the first message."""
     last = -1
     for last, _ in _walk(inner):  # noqa: B007 - the last one counts
         pass
@@ -181,5 +181,5 @@ def _walk(inner: memoryview) -> Iterator[tuple[int, int]]:
 
 
 def _wrap_int64(value: int) -> int:
-    """Java's long arithmetic, which a hostile offset can drive beyond its width."""
+    """Java's long arithmetic, which overflows for hostile offsets."""
     return (value + _INT64_HALF) % (2 * _INT64_HALF) - _INT64_HALF

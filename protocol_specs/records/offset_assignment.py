@@ -1,8 +1,8 @@
-"""What a leader makes of a produced record set of any magic: offsets, timestamps, another format, another codec.
+"""Offset assignment: a leader gives a produced record set offsets, timestamps, and its topic's format and codec.
 
-Mirrors LogValidator, bytes in and bytes out, for every source and target magic. Three ways lead through it: messages
-and batches that keep their bytes get what lies in their headers; uncompressed ones of another magic are written anew
-one by one; and what has another codec, or inner offsets that are not 0, 1, 2 ..., becomes one batch or wrapper.
+Mirrors LogValidator, bytes in and bytes out, for every source and target magic. There are three cases: messages
+and batches that keep their bytes get new header fields; uncompressed ones of another magic are converted one by one;
+records with another codec, or with inner offsets that are not 0, 1, 2 ..., become one batch or wrapper.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _Batches = list[tuple[AnyHeader, memoryview]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentRules(RecordRules):
-    """How a topic stores: `message.format.version` as magic, `compression.type`, and the leader's epoch."""
+    """The storage settings of a topic: `message.format.version` as magic, `compression.type`, and leader epoch."""
 
     to_magic: int = MAGIC_V2
     target_codec: CompressionCodec | None = None
@@ -55,7 +55,7 @@ class AssignmentRules(RecordRules):
     partition_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
     from_client: bool = True
     limit_bytes: int = MAX_DECOMPRESSED_BYTES
-    """What one batch may decompress to; Kafka has no such limit but its heap."""
+    """The limit on the decompressed size of one batch; Kafka's only limit is its heap."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,11 +67,11 @@ class AssignedRecords:
     max_timestamp: int
     shallow_offset_of_max_timestamp: int
     records_converted: int
-    """How many records were written anew; 0 where the bytes were kept."""
+    """The number of rewritten records; 0 if the bytes were kept."""
 
 
 def validate_and_assign_offsets(records: bytes | memoryview, *, offset: int, rules: AssignmentRules) -> AssignedRecords:
-    """Check a record set whose batches analyze_record_set has let pass, and give its first record `offset`.
+    """Check a record set that analyze_record_set has accepted, and assign offsets from `offset`.
 
     Raises a RecordBatchError with the broker's error code. Mirrors validateMessagesAndAssignOffsets.
     """
@@ -92,7 +92,7 @@ def validate_and_assign_offsets(records: bytes | memoryview, *, offset: int, rul
 
 def _convert(batches: _Batches, records: bytes | memoryview, offset: int, rules: AssignmentRules) -> AssignedRecords:
     """Mirrors convertAndAssignOffsetsNonCompressed."""
-    # Kafka reads all records once to estimate the size of the answer; what is malformed is found here.
+    # Kafka reads all records once to estimate the size of the result; malformed records are found here.
     for _ in read_any_record_set(records, limit_bytes=rules.limit_bytes):
         pass
     first = expect_one_batch(batches, CompressionCodec.NONE)
@@ -160,14 +160,14 @@ def _assign_compressed(
             if checks.check(found):
                 if header.magic > MAGIC_V0 and rules.to_magic > MAGIC_V0:
                     max_timestamp = max(max_timestamp, found.timestamp)
-                    # Some clients never wrote the inner offsets of magic 1 right: Kafka writes such a set anew.
+                    # Some clients write wrong inner offsets in magic 1: Kafka rewrites such a set.
                     in_place = in_place and found.offset == index
                 kept.append(_as_record(found))
             index += 1
         checks.finish()
     if not in_place:
         if skip_key_value and first.is_compressed:
-            # Kafka has skipped the keys and values that it would need for that.
+            # Kafka has skipped the keys and values that a rewrite would need.
             raise UnwritableRecord("a record of the compressed batch has a wrong offset delta")
         return _write_anew(kept, first, target, offset, rules)
     last_offset = offset + len(kept) - 1
@@ -208,7 +208,7 @@ def _check_header(header: AnyHeader, first: AnyHeader, rules: AssignmentRules) -
 def _read(
     header: AnyHeader, batch: memoryview, rules: AssignmentRules, *, skip_key_value: bool
 ) -> Iterator[Record | Message]:
-    """Read records as LogValidator does: those inside of a wrapper as it goes, because their errors come in order."""
+    """Read records as LogValidator does: those inside a wrapper lazily, so that their errors come in order."""
     if not isinstance(header, BatchHeader):
         yield from iterate_messages(batch, limit_bytes=rules.limit_bytes)
         return
@@ -231,7 +231,7 @@ def _as_record(found: Record | Message) -> Record:
 def _stamped(
     header: AnyHeader, batch: memoryview, last_offset: int, max_timestamp: int, rules: AssignmentRules
 ) -> bytes:
-    """Answer the batch or message with its last offset, epoch and timestamp, its records as they are."""
+    """Return the batch or message with its last offset, epoch and timestamp, and unchanged records."""
     if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
         max_timestamp = rules.now_ms
     if isinstance(header, BatchHeader):
@@ -247,7 +247,7 @@ def _stamped(
 
 
 class _Writer:
-    """The new record set in the making, in the target's magic and codec. Mirrors LogValidator's use of a builder."""
+    """Builds the new record set in the target's magic and codec. Mirrors LogValidator's use of a builder."""
 
     def __init__(self, first: AnyHeader, codec: CompressionCodec, offset: int, rules: AssignmentRules) -> None:
         self._rules = rules
@@ -284,7 +284,7 @@ class _Writer:
             )
 
     def append(self, record: Record) -> None:
-        """Write a record at the next offset; ValueError for what Kafka's builder refuses."""
+        """Add a record at the next offset. Raises ValueError for a record that Kafka's builder refuses."""
         if record.timestamp < NO_TIMESTAMP:
             raise ValueError(f"Invalid negative timestamp {record.timestamp}")
         if self._batch is not None:
@@ -299,7 +299,7 @@ class _Writer:
         self._next_offset += 1
 
     def finish(self) -> AssignedRecords:
-        """Close the set; its largest timestamp and where that lies are what MemoryRecordsBuilder.info tells."""
+        """Close the set; its largest timestamp and the offset of that are those of MemoryRecordsBuilder.info."""
         self._check_producer_state()
         count = self._next_offset - self._offset
         if self._batch is not None:

@@ -1,5 +1,6 @@
-"""Records as Kafka's broker reads them out of a compressed batch that it keeps: keys and values are skipped, and the
-length before each record is not believed. Mirrors DefaultRecord.readPartiallyFrom and PartialDefaultRecord.
+"""Reads records as a broker does in a compressed batch that it keeps: keys, values and record lengths are ignored.
+
+Mirrors DefaultRecord.readPartiallyFrom and PartialDefaultRecord.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _INT64_HALF: Final = 1 << 63
 
 
 def read_partially(section: bytes, header: BatchHeader) -> list[Record]:
-    """Read the records of a decompressed section that `walk_records` has let pass as PARTIAL; without headers."""
+    """Read the records of a decompressed section that `walk_records` has accepted as PARTIAL; without headers."""
     log_append_time = header.max_timestamp if header.timestamp_type is TimestampType.LOG_APPEND_TIME else None
     records: list[Record] = []
     position = 0
@@ -34,7 +35,7 @@ def read_partially(section: bytes, header: BatchHeader) -> list[Record]:
             _, position = _sized(section, position)
         timestamp = log_append_time
         if timestamp is None:
-            # Java's long addition wraps, and a hostile delta can drive it there.
+            # Java's long addition wraps for hostile deltas.
             timestamp = (header.base_timestamp + timestamp_delta + _INT64_HALF) % (2 * _INT64_HALF) - _INT64_HALF
         offset = header.base_offset + offset_delta
         records.append(Record(offset=offset, timestamp=timestamp, key=key, value=value, attributes=attributes))

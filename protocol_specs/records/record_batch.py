@@ -1,7 +1,7 @@
-"""Record batches of magic 2 (KIP-98), and how one becomes another: a new offset, epoch, timestamp or producer.
+"""Record batches of magic 2 (KIP-98), and their rewriting: a new offset, epoch, timestamp or producer.
 
-Mirrors DefaultRecordBatch. What concerns the header alone is in batch_peek, building in batch_builder, reading in
-record_reader; their public names are here too. A broker's structural check is in batch_walk.
+Mirrors DefaultRecordBatch. Headers are in batch_peek, building in batch_builder, reading in record_reader; their
+public names are here too. A broker's structural check is in batch_walk.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def with_offset_and_epoch(
     max_timestamp: int | None = None,
     timestamp_type: TimestampType | None = None,
 ) -> bytes:
-    """Answer the batch with what a leader writes into it: offset, leader epoch, and max timestamp where given.
+    """Return the batch with the fields that a leader sets: offset, leader epoch, and max timestamp if given.
 
-    Offset and epoch are outside of the checksum, which is computed again only when the timestamp or its type change;
-    attribute bits that Kafka does not know are lost then, as in DefaultRecordBatch.setMaxTimestamp.
+    Offset and epoch are outside the checksum, which is computed again only when the timestamp or its type change;
+    unknown attribute bits are lost then, as in DefaultRecordBatch.setMaxTimestamp.
     """
     header = peek_header(batch)
     header.base_offset = base_offset
@@ -126,7 +126,7 @@ def with_producer_state(
     base_sequence: int,
     is_transactional: bool,
 ) -> bytes:
-    """Answer the batch as another producer's. Mirrors MemoryRecordsBuilder.reopenAndRewriteProducerState."""
+    """Return the batch with other producer data. Mirrors MemoryRecordsBuilder.reopenAndRewriteProducerState."""
     header = peek_header(batch)
     attributes = header.attributes & ~TRANSACTIONAL_FLAG_MASK
     if is_transactional:
@@ -142,9 +142,9 @@ def with_producer_state(
 
 
 def empty_batch(header: BatchHeader) -> bytes:
-    """Answer the batch that compaction keeps for a producer's last sequence. Mirrors writeEmptyHeader.
+    """Return the empty batch that compaction keeps for a producer's last sequence. Mirrors writeEmptyHeader.
 
-    Offsets, epochs, producer state, max timestamp and flags are those of `header`; its records and codec are gone.
+    Offsets, epochs, producer state, max timestamp and flags are those of `header`; its records and codec are removed.
     """
     return seal_batch(
         b"",

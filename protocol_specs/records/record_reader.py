@@ -1,7 +1,7 @@
-"""Records out of a batch of magic 2, with offsets and timestamps in full. Mirrors DefaultRecord.readFrom.
+"""Reads the records of a batch of magic 2, with absolute offsets and timestamps. Mirrors DefaultRecord.readFrom.
 
-Most records have varints of one or two bytes and no headers: a loop reads those; anything else goes through the general
-reader, which also finds the words when a record does not fit. Both check every length against the bytes that are left.
+Most records have varints of one or two bytes and no headers: a loop reads those. All others go through the general
+reader, which also makes the error text when a record does not fit. Both check every length against the bytes left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from protocol_specs.records.batch_builder import Header
 
 MAX_DECOMPRESSED_BYTES: Final = 256 * 1024 * 1024
-"""The default of every `limit_bytes`: what one batch may decompress to."""
+"""The default of every `limit_bytes`: the limit on the decompressed size of one batch."""
 
 _TWO_BYTES_END: Final = 1 << 14
 _INT64_MIN: Final = -(1 << 63)
@@ -35,7 +35,7 @@ _INT64_MAX: Final = (1 << 63) - 1
 
 @dataclass(slots=True, kw_only=True)
 class Record:
-    """One record with its offset and timestamp in full. A header's key that is not UTF-8 is read with replacements."""
+    """One record with its absolute offset and timestamp. Header keys that are not UTF-8 have replacements."""
 
     offset: int
     timestamp: int
@@ -59,7 +59,7 @@ def read_records(batch: bytes | memoryview, *, limit_bytes: int = MAX_DECOMPRESS
 
 
 def read_section(section: bytes, header: BatchHeader) -> list[Record]:
-    """Read the records of a decompressed section, as many as the header says; raises InvalidRecord."""
+    """Read the records of a decompressed section, as many as in the header. Raises InvalidRecord."""
     return _Reader(section, header).read_all()
 
 
@@ -72,7 +72,7 @@ def read_record_set(buffer: bytes | memoryview, *, limit_bytes: int = MAX_DECOMP
 def records_section(
     batch: bytes | memoryview, header: BatchHeader, *, limit_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes:
-    """Answer the records of the batch at the start of the buffer, decompressed; at most `limit_bytes` come out.
+    """Return the decompressed records section of the batch at the start of the buffer, of at most `limit_bytes`.
 
     Raises TruncatedRecordBatch, UnknownCodec, CorruptCompressedData, DecompressionLimitExceeded.
     """
@@ -80,7 +80,7 @@ def records_section(
 
 
 def raw_records(batch: bytes | memoryview, header: BatchHeader) -> memoryview:
-    """Answer the records of the batch at the start of the buffer as they are; raises TruncatedRecordBatch."""
+    """Return the records section of the batch at the start of the buffer, unchanged. Raises TruncatedRecordBatch."""
     size = header.size_in_bytes
     if len(batch) < size:
         raise TruncatedRecordBatch(size, len(batch))
@@ -88,7 +88,7 @@ def raw_records(batch: bytes | memoryview, header: BatchHeader) -> memoryview:
 
 
 class _Reader:
-    """One reading of a decompressed records section."""
+    """The state of reading one decompressed records section."""
 
     __slots__ = ("base_offset", "base_timestamp", "count", "data", "log_append_time")
 
@@ -119,7 +119,7 @@ class _Reader:
         return records
 
     def _read_small(self, position: int) -> tuple[Record | None, int]:
-        """Read a record of short varints without headers; None or IndexError where it is not one."""
+        """Read a record of short varints without headers; return None or raise IndexError for others."""
         data = self.data
         length = data[position]
         position += 1
@@ -155,7 +155,7 @@ class _Reader:
         if not value_size & 1:
             value = data[position : position + (value_size >> 1)]
             position += value_size >> 1
-        # A third byte of any varint shows above 14 bits; negative deltas and lengths are left to the general reader.
+        # A varint of three bytes or more has bits above 14; the general reader handles it, and negative numbers.
         if (length | timestamp | offset | key_size | value_size) >= _TWO_BYTES_END or data[position]:
             return None, position
         position += 1
@@ -177,7 +177,7 @@ class _Reader:
         if timestamp is None:
             timestamp = self.base_timestamp + timestamp_delta
         if not (_INT64_MIN <= offset <= _INT64_MAX and _INT64_MIN <= timestamp <= _INT64_MAX):
-            # Java's long addition wraps, and a hostile delta can drive it there.
+            # Java's long addition wraps for hostile deltas.
             offset, timestamp = _wrap_int64(offset), _wrap_int64(timestamp)
         return Record(offset=offset, timestamp=timestamp, key=key, value=value, headers=headers, attributes=attributes)
 

@@ -1,8 +1,8 @@
-"""Runs of records with one layout, checked column by column. What the loops of LogValidator learn, at slicing speed.
+"""Runs of records with one layout, checked column by column. The same checks as the loops of LogValidator, by slicing.
 
-Producers mostly send records whose lengths repeat. Where that is so, a byte of the layout (a length, a header count)
-lies at the same distance in every record: one strided slice shows it for all of them, and comparing two byte strings
-does the work of a loop. Records with headers are left out; without them the last byte is their count, 0.
+Producers mostly send records of equal lengths. Then a byte of the layout (a length, a header count) is at the same
+distance in every record: one strided slice collects it for all records, and comparing two byte strings replaces a loop.
+Records with headers are excluded; without headers the last byte of a record is their count, 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RecordRun:
 
 
 class Layout:
-    """Where the varints of a sound record without headers begin, and how long they are."""
+    """The positions and widths of the varints of a valid record without headers."""
 
     __slots__ = (
         "constant_columns",
@@ -76,16 +76,16 @@ class Layout:
 
 
 def measure_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> RecordRun | None:
-    """Measure the run after the record of `layout`, which is sound, has no headers and takes `size` bytes.
+    """Measure the run after the record of `layout`, which is valid, has no headers and takes `size` bytes.
 
-    `index` is that of the next record, `count` that of all. None when not even the next record is like it.
+    `index` is that of the next record, `count` that of all. Returns None if the next record differs.
     """
     limit = count_run(data, layout, size, index, count)
     return _measure_timestamps(data, layout, size, limit) if limit else None
 
 
 def count_run(data: bytes, layout: Layout, size: int, index: int, count: int) -> int:
-    """Count the records after the one of `layout` that are like it, their timestamps left aside; see measure_run."""
+    """Count the records after the one of `layout` that equal it apart from timestamps; see measure_run."""
     start = layout.start
     limit = min(count - index, (len(data) - start) // size - 1)
     width = layout.offset_width
@@ -120,7 +120,7 @@ def _unsigned(data: bytes, position: int) -> int:
 
 
 def _same(column: bytes, wanted: bytes) -> int:
-    """How many bytes at the start of both are the same; both have one length."""
+    """The length of the common prefix of two strings of equal length."""
     if column == wanted:
         return len(column)
     low, high = 0, len(column) - 1
@@ -187,7 +187,7 @@ def _measure_timestamps(data: bytes, layout: Layout, size: int, limit: int) -> R
 
 
 def _extremes(column: bytes) -> tuple[int, int]:
-    """The smallest and the largest byte. A batch has few timestamps: each byte that is met is taken out at once."""
+    """The smallest and the largest byte. A batch has few timestamps: every copy of a found byte is removed at once."""
     met, rest = b"", column
     for _ in range(_FEW_BYTES):
         if not rest:
@@ -199,7 +199,7 @@ def _extremes(column: bytes) -> tuple[int, int]:
 
 
 def _where(column: bytes, other: bytes, byte: int) -> bytes:
-    """The bytes of `column` where `other` is `byte`; mostly they lie together, because timestamps mostly ascend."""
+    """The bytes of `column` where `other` is `byte`; they are mostly adjacent, because timestamps mostly ascend."""
     first, last = other.index(byte), other.rindex(byte) + 1
     if other.count(byte) == last - first:
         return column[first:last]

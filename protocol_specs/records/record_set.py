@@ -1,4 +1,4 @@
-"""Record sets of any magic: what a Fetch answer, a Produce request or a segment may hold. Mirrors MemoryRecords.
+"""Record sets of any magic, as in Fetch responses, Produce requests and segments. Mirrors MemoryRecords.
 
 A set may mix magics: a topic whose format was raised holds messages first and batches after them.
 """
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 AnyHeader = BatchHeader | MessageHeader
 
 MAX_MESSAGE_BYTES: Final = 0x7FFF_FFFF
-"""The default of every `max_message_size`: Kafka's own for what it holds in memory."""
+"""The default of every `max_message_size`, as in Kafka for records in memory."""
 
 
 def iterate_any(
     buffer: bytes | memoryview, *, max_message_size: int = MAX_MESSAGE_BYTES
 ) -> Iterator[tuple[AnyHeader, memoryview]]:
-    """Walk a record set: header and bytes of each whole batch or message; one cut off at the end is left out silently.
+    """Walk a record set: header and bytes of each whole batch or message; an incomplete one at the end is ignored.
 
-    Checksums are not verified, wrappers are not opened. Raises CorruptRecordBatch for an impossible size or magic.
+    Checksums are not verified; wrappers stay compressed. Raises CorruptRecordBatch for an impossible size or magic.
     Mirrors ByteBufferLogInputStream.
     """
     view = memoryview(buffer)
@@ -56,7 +56,7 @@ def iterate_any(
 
 
 def check_any(buffer: bytes | memoryview) -> AnyHeader:
-    """Read the header of the whole and sound batch or message at the start of the buffer. Mirrors ensureValid.
+    """Read the header of the complete and valid batch or message at the start of the buffer. Mirrors ensureValid.
 
     Errors are those of check_batch and check_message.
     """
@@ -80,5 +80,5 @@ def read_any_record_set(buffer: bytes | memoryview, *, limit_bytes: int = MAX_DE
 
 
 def _magic(buffer: bytes | memoryview) -> int:
-    # What is too short to have a magic is left to the reader of batches to refuse.
+    # The batch reader refuses bytes that are too short to have a magic.
     return buffer[MAGIC_OFFSET] if len(buffer) > MAGIC_OFFSET else MAGIC_V2

@@ -1,8 +1,8 @@
 """Records of one shape: varints of equal widths around keys and values of any size. For loads whose sizes vary.
 
-The varints before a record's key lie side by side, so one `struct` call reads them all, two-byte ones as little-endian
-numbers that tables know; what is left to do for a record is a few comparisons. A record without headers ends with their
-count, 0, and its length then says how long its value must be.
+The varints before a record's key are adjacent, so that one `struct` call reads them all, two-byte ones as little-endian
+numbers that index tables; the rest of a record is a few comparisons. A record without headers ends with their count, 0,
+so that the size of its value follows from its length.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 _ONE_BYTE_END: Final = 64
 _TWO_BYTES_END: Final = 8192
 _FORMATS: Final = {1: "B", 2: "H"}
-# By width: the bits that say where a varint ends, and what they must be.
+# By width: the continuation bits of a varint, and their values.
 _ENDS: Final = {1: (0x80, 0x00), 2: (0x8080, 0x0080)}
 _NULL: Final = 1
 
 
 @dataclass(slots=True)
 class ShapedRecords:
-    """Where the records of a shape end, and the least and largest timestamp delta among them."""
+    """The position after the records of a shape, and the least and largest timestamp delta among them."""
 
     position: int
     index: int
@@ -36,7 +36,7 @@ class ShapedRecords:
 def follow_shape(data: bytes, layout: Layout, position: int, index: int, count: int) -> ShapedRecords | None:
     """Walk the records at `position` while they have the shape of `layout` and the right offset deltas.
 
-    `index` is that of the first one. None when it does not have the shape already, or the shape is not a small one.
+    `index` is that of the first one. Returns None if the first one has another shape, or the shape is too large.
     """
     widths = (layout.length_width, layout.timestamp_width, layout.offset_width)
     if max(widths) > 2 or layout.key_width > 1 or layout.value_width > 2:
@@ -87,7 +87,7 @@ def _follow_keys(data: bytes, shape: _Shape, position: int, index: int, limit: i
             if value > 127:
                 value_at += 1
                 value += (data[value_at] << 7) - 128
-            # A third byte would make the value longer than any record of two bytes of length.
+            # With a third byte the value would exceed any record whose length has two bytes.
             if value & 1 or value_at + (value >> 1) + 2 != stop:
                 break
             if timestamp != last:
@@ -103,7 +103,7 @@ def _follow_keys(data: bytes, shape: _Shape, position: int, index: int, limit: i
 
 
 class _Shape:
-    """How to read the varints of a shape; there are 16 of them."""
+    """The `struct` formats of the varints of a shape; there are 16 of them."""
 
     __slots__ = ("head_size", "sizes", "timestamp_bits", "timestamp_end", "with_value", "without_value")
 

@@ -1,8 +1,8 @@
-"""Where each field of a record set stands: an annotated view of magic 0, 1 and 2, for dumps and byte surgery.
+"""The position of each field in a record set: an annotated view of magic 0, 1 and 2, for dumps and mutations.
 
 Mirrors what ByteBufferLogInputStream, DefaultRecord and LegacyRecord read. The walk is slow, tolerant and bounded: it
-goes as far as the bytes can be believed, and says what it met. A batch is `batch[i]`, a message of magic 0 or 1 is
-`message[i]`; `i` counts both (`message[0].value.message[1]` inside of a compressed one). Fields have the names of
+goes as far as the bytes are readable, and reports its findings. A batch is `batch[i]`, a message of magic 0 or 1 is
+`message[i]`; `i` counts both (`message[0].value.message[1]` inside a compressed one). Fields have the names of
 BatchHeader; records are `batch[2].record[3].header[0].value`.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _Fields: TypeAlias = tuple[tuple[str, str, str], ...]
 
 DECOMPRESSED_BYTES_MAX: Final = 16 * 1024 * 1024
-"""What all compressed sections of one call may decompress to together."""
+"""The limit on the total decompressed size of the sections of one call."""
 
 BATCH_FIELDS: Final = (
     ("base_offset", "int64", "q"),
@@ -62,11 +62,11 @@ MESSAGE_FIELDS: Final = (
     ("magic", "int8", "b"),
     ("attributes", "int8", "b"),
 )
-"""What stands before the key of a message of magic 0; magic 1 has a timestamp after it."""
+"""The fields before the key of a message of magic 0; magic 1 adds a timestamp."""
 
 TIMESTAMP_FIELD: Final = ("timestamp", "int64", "q")
 
-# The least that an entry's length can be: the fields after it, with a null key and a null value before magic 2.
+# The minimum of an entry's length: the fields after it, with a null key and a null value before magic 2.
 _LENGTH_MIN: Final[Mapping[int, int]] = {0: 14, 1: 22, 2: RECORD_BATCH_OVERHEAD - LOG_OVERHEAD}
 _LENGTH_MIN_OF_ANY: Final = 0
 _CONTROL_VALUES: Final[Mapping[ControlRecordType, str]] = {
@@ -80,9 +80,9 @@ _CONTROL_VALUES: Final[Mapping[ControlRecordType, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A rule that bytes break, in words, with the field and the byte.
+    """The text of a broken rule, with the field and the byte.
 
-    `within` is the path of the span that the byte is inside of, decompressed, as in Span; empty for the buffer itself.
+    `within` is the path of the decompressed span with the byte, as in Span; empty for the buffer itself.
     """
 
     path: str
@@ -91,18 +91,18 @@ class Finding:
     within: str = ""
 
     def __str__(self) -> str:
-        inside = f" of what {self.within} holds" if self.within else ""
+        inside = f" of the content of {self.within}" if self.within else ""
         return f"{self.path}, byte {self.position}{inside}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordSetSpans:
-    """A record set's fields in wire order, those inside of a compressed section right after it.
+    """A record set's fields in wire order, those inside a compressed section right after it.
 
-    `findings` are broken rules that do not keep a reader from going on: a wrong checksum, a batch that the record set
-    ends inside of (as a Fetch response may), a section that cannot be decompressed or whose records do not fit.
-    `fault` is where the walk stopped before the end. `left_out` counts spans after the limit; what else a compressed
-    section holds is not looked at then, and a record of it, or the rest of its messages, counts as one.
+    `findings` are broken rules after which a reader can continue: a wrong checksum, an incomplete batch at the end (as
+    in Fetch responses), a section that cannot be decompressed or whose records do not fit. `fault` is the place where
+    the walk stopped before the end. `left_out` counts spans after the limit; the rest of a compressed section is not
+    read then, and a record of it, or the rest of its messages, counts as one.
     """
 
     spans: list[Span]
@@ -122,7 +122,7 @@ def annotate_record_set(
 ) -> RecordSetSpans:
     """The spans of the record set at `data[start:stop]`, which is the field at `path`; never raises for bytes.
 
-    `base` is the position of `data` in what the reader of the spans looks at, and is added to every position.
+    `base` is the position of `data` in the buffer of the caller, and is added to every position.
     """
     walk = _RecordSetWalk(memoryview(data)[: len(data) if stop is None else stop], start, base, limit)
     fault = None
@@ -140,7 +140,7 @@ class _Stop(Exception):
 
 
 class _Cursor:
-    """The bytes that are read: those of the caller, or those of one decompressed section (`within`)."""
+    """The bytes of the walk: those of the caller, or those of one decompressed section (`within`)."""
 
     def __init__(self, data: memoryview, position: int, base: int, within: str) -> None:
         self.data = data
@@ -181,11 +181,11 @@ class _RecordSetWalk:
         )
 
     def is_full(self) -> bool:
-        """Whether to look no further: a few compressed bytes can hold records for minutes."""
+        """True after the limit of spans: a few compressed bytes can contain records for minutes."""
         return bool(self.cursor.within) and len(self.spans) >= self.limit
 
     def fixed(self, path: str, type_name: str, code: str, stop: int) -> Any:
-        """Read one value of fixed size; None, and nothing noted, when `stop` comes before its end."""
+        """Read one value of fixed size; None, without a span, if `stop` comes before its end."""
         start = self.cursor.position
         size = struct.calcsize(f">{code}")
         if stop - start < size:
@@ -223,7 +223,7 @@ class _RecordSetWalk:
                 self.message(entry, start, stop, with_timestamp=magic == 1, nested=nested)
 
     def entry_stop(self, path: str, start: int, end: int, magic: int | None, fields: _Fields) -> int | None:
-        """Where the entry ends; None when the record set ends first, which is noted."""
+        """The position after the entry; None, with a finding, if the record set ends first."""
         if end - start < LOG_OVERHEAD:
             self.partial(path, end, f"{end - start} bytes left, an entry begins with {LOG_OVERHEAD}", fields)
             return None
@@ -278,7 +278,7 @@ class _RecordSetWalk:
             self.findings.append(self.finding(f"{path}.crc", position, reason))
 
     def compressed(self, path: str, stop: int, codec: int, inside: Callable[[int], None]) -> None:
-        """Note a compressed section, then what is in it, with positions in the decompressed bytes."""
+        """Add a compressed section, then its content, with positions in the decompressed bytes."""
         start = self.cursor.position
         section = self.raw(path, stop, _section_type(codec))
         self.decompressed(path, start, section, codec, inside)
@@ -293,7 +293,7 @@ class _RecordSetWalk:
         self.inside(path, found, inside)
 
     def inside(self, path: str, data: bytes, walk: Callable[[int], None]) -> None:
-        """Walk bytes that a span holds; where they do not fit is a finding, because the outer bytes go on."""
+        """Walk the content of a span. A fault in it is a finding, because the outer bytes continue."""
         outer = self.cursor
         self.cursor = _Cursor(memoryview(data), 0, 0, path)
         try:
@@ -376,7 +376,7 @@ class _RecordSetWalk:
         return raw
 
     def control_key(self, path: str, key: bytes | None) -> ControlRecordType | None:
-        """Note what a control record's key holds; its type, None when it is none that is known here."""
+        """Add the content of a control record's key; return its type, None if it is unknown."""
         found: list[int] = []
 
         def walk(stop: int) -> None:

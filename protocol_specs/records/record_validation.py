@@ -1,7 +1,7 @@
-"""What Kafka checks in a record set of any magic, in its order: frames, sizes, checksums, headers, then records.
+"""The checks of Kafka for a record set of any magic, in its order: frames, sizes, checksums, headers, then records.
 
-Mirrors ByteBufferLogInputStream, UnifiedLog.analyzeAndValidateRecords, and the checks of LogValidator. What is refused
-is a RecordBatchError whose `error_code` is the broker's answer; the texts leave out what only a broker knows.
+Mirrors ByteBufferLogInputStream, UnifiedLog.analyzeAndValidateRecords, and the checks of LogValidator. A refusal
+is a RecordBatchError with the `error_code` of the response; the texts omit data that only a broker has.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _INT64_HALF: Final = 1 << 63
 
 @dataclass(slots=True, kw_only=True)
 class RecordSetInfo:
-    """What a record set is, as far as its headers tell. Mirrors LogAppendInfo; offsets are -1 in an empty set."""
+    """The properties of a record set in its headers. Mirrors LogAppendInfo; offsets are -1 in an empty set."""
 
     first_offset: int = -1
-    """The base offset of a first batch of magic 2; of message sets -1, because it takes decompression to know."""
+    """The base offset of a first batch of magic 2; of message sets -1, because it requires decompression."""
     last_offset: int = -1
     last_offset_of_first_batch: int = -1
     last_leader_epoch: int = NO_PARTITION_LEADER_EPOCH
@@ -55,7 +55,7 @@ class RecordSetInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordRules:
-    """What a topic asks of each record: `message.timestamp.*` and `cleanup.policy`."""
+    """A topic's requirements for each record: `message.timestamp.*` and `cleanup.policy`."""
 
     now_ms: int
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
@@ -63,7 +63,7 @@ class RecordRules:
     timestamp_after_max_ms: int = NO_LIMIT_MS
     compacted: bool = False
     topic_partition: str = ""
-    """Named in what is said of a record; without it the text ends before."""
+    """The partition in error texts; without it the text omits it."""
 
 
 def analyze_record_set(
@@ -73,9 +73,9 @@ def analyze_record_set(
     max_batch_bytes: int | None = None,
     monotonic: bool = False,
 ) -> RecordSetInfo:
-    """Check frame, base offset, size and checksum of each batch or message, which is what every append begins with.
+    """Check frame, base offset, size and checksum of each batch or message, as at the start of every append.
 
-    `max_batch_bytes` is the topic's `max.message.bytes`; `monotonic` is asked of a follower: offsets that ascend.
+    `max_batch_bytes` is the topic's `max.message.bytes`; `monotonic` offsets are required of a follower.
     Raises CorruptRecordBatch, ChecksumMismatch, InvalidRecord, RecordSetTooLarge, OffsetsOutOfOrder, UnknownCodec.
     """
     info = RecordSetInfo()
@@ -112,15 +112,15 @@ def read_validated(
     max_message_size: int = MAX_MESSAGE_BYTES,
     limit_bytes: int = MAX_DECOMPRESSED_BYTES,
 ) -> Iterator[tuple[AnyHeader, list[Record]]]:
-    """Read each batch or message with every check of its bytes: what precedes a bad one is answered first.
+    """Read each batch or message with every check of its bytes; those before a bad one are yielded first.
 
     Beside frame, checksum and codec: records that fit their batch and its count, the checksum and magic of the messages
-    inside of a wrapper, and no wrapper inside of a wrapper. Raises a RecordBatchError.
+    inside a wrapper, and no wrapper inside a wrapper. Raises a RecordBatchError.
     """
     for _, batch in iterate_any(records, max_message_size=max_message_size):
         header = check_any(batch)
         if isinstance(header, BatchHeader):
-            if header.records_count:  # Kafka does not look at what an empty batch holds
+            if header.records_count:  # Kafka does not read the records of an empty batch
                 section = records_section(batch, header, limit_bytes=limit_bytes)
                 reading = RecordReading.STREAM if header.is_compressed else RecordReading.BUFFER
                 walk_records(section, header.records_count, reading=reading)
@@ -137,7 +137,7 @@ def read_validated(
 
 
 def refusal_of_client_batch(header: AnyHeader) -> str | None:
-    """Say why a client may not write such a header, None when it may. Mirrors LogValidator.validateBatch."""
+    """Return the reason why a client may not send such a header, None if it may. Mirrors LogValidator.validateBatch."""
     if not isinstance(header, BatchHeader):
         return None
     if header.last_offset_delta < 0:
@@ -155,12 +155,12 @@ def refusal_of_client_batch(header: AnyHeader) -> str | None:
 
 
 class RecordChecks:
-    """The checks of one batch's records against a topic's rules: ask for each record, then `finish`."""
+    """Checks one batch's records against a topic's requirements: `check` for each record, then `finish`."""
 
     __slots__ = ("_bad_timestamp", "_header", "_index", "_partial", "_reasons", "_rules")
 
     def __init__(self, header: AnyHeader, rules: RecordRules, *, partial: bool = False) -> None:
-        """Start with the first record; `partial` says that keys and values are skipped, as texts of records tell."""
+        """Start with the first record; `partial` means that keys and values are skipped, also in error texts."""
         self._header = header
         self._rules = rules
         self._partial = partial
@@ -170,11 +170,11 @@ class RecordChecks:
 
     @property
     def passed(self) -> bool:
-        """Whether no record was refused so far."""
+        """True if no record was rejected so far."""
         return not self._reasons
 
     def check(self, record: Record | Message) -> bool:
-        """Check the next record. Raises ChecksumMismatch at once; what else is refused is kept for `finish`."""
+        """Check the next record. Raises ChecksumMismatch at once; other refusals are kept for `finish`."""
         self._index += 1
         header, rules = self._header, self._rules
         if isinstance(record, Message):
@@ -195,7 +195,7 @@ class RecordChecks:
         return self._refuse(refusal)
 
     def finish(self) -> None:
-        """Raise RecordsRejected or TimestampsRejected where a record was refused. Mirrors processRecordErrors."""
+        """Raise RecordsRejected or TimestampsRejected if a record was rejected. Mirrors processRecordErrors."""
         if self._reasons:
             raise (TimestampsRejected if self._bad_timestamp else RecordsRejected)(self._reasons)
 
@@ -222,7 +222,7 @@ class RecordChecks:
 
 
 def expect_one_batch(batches: list[tuple[AnyHeader, memoryview]], source: CompressionCodec) -> AnyHeader:
-    """Answer the first header; more batches than one must be uncompressed messages.
+    """Return the first header; several batches are valid only as uncompressed messages.
 
     Raises InvalidRecord. Mirrors LogValidator.getFirstBatchAndMaybeValidateNoMoreBatches.
     """
@@ -235,7 +235,7 @@ def expect_one_batch(batches: list[tuple[AnyHeader, memoryview]], source: Compre
 
 
 def _text_of(record: Record | Message, *, partial: bool) -> str:
-    """Write a record as Java's toString does; one of which only the sizes were read says so."""
+    """Format a record as Java's toString does; a partial record has its own form."""
     if isinstance(record, Message):
         return f"of magic {record.header.magic} with offset {record.offset}"
     kind, none = ("PartialDefaultRecord", -1) if partial else ("DefaultRecord", 0)

@@ -1,8 +1,8 @@
-"""A batch of magic 2 written anew with the records that compaction retains. Mirrors MemoryRecords.
+"""Rewrites a batch of magic 2 with the records that compaction retains. Mirrors MemoryRecords.
 
-The batch can get a delete horizon (KIP-534), from which on compaction drops its tombstones or its marker. The horizon
-replaces the base timestamp, and a flag in the attributes says that it does; the records keep their timestamps, because
-their deltas count from the horizon then. In a LogAppendTime batch those timestamps are the broker's.
+The batch can get a delete horizon (KIP-534), the time from which compaction drops its tombstones or its marker. The
+horizon replaces the base timestamp and sets a flag in the attributes. The records keep their timestamps, because their
+deltas count from the horizon then. In a LogAppendTime batch those timestamps are the broker's.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _KNOWN_ATTRIBUTES: Final = 0x3F
 def retained_batch(
     header: BatchHeader, records: Sequence[Record], *, delete_horizon_ms: int | None = None, level: int | None = None
 ) -> bytes:
-    """The batch with these of its records, with the same codec. Mirrors MemoryRecords.buildRetainedRecordsInto.
+    """Return the batch with these of its records and the same codec. Mirrors MemoryRecords.buildRetainedRecordsInto.
 
-    Raises ValueError without records, and for a negative horizon, which Kafka takes for none.
+    Raises ValueError without records, and for a negative horizon, which means none in Kafka.
     """
     if not records:
         raise ValueError("no records are retained: use empty_batch")

@@ -1,7 +1,7 @@
 """Variable-length integers: zigzag ones of records, unsigned ones of flexible messages. Mirrors ByteUtils.
 
 A varint is 32 bits wide (up to 5 bytes), a varlong 64 (up to 10). As in Kafka, longer spellings of a small number are
-accepted and the bits that the width cannot hold are dropped. Decoders answer the value and the position after it, and
+accepted and the bits that the width cannot hold are dropped. Decoders return the value and the position after it, and
 raise MalformedVarint.
 """
 
@@ -21,7 +21,7 @@ _INT_64: Final = 1 << 63
 
 
 SMALL_VARINTS_END: Final = 8192
-"""The numbers from 0 up to this one have an entry in SMALL_VARINTS; they are those of one or two bytes."""
+"""The largest number with an entry in SMALL_VARINTS, which has all varints of one or two bytes."""
 
 
 def encode_unsigned_varint(value: int) -> bytes:
@@ -50,12 +50,12 @@ def encode_varlong(value: int) -> bytes:
 
 
 def size_of_unsigned_varint(value: int) -> int:
-    """Answer how many bytes encode_unsigned_varint writes."""
+    """Return the size of the result of encode_unsigned_varint."""
     return (value.bit_length() + 6) // 7 or 1
 
 
 def size_of_varint(value: int) -> int:
-    """Answer how many bytes encode_varint or encode_varlong writes."""
+    """Return the size of the result of encode_varint or encode_varlong."""
     return size_of_unsigned_varint(value << 1 if value >= 0 else ~(value << 1))
 
 
@@ -91,7 +91,7 @@ SMALL_VARINTS: Final = [
     *_ONE_BYTE[::2],
     *[bytes((low, high)) for high in range(1, 0x80) for low in range(0x80, 0x100, 2)],
 ]
-"""What encode_varint writes for the numbers from 0; the hottest call of a producer indexes it."""
+"""The results of encode_varint for the numbers from 0; the hottest call of a producer indexes it."""
 
 
 def _encode(raw: int) -> bytes:

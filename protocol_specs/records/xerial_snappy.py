@@ -1,7 +1,7 @@
 """Snappy as Kafka's Java clients write it: xerial's stream of blocks. Mirrors org.xerial.snappy.SnappyInputStream.
 
 16 bytes of header (magic, version, compatible version), then blocks: int32 size and a raw snappy block of up to 32 KiB
-of data. Streams may follow one another. Bytes without the magic are one raw block, which librdkafka may send.
+of data. Streams may be concatenated. Bytes without the magic are one raw block, as librdkafka may send.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BLOCK_BYTES: Final = 32 * 1024
 _HEADER: Final = b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01"
 _MAGIC: Final = _HEADER[:8]
 _MAGIC_AS_SIZE: Final = int.from_bytes(_MAGIC[:4], "big")
-# A copy element makes at most 64 bytes of 3; a preamble that promises more than this ratio lies.
+# A copy element of 3 bytes makes at most 64; a preamble above this ratio is invalid.
 _MAX_RATIO: Final = 22
 
 _int32 = struct.Struct(">i")
@@ -43,7 +43,7 @@ def decompress_snappy(data: bytes | memoryview, limit_bytes: int) -> bytes:
         return _decompress_block(view, limit_bytes, limit_bytes)
     parts: list[bytes] = []
     remaining = limit_bytes
-    # As in SnappyInputStream, the first header's versions go unread; of a later one, four bytes and the version count.
+    # As SnappyInputStream does, ignore the first header's versions; of a later one, four bytes and the version count.
     if len(view) < len(_HEADER):
         raise CorruptCompressedData("snappy", "stream header is cut off")
     position = len(_HEADER)

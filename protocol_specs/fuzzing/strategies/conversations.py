@@ -220,7 +220,7 @@ def _response(draw: DrawFn, cls: type[Message], version: int, correlation_id: in
 
 
 def _cut(draw: DrawFn, valid: Conversation, index: int, frames: list[bytes]) -> None:
-    """The connection ends inside of a frame: nothing follows."""
+    """The connection ends inside a frame: nothing follows."""
     del valid
     frames[index] = frames[index][: draw(st.integers(1, len(frames[index]) - 1))]
     del frames[index + 1 :]

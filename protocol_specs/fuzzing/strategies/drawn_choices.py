@@ -34,7 +34,7 @@ class DrawnChoices:
         self.draw = draw
 
     def happens(self, probability: float) -> bool:
-        """Whether it happens; Hypothesis does not need the probability."""
+        """True if it happens; Hypothesis does not need the probability."""
         del probability
         return self.draw(_BOOLEANS)
 

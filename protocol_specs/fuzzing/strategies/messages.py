@@ -109,7 +109,7 @@ def _message(
 
 @lru_cache(maxsize=1)
 def _record_sets() -> tuple[bytes, ...]:
-    """What fields of records hold unless a strategy is given for them."""
+    """The content of Records fields unless a strategy is given."""
     one, two = RecordBatchBuilder(), RecordBatchBuilder(base_offset=1)
     one.append(1_700_000_000_000, None, b"value")
     for value in (b"", None):

@@ -1,8 +1,8 @@
-"""What columnar records stand on: numpy, and copies of many byte strings at once. No Kafka class does this.
+"""The basis of columnar records: numpy, and copies of many byte strings at once. No class of Kafka does this.
 
 The only place that imports numpy for them; without it the import fails by name of the extra. A copy moves pieces of one
 size for all strings in one call, the last piece of a string ending where the string does, so that nothing is written
-outside of it.
+outside it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def copy_strings(target: Bytes, target_starts: Ints, source: Bytes, source_start
 
 
 def gather_strings(source: Bytes, starts: Ints, sizes: Ints) -> tuple[Ints, Bytes]:
-    """Answer strings one after another: where each begins, with the end of the last, and their bytes."""
+    """Return strings one after another: where each begins, with the end of the last, and their bytes."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     target = np.empty(int(offsets[-1]), np.uint8)

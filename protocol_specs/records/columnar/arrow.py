@@ -1,8 +1,8 @@
 """Columns of records as Arrow tables, and back: what Spark, Parquet and pyarrow.compute work on.
 
 The schema is `SCHEMA`: offset and timestamp (ms) int64, key and value binary (large_binary past 2 GiB), headers a list
-of structs of key and value. Arrow's strings must be UTF-8, and header keys of a peer need not be: such are replaced as
-Kafka's own decoder does.
+of structs of key and value. Arrow's strings must be UTF-8, and header keys of a peer need not be: such keys are decoded
+with replacements, as in Kafka.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _INT32_MAX: Final = 0x7FFF_FFFF
 
 
 def columns_to_arrow(columns: RecordColumns) -> Any:
-    """Answer a pyarrow Table of the columns that are there, in the order of SCHEMA."""
+    """Return a pyarrow Table of the present columns, in the order of SCHEMA."""
     arrays, fields = [], []
     for name in columns.columns:
         column = getattr(columns, name)
@@ -153,7 +153,7 @@ def _headers_column(array: Any) -> HeadersColumn:
     if names != ["key", "value"]:
         raise ValueError(f"column headers has entries of the type {entry}, not structs of key and value")
     if array.null_count:
-        # A null list has no headers, and flatten leaves out what lies in its place.
+        # A null list has no headers, and flatten omits its values.
         counts = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         offsets = np.zeros(len(array) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])

@@ -1,4 +1,4 @@
-"""Record batches of magic 2 out of columns. What MemoryRecordsBuilder and DefaultRecord.writeTo write, at once.
+"""Builds record batches of magic 2 from columns. The same bytes as MemoryRecordsBuilder and DefaultRecord.writeTo.
 
 The sizes of all records are computed first, then every field is written for all records together. The bytes are those
 of a RecordBatchBuilder to which the same records are appended.
@@ -58,11 +58,11 @@ def build_batches(
 ) -> list[bytes]:
     """Write all records in one batch, or in several of at most `max_batch_bytes` each before compression.
 
-    Timestamps and values must be there; without keys or headers the records have none. Offsets go up by one from
+    Timestamps and values are required; without keys or headers the records have none. Offsets go up by one from
     `base_offset` (0); without it they are those of the offset column, where there is one, and may leave gaps. The
-    sequence goes on from batch to batch; no records make no batch.
+    sequence continues from batch to batch; no records make no batch.
 
-    ValueError when offsets do not ascend, a number does not fit its field or a record does not fit into a batch.
+    Raises ValueError if offsets do not ascend, a number does not fit its field or a record does not fit into a batch.
     """
     attributes = int(codec)
     if timestamp_type == TimestampType.LOG_APPEND_TIME:
@@ -101,7 +101,7 @@ def iterate_sections(
     base_offset: int | None = None,
     first_always_fits: bool = False,
 ) -> Iterator[RecordsSection]:
-    """Write all records, batch by batch, only when each is asked for; what is left to do is a codec and a header.
+    """Yield all records, batch by batch; the caller adds compression and the header.
 
     With `first_always_fits` a record that is larger than `max_batch_bytes` gets a batch of its own, as a producer does.
     """
@@ -128,7 +128,7 @@ class RecordsSection:
 
 
 class _Records:
-    """All records with what does not depend on the batch that they come into."""
+    """All records with the data that does not depend on their batch."""
 
     __slots__ = (
         "_base_offset",
@@ -154,7 +154,7 @@ class _Records:
         self._headers: _Headers | None = None
         if "headers" in columns.columns and len(columns.headers.key):
             self._headers = _Headers(columns.headers)
-        # With the attributes; what is missing are the length and the deltas of timestamp and offset.
+        # With the attributes; without the length and the deltas of timestamp and offset.
         headers_sizes = self._headers.framed_sizes if self._headers else 1
         self._framed_sizes = self._key.framed_sizes + self._value.framed_sizes + headers_sizes + 1
         self._least_ends: Ints | None = None
@@ -206,7 +206,7 @@ class _Records:
         )
 
     def _end_at_most(self, first: int, limit_bytes: int) -> int:
-        """Where a batch from `first` on ends at the latest, so that no more is computed than it may take."""
+        """The latest end of a batch from `first` on, so that no more is computed than it can hold."""
         if self._least_ends is None:
             # A length and two deltas take three bytes at least.
             self._least_ends = np.cumsum(spread(self._framed_sizes + 3, self.count))
@@ -233,7 +233,7 @@ class _Records:
 
 
 class _Varints:
-    """Numbers that each record has, as they are written."""
+    """Numbers that each record has, in encoded form."""
 
     __slots__ = ("raw", "widths")
 
@@ -242,7 +242,7 @@ class _Varints:
         self.widths = widths_of(self.raw)
 
     def write(self, target: Bytes, position: Ints, first: int = 0, *, zero_may_follow: bool = True) -> Ints:
-        """Write those of as many records as there are positions, from the `first` on; answers where they end."""
+        """Write those of as many records as there are positions, from the `first` on; return where they end."""
         end = first + len(position)
         raw, widths = self.raw if isinstance(self.raw, int) else self.raw[first:end], _rows(self.widths, first, end)
         write_varints(target, position, raw, widths, zero_may_follow=zero_may_follow)
@@ -251,7 +251,7 @@ class _Varints:
 
 
 class _Strings:
-    """Byte strings with their lengths before them; sizes that are all the same come as one number."""
+    """Byte strings with their lengths before them; equal sizes are one number."""
 
     __slots__ = ("_column", "_contents", "_lengths", "framed_sizes")
 
@@ -269,7 +269,7 @@ class _Strings:
         self.framed_sizes: Numbers = self._lengths.widths + self._contents
 
     def write(self, target: Bytes, position: Ints, first: int, *, zero_may_follow: bool = True) -> Ints:
-        """Write those of as many records as there are positions, from the `first` on; answers where they end."""
+        """Write those of as many records as there are positions, from the `first` on; return where they end."""
         end = first + len(position)
         position = self._lengths.write(target, position, first, zero_may_follow=zero_may_follow)
         contents = _rows(self._contents, first, end)
@@ -302,7 +302,7 @@ class _Headers:
 
     def write(self, target: Bytes, position: Ints, first: int) -> None:
         """Write those of as many records as there are positions, from the `first` on."""
-        # What follows a count of 0, or an empty value, is the next record or header, which is written already.
+        # The bytes after a count of 0, or an empty value, are the next record or header, which is already written.
         position = self._counts.write(target, position, first, zero_may_follow=False)
         offsets = self._offsets[first : first + len(position) + 1]
         first_entry, end = int(offsets[0]), int(offsets[-1])

@@ -1,7 +1,7 @@
 """Records by the column: offsets, timestamps, keys, values and headers as arrays. The columnar form of DefaultRecord.
 
-A byte string of a column is a place in a buffer that all of them share, so that reading copies none. `RecordColumns` is
-what columnar_builder takes and columnar_reader gives; columnar_arrow turns it into an Arrow table and back.
+A byte string of a column is a range of a shared buffer, so that reading copies none. `columnar.builder` takes
+`RecordColumns`, `columnar.reader` returns them, and `columnar.arrow` converts them to and from Arrow tables.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class StringColumn:
     def from_offsets(cls, data: bytes | memoryview | Bytes, offsets: Ints, valid: Any = None) -> StringColumn:
         """Make a column of Arrow's layout: string i lies from `offsets[i]` to `offsets[i + 1]`, unless not `valid[i]`.
 
-        ValueError when the offsets descend or leave the data.
+        Raises ValueError if the offsets descend or exceed the data.
         """
         buffer = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
         offsets = np.asarray(offsets, np.int64)
@@ -64,7 +64,7 @@ class StringColumn:
 
     @property
     def nulls(self) -> Any:
-        """An array that tells which strings are null."""
+        """An array of bools: True for null strings."""
         return self.sizes < 0
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class StringColumn:
             yield None if size < 0 else data[start : start + size].tobytes()
 
     def packed(self) -> tuple[Ints, Bytes]:
-        """Answer Arrow's layout: the offsets, one more than strings, and the bytes without gaps; a null is empty."""
+        """Return Arrow's layout: the offsets, one more than strings, and the bytes without gaps; a null is empty."""
         return gather_strings(self.data, self.starts, np.maximum(self.sizes, 0))
 
 
@@ -91,7 +91,7 @@ _NO_STRINGS: Final = StringColumn.of(())
 class HeadersColumn:
     """Headers of records: those of record i are the keys and values from `offsets[i]` to `offsets[i + 1]`.
 
-    A key is never null, and UTF-8 unless a peer's bytes were not.
+    A key is never null, and UTF-8 unless a peer sent other bytes.
     """
 
     offsets: Ints
@@ -127,7 +127,7 @@ class HeadersColumn:
 
 
 class RecordColumns:
-    """The columns of some records, all of one length. Asking for one that was not given raises ValueError."""
+    """The columns of some records, all of one length. Access to a missing column raises ValueError."""
 
     __slots__ = ("_headers", "_key", "_offset", "_timestamp", "_value", "records_count")
 
@@ -158,7 +158,7 @@ class RecordColumns:
 
     @classmethod
     def of_records(cls, records: Iterable[Record], columns: Sequence[str] = COLUMNS) -> RecordColumns:
-        """Make the named columns of records; their attributes, which Kafka does not use, are left out."""
+        """Make the named columns of records; without their attributes, which Kafka does not use."""
         given = list(records)
         return cls(
             offset=np.array([record.offset for record in given], np.int64) if "offset" in columns else None,
@@ -170,14 +170,14 @@ class RecordColumns:
 
     @classmethod
     def from_arrow(cls, table: Any) -> RecordColumns:
-        """Take a pyarrow Table or RecordBatch with columns of the names in COLUMNS; see columnar_arrow."""
+        """Take a pyarrow Table or RecordBatch with columns of the names in COLUMNS; see columnar.arrow."""
         from protocol_specs.records.columnar.arrow import columns_from_arrow
 
         return columns_from_arrow(table)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns that are here, in the order of COLUMNS."""
+        """The names of the present columns, in the order of COLUMNS."""
         return tuple(name for name in COLUMNS if getattr(self, f"_{name}") is not None)
 
     @property
@@ -209,13 +209,13 @@ class RecordColumns:
         return self.records_count
 
     def to_arrow(self) -> Any:
-        """Answer a pyarrow Table of the columns that are here; see columnar_arrow."""
+        """Return a pyarrow Table of the present columns; see columnar.arrow."""
         from protocol_specs.records.columnar.arrow import columns_to_arrow
 
         return columns_to_arrow(self)
 
     def to_records(self) -> list[Record]:
-        """Answer objects, as read_records does; all columns must be here."""
+        """Return objects, as read_records does; requires all columns."""
         return [
             Record(offset=offset, timestamp=timestamp, key=key, value=value, headers=headers)
             for offset, timestamp, key, value, headers in zip(
@@ -225,7 +225,7 @@ class RecordColumns:
 
 
 def join_columns(parts: Sequence[RecordColumns], columns: Sequence[str] = COLUMNS) -> RecordColumns:
-    """Answer the named columns of all parts, one after the other."""
+    """Return the named columns of all parts, one after the other."""
     return RecordColumns(
         offset=_joined([part.offset for part in parts]) if "offset" in columns else None,
         timestamp=_joined([part.timestamp for part in parts]) if "timestamp" in columns else None,
@@ -240,7 +240,7 @@ def _joined(arrays: Sequence[Ints]) -> Ints:
 
 
 def _joined_strings(columns: Sequence[StringColumn]) -> StringColumn:
-    """Pack what the columns hold, so that no buffer of a part is kept for a few of its bytes."""
+    """Pack the columns, so that no buffer of a part is kept for a few of its bytes."""
     sizes = _joined([column.sizes for column in columns])
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(np.maximum(sizes, 0), out=starts[1:])

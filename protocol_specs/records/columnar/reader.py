@@ -1,10 +1,9 @@
-"""Records out of batches of magic 2, by the column. What DefaultRecord.readFrom reads, without an object a record.
+"""Reads batches of magic 2 by the column. The same records as DefaultRecord.readFrom, without an object per record.
 
-The records of a batch are found by their lengths alone: a run of equal ones is seen in one strided slice, others are
-followed one by one. Then each field is read for all records at once, and a record is sound when its fields end where
-the next one begins. Batches whose records are nearly all alike take a shorter way (columnar_runs). Where anything is
-unusual (few records, varints of more than eight bytes, many headers, bytes that do not fit) record_reader reads the
-batch instead, so that what is accepted and what is raised are the same.
+The records of a batch are found by their lengths alone: a run of equal ones by one strided slice, others one by one.
+Then each field is read for all records at once, and a record is valid if its fields end where the next one begins.
+Batches of nearly equal records take a fast path (`columnar.runs`). Unusual batches (few records, varints of more than
+eight bytes, many headers, bytes that do not fit) go to record_reader, so that results and errors are the same.
 """
 
 from __future__ import annotations
@@ -33,18 +32,18 @@ if TYPE_CHECKING:
     from protocol_specs.records.batch_peek import BatchHeader
     from protocol_specs.records.columnar.arrays import Ints
 
-# Below, reading objects is quicker than calling numpy.
+# Below this number, reading objects is faster than calling numpy.
 _FEW_RECORDS: Final = 24
 _MIN_RECORD_BYTES: Final = 7
 _MIN_HEADER_BYTES: Final = 2
 _MAX_HEADERS: Final = 32
 _TWO_BYTES_END: Final = 1 << 14
-# The size of a record by the bytes of its length: of one, or what each of two adds to it.
+# The size of a record by the bytes of its length: of one byte, or the contribution of each of two.
 _SIZES: Final = [1 + (raw >> 1) for raw in range(128)]
 _SIZES_BY_LOW: Final = [2 + (raw - 128 >> 1) for raw in range(256)]
 _SIZES_BY_HIGH: Final = [high << 6 for high in range(128)]
 _PADDING: Final = bytes(WORD_BYTES)
-# A run of equal lengths is looked for again after so many records, twice as many after each vain try.
+# The number of records before the next search for a run of equal lengths; it doubles after each unsuccessful one.
 _WORTH_RECORDS: Final = 16
 
 
@@ -53,8 +52,8 @@ def read_columns(
 ) -> RecordColumns:
     """Read the named columns of every whole batch of a record set; control records are among them.
 
-    Columns that are not named are not made. `limit_bytes` is what all batches together may decompress to. Raises what
-    read_record_set raises, for the first batch that is wrong; ValueError for a column that does not exist.
+    Only named columns are made. `limit_bytes` is the limit on the total decompressed size. Raises the errors of
+    read_record_set for the first invalid batch, and ValueError for an unknown column.
     """
     wanted = _wanted(columns)
     left_bytes = limit_bytes
@@ -72,7 +71,7 @@ def read_columns(
 def read_batch_columns(
     batch: bytes | memoryview, *, columns: Sequence[str] = COLUMNS, limit_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> RecordColumns:
-    """Read the named columns of the batch at the start of the buffer; raises what read_records raises."""
+    """Read the named columns of the batch at the start of the buffer. Raises the errors of read_records."""
     wanted = _wanted(columns)
     header = peek_header(batch)
     return _read_section(_section(batch, header, limit_bytes), header, wanted)
@@ -88,7 +87,7 @@ def _wanted(columns: Sequence[str]) -> tuple[str, ...]:
 def _section(batch: bytes | memoryview, header: BatchHeader, limit_bytes: int) -> bytes:
     if header.records_count < 0:
         raise InvalidRecord(0, 0, f"record count {header.records_count} is negative")
-    # As read_records does, which does not look at the bytes of a batch without records.
+    # As read_records does, which ignores the bytes of a batch without records.
     return records_section(batch, header, limit_bytes=limit_bytes) if header.records_count else b""
 
 
@@ -106,7 +105,7 @@ def _read_section(section: bytes, header: BatchHeader, wanted: tuple[str, ...]) 
 
 
 class _SectionReader:
-    """One reading of a decompressed section whose records may be many."""
+    """The state of reading one decompressed section."""
 
     __slots__ = ("_data", "_header", "_section", "_varints", "_wanted")
 
@@ -117,7 +116,7 @@ class _SectionReader:
         self._wanted = wanted
 
     def read(self) -> RecordColumns | None:
-        """Read all records; None or UnusualVarint where record_reader has to."""
+        """Read all records; return None or raise UnusualVarint if record_reader must."""
         read = self._read_runs()
         return self._read_any() if read is None else read
 
@@ -159,7 +158,7 @@ class _SectionReader:
         key, position = self._read_strings(position, wanted="key" in self._wanted)
         value, position = self._read_strings(position, wanted="value" in self._wanted)
         headers, end = self._read_headers(position)
-        # No field before may have left its record, because positions never go back.
+        # No earlier field can exceed its record, because positions never decrease.
         if end is None or not np.array_equal(end, boundaries[1:]):
             return None
         return RecordColumns(offset=offset, timestamp=timestamp, key=key, value=value, headers=headers)
@@ -199,7 +198,7 @@ class _SectionReader:
         return StringColumn(self._data, start, spread(sizes, len(start))) if wanted else None, end
 
     def _read_headers(self, position: Ints) -> tuple[HeadersColumn | None, Ints | None]:
-        """Read headers, the first ones of all records, then the second ones, and so on; no end where it may not."""
+        """Read headers: the first ones of all records, then the second ones, and so on."""
         wanted = "headers" in self._wanted
         raw, after = self._varints.raw(position)
         if not np.any(raw):
@@ -227,9 +226,9 @@ class _SectionReader:
 
 
 def _record_boundaries(data: bytes, size: int, count: int) -> Ints | None:
-    """Find where records begin, and where the last one ends, by their lengths; None when that is not at `size`.
+    """Find the starts of records and the end of the last one by their lengths; None if that is not `size`.
 
-    `data` goes on after `size`.
+    `data` continues after `size`.
     """
     pieces: list[Ints] = []
     singles: list[int] = []
@@ -263,7 +262,7 @@ def _record_boundaries(data: bytes, size: int, count: int) -> Ints | None:
 
 
 def _equal_records(data: bytes, position: int, size: int, left: int) -> tuple[int, int]:
-    """Count the records at `position` that have one length, and tell their size; 0 when they are too few."""
+    """Count the records at `position` with one length, and return their size; 0 if they are too few."""
     if position >= size:
         return 0, 0
     length, body = data[position], position + 1
@@ -287,7 +286,7 @@ def _equal_records(data: bytes, position: int, size: int, left: int) -> tuple[in
 
 
 def _follow(data: bytes, position: int, count: int, starts: list[int]) -> int:
-    """Note where `count` records begin; answers where the last one ends."""
+    """Store the starts of `count` records; return the end of the last one."""
     note, one_byte, low_byte, high_byte = starts.append, _SIZES, _SIZES_BY_LOW, _SIZES_BY_HIGH
     for _ in range(count):
         note(position)

@@ -1,7 +1,7 @@
-"""Columns of batches whose records are nearly all alike, as producers mostly send them. DefaultRecord.readFrom by runs.
+"""Columns of batches of nearly equal records, as producers mostly send them. DefaultRecord.readFrom by runs.
 
-Records of one layout lie at equal distances (record_runs checks them), so that the places of their keys and values
-are a sequence of numbers, and only the timestamps have to be read.
+Records of one layout are at equal distances (record_runs checks them), so that the positions of their keys and values
+are arithmetic sequences, and only the timestamps are read.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from protocol_specs.records.columnar.arrays import Bytes, Ints
 
 _TIMESTAMP_BYTES: Final = 8
-# So many records may stand alone, and one more for each so many that do not.
+# The limit on records outside runs, and one more per this many records in runs.
 _ALONE: Final = 3
 _RECORDS_FOR_ONE_ALONE: Final = 64
 
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """Records without headers that lie `size` bytes apart and are laid out alike; the others count from the start."""
+    """Records of one layout without headers, `size` bytes apart; the other numbers count from the start."""
 
     start: int
     size: int
@@ -44,7 +44,7 @@ class Run:
 def find_runs(section: bytes, count: int) -> list[Run] | None:
     """Find runs that cover `count` records, whose offset deltas are 0, 1, 2 ..., and the whole section.
 
-    None when too many records stand alone, one has headers or anything is unusual.
+    Returns None if too many records are outside runs, one has headers or anything is unusual.
     """
     runs: list[Run] = []
     position = index = alone = 0
@@ -69,7 +69,7 @@ def find_runs(section: bytes, count: int) -> list[Run] | None:
 
 
 def timestamp_deltas(section: bytes, runs: Sequence[Run]) -> Ints | None:
-    """Read the timestamp deltas of all records; None where one does not take as many bytes as the first of its run."""
+    """Read the timestamp deltas of all records; None if one has another width than the first of its run."""
     raws: list[Ints] = []
     for run in runs:
         raw: Ints | None = None
@@ -92,17 +92,17 @@ def timestamp_deltas(section: bytes, runs: Sequence[Run]) -> Ints | None:
 
 
 def keys_of(data: Bytes, runs: Sequence[Run]) -> StringColumn:
-    """Answer the column of keys."""
+    """Return the column of keys."""
     return _strings(data, runs, [run.key for run in runs], [run.key_size for run in runs])
 
 
 def values_of(data: Bytes, runs: Sequence[Run]) -> StringColumn:
-    """Answer the column of values."""
+    """Return the column of values."""
     return _strings(data, runs, [run.value for run in runs], [run.value_size for run in runs])
 
 
 def _one(data: bytes, start: int, index: int) -> Run | None:
-    """Read a sound record without headers whose offset delta is its index; None for others."""
+    """Read a valid record without headers whose offset delta is its index; None for others."""
     length, body = decode_varint(data, start)
     timestamp = body + 1
     offset_at = timestamp

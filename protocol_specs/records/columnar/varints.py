@@ -1,8 +1,7 @@
 """Zigzag varints by the column: many read or written in a few calls of numpy. Mirrors ByteUtils.
 
-A column whose numbers are all the same comes as one `int`, and numpy spreads it: most columns of a batch are such.
-Positions never leave the buffer, whatever it holds, because they are clipped: a reader that follows them must compare
-where it arrives with where it should.
+A column of equal numbers is one `int`, which numpy broadcasts: most columns of a batch are such. Positions are clipped
+to the buffer for any content: a reader that follows them must compare its end with the expected one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     RawNumbers: TypeAlias = NDArray[np.uint64] | int
 
 WORD_BYTES: Final = 8
-"""How many bytes must follow the last varint in the buffer of a VarintReader."""
+"""The number of bytes that must follow the last varint in the buffer of a VarintReader."""
 
 _HIGH_BITS: Final = np.uint64(0x8080_8080_8080_8080)
 _LOW_BITS: Final = np.uint64(0x0101_0101_0101_0101)
@@ -35,11 +34,11 @@ _MASK_32: Final = 0xFFFF_FFFF
 
 
 class UnusualVarint(Exception):
-    """A varint longer than its width allows, or than eight bytes: the record reader knows what to do."""
+    """A varint longer than its width allows, or than eight bytes: the record reader handles it."""
 
 
 class VarintReader:
-    """Reads columns of varints from one buffer, which must go on for WORD_BYTES after the last of them."""
+    """Reads columns of varints from one buffer, which must continue for WORD_BYTES after the last of them."""
 
     __slots__ = ("_data", "_last", "_words")
 
@@ -49,14 +48,14 @@ class VarintReader:
         self._words: NDArray[np.uint64] = np.ndarray((self._last + 1,), "<u8", data, strides=(1,))
 
     def skip(self, positions: Ints, max_bytes: int) -> Ints:
-        """Answer the positions after the varints that begin there."""
+        """Return the positions after the varints that begin there."""
         first = self._data.take(positions, mode="clip")
         if _is_ascii(first):
             return positions + 1
         return positions + self._decode(positions, first, max_bytes)[1]
 
     def raw(self, positions: Ints) -> tuple[Numbers, Ints]:
-        """Read varints of 32 bits without undoing the zigzag; answers the positions after them too."""
+        """Read varints of 32 bits without undoing the zigzag; return the positions after them too."""
         first = self._data.take(positions, mode="clip")
         if _is_ascii(first):
             only = _only_byte(first)
@@ -65,7 +64,7 @@ class VarintReader:
         return raw & _MASK_32, positions + widths
 
     def varlongs(self, positions: Ints) -> tuple[Numbers, Ints]:
-        """Read numbers of 64 bits that take up to eight bytes; answers the positions after them too."""
+        """Read numbers of 64 bits that take up to eight bytes; return the positions after them too."""
         first = self._data.take(positions, mode="clip")
         if _is_ascii(first):
             only = _only_byte(first)
@@ -75,7 +74,7 @@ class VarintReader:
         return unzigzag(raw), positions + widths
 
     def varints(self, positions: Ints) -> tuple[Numbers, Ints]:
-        """Read numbers of 32 bits; answers the positions after them too."""
+        """Read numbers of 32 bits; return the positions after them too."""
         raw, after = self.raw(positions)
         return unzigzag(raw), after
 
@@ -95,14 +94,14 @@ class VarintReader:
         if int(widths.max()) > max_bytes:
             raise UnusualVarint
         words &= kept & ~_HIGH_BITS
-        # Two groups of bits at a time move together, until all do.
+        # Two groups of bits are joined at a time, until all are.
         for low, high, shift in _MOVES:
             words = (words & low) | (words & high) >> shift
         return words.astype(np.int64), widths
 
 
 def spread(numbers: Numbers, count: int) -> Ints:
-    """Answer a number for every row."""
+    """Return a number for every row."""
     return np.full(count, numbers, np.int64) if isinstance(numbers, int) else numbers
 
 
@@ -112,13 +111,13 @@ def unzigzag(raw: Numbers) -> Numbers:
 
 
 def zigzag(values: Numbers, *, no_negatives: bool = False) -> RawNumbers:
-    """Write the sign into the lowest bit; with `no_negatives` there is none to write."""
+    """Move the sign to the lowest bit; with `no_negatives` there is none."""
     raw = values << 1 if no_negatives else (values << 1) ^ (values >> 63)
     return raw if isinstance(raw, int) else raw.view(np.uint64)
 
 
 def widths_of(raw: RawNumbers) -> Numbers:
-    """Answer how many bytes the varints of zigzag numbers take."""
+    """Return the widths in bytes of the varints of zigzag numbers."""
     if isinstance(raw, int):
         return size_of_unsigned_varint(raw)
     least, most = size_of_unsigned_varint(int(raw.min())), size_of_unsigned_varint(int(raw.max()))
@@ -133,7 +132,7 @@ def widths_of(raw: RawNumbers) -> Numbers:
 def write_varints(
     target: Bytes, positions: Ints, raw: RawNumbers, widths: Numbers, *, zero_may_follow: bool = False
 ) -> None:
-    """Write zigzag numbers where they belong; `widths` are what widths_of answers.
+    """Write zigzag numbers at their positions; `widths` are those of widths_of.
 
     With `zero_may_follow` the byte after a number may become 0: it is faster where numbers take one byte or two.
     """
