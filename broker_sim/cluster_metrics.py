@@ -1,4 +1,4 @@
-"""A cluster's metrics, gathered when they are asked for: the gauges of each broker that runs, and the controller's.
+"""A cluster's metrics, gathered on request: the gauges of each running broker, and the controller's.
 
 Under the names of kafka.server, kafka.network and kafka.controller. Rates are averages since the broker started; ISR
 changes are counted where the controller commits them, for the leader that proposed them.
@@ -91,7 +91,7 @@ def _of_network(broker: Broker, server: SocketServer) -> list[Metric]:
 
 
 def _of_planes(server: SocketServer) -> list[tuple[str, str, str, float]]:
-    """What Kafka measures for each plane, and of the memory that both share."""
+    """Return the metrics of each plane, and of the memory that both share."""
     expired = {True: 0.0, False: 0.0}
     for processor in server.processors:
         expired[processor.acceptor.plane is server.data_plane] += processor.idle_connections.expired

@@ -137,7 +137,7 @@ class BrokerConfig:
         )
 
     def with_texts(self, defaults: Mapping[str, str], own: Mapping[str, str]) -> Self:
-        """The same broker, that tells of these dynamic configurations without their counting: any text will do."""
+        """Return the same broker with these dynamic configurations as texts without effect: any text is valid."""
         return replace(self, dynamic_defaults=dict(defaults), dynamic_own=dict(own))
 
     def __getitem__(self, name: str) -> ConfigValue:
@@ -172,7 +172,7 @@ class BrokerConfig:
 
 
 def _without_listener(name: str) -> str:
-    """What a name with a listener's prefix is an override of; any other name as it is."""
+    """Return the name without the prefix of a listener; any other name unchanged."""
     if name.startswith(_LISTENER_PREFIX):
         _, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
         if rest in _PER_LISTENER or rest.startswith("ssl."):
@@ -181,12 +181,12 @@ def _without_listener(name: str) -> str:
 
 
 def acts_on(name: str, behaviour: ReleaseBehaviour | None = None) -> bool:
-    """Whether something in the simulator reads this configuration: in a release, or (None) in any."""
+    """Return True if the simulator reads this configuration: in a release, or (None) in any."""
     return name in _ACTED_ON and (behaviour is None or counts(name, behaviour))
 
 
 def counts(name: str, behaviour: ReleaseBehaviour) -> bool:
-    """Whether a release of Kafka itself still looks at a configuration that it knows (KIP-724)."""
+    """Return True if a release of Kafka still uses a configuration that it defines (KIP-724)."""
     return behaviour.message_format_version_counts or name not in _MESSAGE_FORMATS
 
 
@@ -197,7 +197,7 @@ def _named(values: Mapping[str, ConfigValue]) -> dict[str, ConfigValue]:
 
 
 def _without_name(name: str) -> ConfigValue:
-    """What a release does that has no such configuration: mostly what became the first default of it."""
+    """Return the behaviour of a release without this configuration: mostly its first default in a later release."""
     if name in _BEFORE_THERE_WAS_A_NAME:
         return _BEFORE_THERE_WAS_A_NAME[name]
     definition = oldest_definition("broker", name)
@@ -215,8 +215,8 @@ _PER_LISTENER: Final = ("max.connections", "max.connection.creation.rate", "num.
 """What a listener may have of its own. Mirrors ListenerReconfigurableConfigs of SocketServer and DataPlaneAcceptor."""
 
 _BEFORE_THERE_WAS_A_NAME: Final[Mapping[str, ConfigValue]] = {
-    "connections.max.idle.ms": -1,  # nobody looked (KAFKA-1282)
-    "fetch.max.bytes": 2**31 - 1,  # a fetch was as large as its client asked (KIP-541)
+    "connections.max.idle.ms": -1,  # without effect (KAFKA-1282)
+    "fetch.max.bytes": 2**31 - 1,  # the client's limit applied (KIP-541)
     "log.retention.check.interval.ms": 600_000,  # it had another name, and was in minutes
     "replica.fetch.response.max.bytes": 2**31 - 1,  # each partition had its own limit alone (KIP-74)
 }

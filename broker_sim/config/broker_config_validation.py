@@ -1,7 +1,7 @@
-"""Which dynamic configurations a broker may be given, in the words in which others are refused (KIP-226).
+"""Validates dynamic configurations of brokers, with Kafka's error texts (KIP-226).
 
 Mirrors DynamicBrokerConfig.validate and the validateReconfiguration of each part that can be reconfigured. First names,
-then types, then what all values say together (`cross_field_validation`), then each part: the first refusal counts.
+then types, then the rules across fields (`cross_field_validation`), then each part: the first error is returned.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def validate_dynamic_configs(configs: Mapping[str, str], config: BrokerConfig, *
 
 
 def usable(configs: Mapping[str, str], config: BrokerConfig, *, per_broker: bool) -> dict[str, str]:
-    """What brokers take of stored configurations, each looked at alone: a controller stores what it knows the name of.
+    """Return the valid ones of stored configurations, each checked alone: a controller stores every known name.
 
     Mirrors DynamicBrokerConfig.fromPersistentProps.
     """

@@ -1,7 +1,7 @@
-"""The listeners of one broker as it runs: where each is bound, what it is known by. Mirrors ListenerInfo and EndPoint.
+"""The listeners of one running broker: bound and advertised addresses. Mirrors ListenerInfo and EndPoint.
 
-A broker whose file says nothing of listeners has one, PLAINTEXT, on the address that its cluster gave it. An empty host
-is bound to every address and advertised as that address; port 0 is the system's choice, which is kept for all lives.
+A broker without listeners in its file has one, PLAINTEXT, on the address that its cluster gave it. An empty host is
+bound to every address and advertised as that address; port 0 is the system's choice, kept for all incarnations.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Listener:
     port: int
     security_protocol: str
     advertised_host: str | None = None
-    """None for a listener that nobody is told of."""
+    """None for a listener that is not advertised."""
     advertised_port: int = 0
 
     @property
     def endpoint(self) -> tuple[str, int] | None:
-        """What clients are told: host and port."""
+        """The advertised address: host and port."""
         return None if self.advertised_host is None else (self.advertised_host, self.advertised_port or self.port)
 
 
@@ -109,7 +109,7 @@ class BrokerListeners:
 
     @property
     def endpoints(self) -> Mapping[str, tuple[str, int]]:
-        """What is advertised, by listener."""
+        """The advertised addresses, by listener."""
         return {each.name: endpoint for each in self.all if (endpoint := each.endpoint) is not None}
 
     @property

@@ -24,7 +24,7 @@ LEVELS: Final = ("DEBUG", "ERROR", "FATAL", "INFO", "TRACE", "WARN")
 
 
 class LoggerRefused(Exception):
-    """A change that cannot be; `invalid_config` tells a wrong logger or level from a wrong request."""
+    """A change that is not possible; `invalid_config` separates a wrong logger or level from a wrong request."""
 
     def __init__(self, message: str, *, invalid_config: bool = False) -> None:
         super().__init__(message)
@@ -85,6 +85,6 @@ def _names(release: str) -> tuple[str, ...]:
     text = resources.files("broker_sim.config").joinpath("data", "loggers.json").read_text(encoding="utf-8")
     listed: dict[str, list[str]] = json.loads(text)
     number = release_number(release)
-    # Releases that nobody has asked list what the nearest older one does, or the oldest of all.
+    # Releases without recorded loggers have those of the nearest older one, or of the oldest of all.
     older = [each for each in listed if release_number(each) <= number]
     return tuple(listed[older[-1] if older else next(iter(listed))])

@@ -28,10 +28,10 @@ _TOPIC: Final = frozenset(field.name.replace("_", ".") for field in fields(Topic
 
 
 def has_effect(name: str, release: str | None = None) -> bool:
-    """Whether a broker configuration, also one of a listener, changes what is done: in a release, or in any."""
+    """Return True if a broker configuration, also one of a listener, has an effect: in a release, or in any."""
     return acts_on(base_name(name), None if release is None else behaviour_of(release))
 
 
 def topic_config_has_effect(name: str, release: str | None = None) -> bool:
-    """Whether a topic configuration changes what the simulator does: in a release, or in any."""
+    """Return True if a topic configuration has an effect in the simulator: in a release, or in any."""
     return name in _TOPIC and (release is None or counts(name, behaviour_of(release)))

@@ -58,7 +58,7 @@ _UNKNOWN_TYPE: Final = 0
 
 
 def created_topic_entries(overrides: Mapping[str, str], config: BrokerConfig) -> list[CreatableTopicConfigs]:
-    """The configurations of a topic as CreateTopics answers them: by name, the topic's own in the words it gave."""
+    """Return a topic's configurations as in CreateTopics responses: by name, with the topic's own texts."""
     entries: list[CreatableTopicConfigs] = []
     for name, definition in topic_definitions(config.release).items():
         if name in overrides:
@@ -115,7 +115,7 @@ class ConfigDescriber:
         self._documentation = include_documentation
 
     def topic(self, overrides: Mapping[str, str], keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """All, or the asked, configurations of a topic with these overrides."""
+        """Return all, or the requested, configurations of a topic with these overrides."""
         definitions = topic_definitions(self._config.release)
         resolved = TopicConfig.resolve(overrides, self._config)
         hidden = [name for name in overrides if name in definitions and not definitions[name].shown]
@@ -130,7 +130,7 @@ class ConfigDescriber:
         return entries
 
     def broker(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """All, or the asked, configurations of this broker, and what it was given besides."""
+        """Return all, or the requested, configurations of this broker, and the unknown ones of its file."""
         definitions = broker_definitions(self._config.release)
         given = dict.fromkeys([*self._config.static, *self._config.dynamic_defaults, *self._config.dynamic_own])
         others = [
@@ -154,7 +154,7 @@ class ConfigDescriber:
         return entries
 
     def cluster_default(self, keys: Iterable[str] | None) -> list[DescribeConfigsResourceResult]:
-        """What is set dynamically for all brokers: the resource with the empty name."""
+        """Return the dynamic configurations of all brokers: the resource with the empty name."""
         definitions = broker_definitions(self._config.release)
         requested = frozenset(keys or ())
         given = self._config.dynamic_defaults
@@ -175,7 +175,7 @@ class ConfigDescriber:
     def client_metrics(
         self, overrides: Mapping[str, str], keys: Iterable[str] | None
     ) -> list[DescribeConfigsResourceResult]:
-        """A subscription with these configurations; 3.x lists these alone, and whatever was asked for."""
+        """Return a subscription with these configurations; 3.x lists these alone, and all requested names."""
         definitions = client_metrics_definitions(self._config.release)
         source = ConfigSource.CLIENT_METRICS_CONFIG
         if not self._config.behaviour.describes_groups:
@@ -212,7 +212,7 @@ class ConfigDescriber:
         return entries
 
     def _names(self, kind: str, keys: Iterable[str] | None, others: Sequence[str] = ()) -> list[str]:
-        """The names of a kind, and others, in Kafka's order; an empty list of keys asks for all, as null does."""
+        """Return the names of a kind, and others, in Kafka's order; an empty list of keys means all, as null does."""
         requested = frozenset(keys or ())
         whole = describe_order(kind, self._config.release)
         known, besides = list(whole), hash_order(others)
@@ -240,7 +240,7 @@ class ConfigDescriber:
         return found[first:]
 
     def _is_hidden(self, name: str) -> bool:
-        """Whether a value is kept from those who ask: passwords, and whatever nobody knows the type of."""
+        """True if the value is redacted in responses: passwords and values of unknown type."""
         if name in QUOTAS:
             return False
         definition = broker_definitions(self._config.release).get(base_name(name))

@@ -25,7 +25,7 @@ _OF_A_MECHANISM: Final = (
 
 
 def of_a_listener(name: str) -> str | None:
-    """What follows `listener.name.<listener>.`; None when the name is not a listener's."""
+    """Return the part after `listener.name.<listener>.`; None when the name is not a listener's."""
     found = _OF_A_LISTENER.fullmatch(name)
     return None if found is None else found[1]
 

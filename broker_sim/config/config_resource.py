@@ -1,6 +1,6 @@
-"""What has configurations, and one change of a configuration. Mirrors ConfigResource and ConfigRecord.
+"""Resources with configurations, and one change of a configuration. Mirrors ConfigResource and ConfigRecord.
 
-The configurations of topics stand in their topics' images, those of all other resources in the metadata image itself.
+The configurations of topics are in their topics' images, those of all other resources in the metadata image itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CLUSTER_DEFAULT: Final = ""
 
 
 class ResourceType(IntEnum):
-    """What has configurations. Mirrors ConfigResource.Type."""
+    """The type of a resource with configurations. Mirrors ConfigResource.Type."""
 
     TOPIC = 2
     BROKER = 4
@@ -24,7 +24,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigOperation(IntEnum):
-    """What happens to one configuration. Mirrors AlterConfigOp.OpType."""
+    """A change of one configuration. Mirrors AlterConfigOp.OpType."""
 
     SET = 0
     DELETE = 1
@@ -33,7 +33,7 @@ class ConfigOperation(IntEnum):
 
 
 class ConfigResource(NamedTuple):
-    """A resource by type and name; a type that nobody knows is a number of its own."""
+    """A resource by type and name; an unknown type stays a number."""
 
     type: int
     name: str

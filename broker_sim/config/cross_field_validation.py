@@ -1,7 +1,7 @@
-"""What KafkaConfig requires of a broker's configurations together; each is sound by itself.
+"""Validates a broker's configurations together; each value is valid by itself.
 
-Mirrors KafkaConfig.validateValues and what the GroupCoordinatorConfig and ShareGroupConfig inside it require when they
-are made: at a broker's start, and again for each dynamic configuration. The first refusal counts.
+Mirrors KafkaConfig.validateValues and the checks in the constructors of GroupCoordinatorConfig and ShareGroupConfig
+inside it: at a broker's start, and again for each dynamic configuration. The first error is raised.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def check_together(config: BrokerConfig) -> None:
 
 
 def check_bounds(key: str, value: ConfigValue, config: BrokerConfig, lowest: str | None, highest: str | None) -> None:
-    """Raise ConfigError for a number that is beyond what the broker's configurations of these names say."""
+    """Raise ConfigError for a number beyond the limits that the broker's configurations of these names set."""
     if lowest is not None and _number(value) < _number(config[lowest]):
         raise ConfigError(f"{key} must be greater than or equal to {lowest}")
     if highest is not None and _number(value) > _number(config[highest]):

@@ -1,7 +1,7 @@
 """The definitions of broker and topic configurations of each emulated release. Mirrors ConfigDef.
 
-They are data (`data/broker.json` and its neighbours), read once per process and release: each row holds from a release
-on, and where it says so up to one. `describe_order` is the order in which DescribeConfigs lists them: that of a hash
+They are data (`data/broker.json` and its neighbours), read once per process and release: each row is valid from a
+release on, and optionally up to one. `describe_order` is the order in which DescribeConfigs lists them: that of a hash
 table of Kafka's.
 """
 
@@ -70,7 +70,7 @@ class ConfigDefinition:
 
     @property
     def read_only(self) -> bool:
-        """Whether the broker refuses to change it while it runs."""
+        """True if a running broker rejects changes."""
         return self.update_mode == "read-only"
 
 
@@ -101,7 +101,7 @@ def describe_order(kind: str, release: str) -> tuple[str, ...]:
     shown = _definitions(kind, behaviour_of(release).release)
     orders = json.loads(text).get(kind, ())
     number = release_number(release)
-    # Before the first release that was asked (KIP-133 came with 0.11) nobody can ask.
+    # KIP-133 came with 0.11: before the first recorded release no client can request them.
     names: list[str] = next(
         (order["names"] for order in reversed(orders) if release_number(order["since"]) <= number), []
     )

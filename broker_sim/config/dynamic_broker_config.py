@@ -1,4 +1,4 @@
-"""The configuration of one broker while it runs: its file, and what the metadata says (KIP-226). Mirrors
+"""The configuration of one running broker: its file, and the dynamic configurations (KIP-226). Mirrors
 DynamicBrokerConfig and DynamicConfigPublisher.
 """
 

@@ -1,7 +1,7 @@
-"""What a broker may be told of its listeners while it runs: what cannot be read, and what cannot be changed.
+"""Validates changes of a running broker's listeners: values that cannot be parsed, and those that cannot change.
 
 Mirrors the part of KafkaConfig.validateValues about listeners and DynamicListenerConfig.validateReconfiguration. A real
-broker that is the controller too has the controller's listener among its own, which must stay.
+combined broker and controller has the controller's listener among its own, which must stay.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def comma_separated_pairs(config: BrokerConfig, option: str) -> dict[str, str]:
 
 
 def listener_names(config: BrokerConfig) -> list[str]:
-    """The names of a broker's listeners by its file; what is said of others changes nothing."""
+    """The names of a broker's listeners by its file; configurations of other listeners change nothing."""
     text = config.static.get(LISTENERS)
     return [_DEFAULT] if text is None else [each.partition("://")[0].strip().upper() for each in text.split(",")]
 

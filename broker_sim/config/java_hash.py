@@ -1,4 +1,4 @@
-"""The order in which hash tables of Java and Scala list what they hold: answers are made from such tables."""
+"""The iteration order of Java's and Scala's hash tables, from which Kafka makes responses."""
 
 from __future__ import annotations
 

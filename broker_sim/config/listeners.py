@@ -62,7 +62,7 @@ class EndPoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerConfig:
-    """What a broker's file says of its listeners, checked."""
+    """The listeners of a broker's file, validated."""
 
     bound: tuple[EndPoint, ...]
     advertised: tuple[EndPoint, ...]
@@ -238,7 +238,7 @@ _DEFAULT_PORT: Final = 9092
 
 
 def _refused(end_points: Sequence[EndPoint], shown: str, *, distinct_ports: bool) -> tuple[bool, str] | None:
-    """Why these cannot stand beside each other, and whether Kafka says so by `require`."""
+    """Return why these are invalid together, and whether Kafka checks that by `require`."""
     if len({each.listener for each in end_points}) < len(end_points):
         return True, f"Each listener must have a different name, listeners: {shown}"
     if not distinct_ports:

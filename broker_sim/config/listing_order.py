@@ -1,7 +1,7 @@
-"""In which order DescribeConfigs lists configurations: that of the table which holds those that are asked for.
+"""The order in which DescribeConfigs lists configurations: that of the table which holds the requested ones.
 
-Mirrors ConfigHelper. What 2.7 to 4.1 are asked for is filtered into a Scala table of its own; 4.2 and later, in Java,
-and those before 2.7 list a part in the order of the whole. Which of both a release does can be seen in its whole list.
+Mirrors ConfigHelper. 2.7 to 4.1 filter the requested ones into a Scala table of their own; 4.2 and later, in Java, and
+those before 2.7 list a part in the order of the whole. The whole list of a release shows which of both it does.
 """
 
 from __future__ import annotations

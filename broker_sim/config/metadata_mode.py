@@ -1,4 +1,4 @@
-"""Where a cluster keeps its metadata: in ZooKeeper or in a KRaft quorum (KIP-500), as release and configuration say."""
+"""The metadata mode of a cluster: ZooKeeper or a KRaft quorum (KIP-500), by release and configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ZOOKEEPER_CONNECT: Final = "zookeeper.connect"
 
 
 def in_mode(behaviour: ReleaseBehaviour, overrides: Mapping[str, str]) -> ReleaseBehaviour:
-    """Whoever names a ZooKeeper gets brokers of the ZooKeeper era, in the releases that still had it."""
+    """Brokers whose configuration names a ZooKeeper are in ZooKeeper mode, in the releases that still have it."""
     if ZOOKEEPER_CONNECT not in overrides or behaviour.zookeeper:
         return behaviour
     if all(table.mode is not releases.Mode.ZOOKEEPER for table in releases.modes(behaviour.release)):

@@ -16,7 +16,11 @@ __all__ = ["split_by_broker"]
 
 
 def split_by_broker(config: Mapping[str, str], brokers: int) -> tuple[dict[str, str], dict[int, dict[str, str]]]:
-    """What all brokers have, and for each broker that differs everything that it has; ConfigError for no broker."""
+    """Return the configurations of all brokers, and the complete ones of each broker that differs.
+
+    Raises:
+        ConfigError: A prefix names a broker that does not exist.
+    """
     common: dict[str, str] = {}
     own: dict[int, dict[str, str]] = {}
     for name, value in config.items():

@@ -1,8 +1,8 @@
-"""What differs between the emulated releases, as named switches: nothing else compares release names.
+"""The differences between the emulated releases, as named switches: no other module compares release names.
 
-Each switch says in which release it was set, and up to which: the first number of a pair is the first release that has
-it. A release is one of the table in `protocol_specs.releases`, from 0.8.0 to 4.3.1, by its full name or its minor's.
-What a configuration's default says is no switch: the tables of configurations are each release's own.
+Each switch states the releases in which it is set: the first number of a pair is the first release that has it, the
+second the last one. A release is one of the table in `protocol_specs.releases`, from 0.8.0 to 4.3.1, by its full name
+or its minor's. The default of a configuration is no switch: the tables of configurations are each release's own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseBehaviour:
-    """One release's answers where releases disagree; each switch says what is true when it is set."""
+    """The switches of one release; each docstring states the behaviour when the switch is set."""
 
     release: str
 
@@ -59,7 +59,7 @@ class ReleaseBehaviour:
     high_watermark_waits_for_min_isr: bool = _since("3.7")
     """A high watermark stays while the ISR is smaller than min.insync.replicas (KIP-966)."""
     min_isr_within_replicas: bool = _since("3.7")
-    """min.insync.replicas above the number of replicas asks for all of them (KIP-966; else for more than there are)."""
+    """min.insync.replicas above the number of replicas requires all of them (KIP-966; else more than there are)."""
 
     # Requests.
     versions_are_checked: bool = _since("0.10")
@@ -67,9 +67,9 @@ class ReleaseBehaviour:
     unreadable_requests_are_ignored: bool = _since("0.9", "0.10")
     """A request that ends too early, or of an unknown API, is as if it had not come (else the connection closes)."""
     api_versions_names_itself: bool = _since("2.4")
-    """An ApiVersions of a version that is not served is told which are (KIP-511; else the list is empty)."""
+    """An ApiVersions request of an unknown version gets the supported versions (KIP-511; else an empty list)."""
     metadata_partitions_from_a_set: bool = _since("3.3", "4.0")
-    """Metadata lists partitions in the order of a set of what is said of them (else by number)."""
+    """Metadata lists partitions in the order of a set of their states (else by number)."""
     telemetry_served_unlisted: bool = _since("3.7")
     """The first versions of the telemetry APIs are served where no receiver makes ApiVersions list them (KIP-714)."""
 
@@ -77,7 +77,7 @@ class ReleaseBehaviour:
     newest_magic: int = _steps({"0": 0, "0.10": 1, "0.11": 2})
     """The newest message format that brokers know: timestamps came in 0.10 (KIP-32), batches in 0.11 (KIP-98)."""
     message_format_version_counts: bool = _since("0.10", "3.0")
-    """`message.format.version` says in which format a log is stored (KIP-31; KIP-724 made it mean nothing)."""
+    """`message.format.version` sets the format in which a log is stored (KIP-31; without effect since KIP-724)."""
     newest_codec: int = _steps({"0": 2, "0.8.2": 3, "2.1": 4})
     """The newest compression codec that brokers know: snappy, lz4, zstd (KIP-110)."""
     segments_age_by_records: bool = _since("0.10.1")
@@ -91,9 +91,9 @@ class ReleaseBehaviour:
     produce_of_old_batches_is_unreadable: bool = _until("2.1")
     """So do another magic than 2, and two batches for one partition, from v3 on (else the partition has an error)."""
     null_produce_records_hang: bool = _since("3.8")
-    """Produce with null records is never answered (else the partition gets -1)."""
+    """Produce with null records never gets a response (else the partition gets -1)."""
     produce_responds_by_topic_id: bool = _since("4.1")
-    """Produce keeps what it answers by topic id and partition (KIP-516; else by topic and partition)."""
+    """Produce keeps its results by topic id and partition (KIP-516; else by topic and partition)."""
     produce_lowest_served: int = _steps({"0": 0, "4.0": 3})
     """Produce below this version closes the connection although ApiVersions lists it (KIP-896)."""
 
@@ -131,21 +131,21 @@ class ReleaseBehaviour:
     list_offsets_lowest_timestamp: int = _steps({"0": -2, "3.0": -3, "3.5": -4, "3.9": -5, "4.2": -6})
     """The lowest of the special timestamps: -3 came with KIP-734, -4 with KIP-405, -5 with KIP-1005, then KIP-1023."""
     max_timestamp_offset_is_the_records: bool = _steps({"0": True, "3.7": False, "3.8": True})
-    """ListOffsets -3 answers the first record with the largest timestamp (3.7 alone: the last one of its batch)."""
+    """ListOffsets -3 returns the first record with the largest timestamp (3.7 alone: the last one of its batch)."""
     duplicate_list_offsets_served_once: bool = _since("4.0")
     """The same partition twice in ListOffsets gives one entry with 42 (else two)."""
     list_offsets_isolation_always_checked: bool = _since("4.0")
-    """An unknown isolation level in ListOffsets is -1 whoever asks (else for consumers alone)."""
+    """An unknown isolation level in ListOffsets is -1 for every client (else for consumers alone)."""
     down_converts_to_one_codec: bool = _until("0.11")
     """Old fetches get all records in the codec of the first, in one wrapper if it has one (else batch by batch)."""
     down_converts_while_sending: bool = _since("2.0")
     """Old fetches are converted piece by piece while they are sent (KIP-283; else before)."""
     fetch_endpoints_for_followers: bool = _until("4.0")
-    """The answer to a follower's Fetch has the new leader's endpoint too (KIP-951)."""
+    """The response to a follower's Fetch has the new leader's endpoint too (KIP-951)."""
     fetch_error_records_null: bool = _until("4.0")
     """A Fetch that fails as a whole has null records in its partitions (else empty ones)."""
     fetch_gates_zstd_topics: bool = _since("2.1", "4.0")
-    """A topic whose compression.type is zstd answers 76 to Fetch before v10."""
+    """A topic whose compression.type is zstd returns 76 to Fetch before v10."""
     fetch_session_shards: int = _steps({"0": 1, "3.8": 8})
     """Into how many parts the cache of fetch sessions is divided, each with its own ids and slots (KAFKA-9401)."""
     fetch_session_zero_ids_fail: bool = _until("4.1")
@@ -177,12 +177,12 @@ class ReleaseBehaviour:
 
     # Configurations.
     errors_of_configs_may_have_no_words: bool = _until("2.7")
-    """DescribeConfigs has a null text for what is no error or has no words of its own (else an empty one), and tells
-    which resource has a type that nobody knows (else the words of the error); messages were written by hand then."""
+    """DescribeConfigs has a null text for a success or an error without a text (else an empty one), and names the
+    resource of an unknown type (else it has the text of the error); messages were written by hand then."""
     lists_refuse_empty_items: bool = _since("4.2")
     """A list configuration with an empty item is refused in words of its own."""
     describes_groups: bool = _since("4.0")
-    """DescribeConfigs knows groups (resource type 32) and answers defaults for unknown client metrics names."""
+    """DescribeConfigs serves groups (resource type 32) and returns defaults for unknown client metrics names."""
     described_resource_types: tuple[ResourceType, ...] = _steps(
         {since: tuple(ResourceType)[:count] for since, count in {"0": 2, "2.4": 3, "3.7": 4, "4.0": 5}.items()}
     )
@@ -192,32 +192,32 @@ class ReleaseBehaviour:
     scala_collections_in_messages: bool = _until("4.3")
     """Refused configurations are listed as Set(a, b), else as [a, b]; other words are of that time too."""
     unknown_list_is_server_error: bool = _until("4.0")
-    """Appending to a broker configuration that nobody knows is -1 (else refused by name)."""
+    """Appending to an unknown broker configuration is -1 (else rejected by name)."""
     knows_cordoned_directories: bool = _since("4.3")
     """Brokers have cordoned.log.dirs, which must be among their directories."""
 
     # The cluster and its clients.
     features_change_all_or_nothing: bool = _since("4.0")
-    """UpdateFeatures changes all features or none, and answers one error at the top (else one for each feature)."""
+    """UpdateFeatures changes all features or none, and returns one error at the top (else one per feature)."""
     downgrades_name_both_levels: bool = _since("4.2")
-    """The refusal of a metadata.version that would lose something says from where to where (else where to)."""
+    """The rejection of a lossy metadata.version names both versions (else the new one)."""
     unregistration_explains: bool = _since("4.0")
-    """UnregisterBroker says which broker is not registered (else its error has no words)."""
+    """UnregisterBroker names the broker that is not registered (else its error has no text)."""
     fenced_brokers_have_sessions: bool = _since("4.0")
     """A fenced broker that beats keeps its id from others (else only one that is not fenced does)."""
     telemetry_is_decompressed: bool = _since("3.8")
-    """PushTelemetry refuses metrics that do not decompress (else nobody looks)."""
+    """PushTelemetry rejects metrics that do not decompress (else they are not decompressed)."""
     telemetry_is_small_decompressed: bool = _since("4.3")
     """It refuses those that do not decompress within telemetry.max.bytes, too."""
     telemetry_knows_ports: bool = _since("4.0")
     """The pattern client_source_port of a client metrics subscription sees the client's port (else nothing)."""
     telemetry_excuses_errors: bool = _since("4.0")
-    """A client whose push was refused for its subscription or codec may ask for its subscriptions at once."""
+    """A client whose push was rejected for its subscription or codec may request its subscriptions at once."""
     telemetry_ends_with_connection: bool = _since("4.0")
-    """A client instance is forgotten when the connection is closed that it first asked on."""
+    """A client instance is forgotten when the connection of its first request is closed."""
 
     def known(self, error: ErrorCode) -> ErrorCode:
-        """The error, or what the release answers where it has no code for it yet."""
+        """Return the error, or the release's substitute for a code that it does not have yet."""
         older = _BEFORE_THERE_WAS_A_CODE.get(error)
         return error if older is None or release_number(error.since) <= _numbers(self.release) else older
 

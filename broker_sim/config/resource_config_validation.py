@@ -1,8 +1,8 @@
-"""Which configurations a group and a client metrics subscription may have.
+"""Validates the configurations of groups and of client metrics subscriptions.
 
 Mirrors GroupConfig and ClientMetricsConfigs.
 
-Both raise ConfigError in Kafka's words; MalformedConfig where Kafka says INVALID_REQUEST instead of INVALID_CONFIG.
+Both raise ConfigError with Kafka's texts, and MalformedConfig where Kafka returns INVALID_REQUEST.
 """
 
 from __future__ import annotations

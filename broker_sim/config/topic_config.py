@@ -134,7 +134,7 @@ def _inherited(definition: ConfigDefinition, broker: BrokerConfig) -> ConfigValu
 
 
 def _without_name(name: str, broker: BrokerConfig) -> ConfigValue:
-    """What a release does that has no such configuration: mostly what became the first default of it."""
+    """Return the behaviour of a release without this configuration: mostly its first default in a later release."""
     if name in _BEFORE_THERE_WAS_A_NAME:
         return _BEFORE_THERE_WAS_A_NAME[name]
     definition = oldest_definition("topic", name)

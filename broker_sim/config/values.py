@@ -44,7 +44,7 @@ class ConfigValueError(ConfigError):
 
 
 class NamelessConfigError(ConfigError):
-    """A refusal of Kafka's whose words do not say which configuration it is `about`."""
+    """An error of Kafka whose text does not name the configuration that it is `about`."""
 
     def __init__(self, reason: str, *, about: str) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""What the controller makes of AlterPartition. Mirrors ReplicationControlManager.alterPartition (KIP-497, KIP-903)."""
+"""AlterPartition at the controller. Mirrors ReplicationControlManager.alterPartition (KIP-497, KIP-903)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class RulesOf(Protocol):
     """The rules of a partition's elections in an image."""
 
     def __call__(self, image: MetadataImage, topic_partition: TopicPartition, /) -> ElectionRules:
-        """Answer them."""
+        """Serve one request."""
 
 
 def serve_alter_partition(
     image: MetadataImage, request: AlterPartitionRequest, rules_of: RulesOf
 ) -> tuple[dict[TopicPartition, PartitionRegistration], AlterPartitionResponse]:
-    """The changes to commit, and the answers, in the order of the request."""
+    """Return the changes to commit and the response, in the order of the request."""
     changes: dict[TopicPartition, PartitionRegistration] = {}
     topics = []
     for requested in request.topics:
@@ -68,7 +68,7 @@ def _changed(
     if change is not None:
         partition = changes[name] = change.registration
         if partition.leader not in (request.broker_id, NO_LEADER):
-            # The ISR has ended a reassignment that leaves the leader out: it is changed, and the leader is told.
+            # The ISR completes a reassignment that removes the leader: the change is made, the leader gets an error.
             return ResponsePartitionData(partition_index=name.partition, error_code=ErrorCode.NEW_LEADER_ELECTED)
     return ResponsePartitionData(
         partition_index=name.partition,

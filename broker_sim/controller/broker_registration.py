@@ -1,4 +1,4 @@
-"""BrokerRegistration (api key 62): what a broker says of itself, and why a controller refuses it. Mirrors
+"""BrokerRegistration (api key 62): the facts that a broker registers, and their validation. Mirrors
 BrokerLifecycleManager.sendBrokerRegistration and ClusterControlManager.registerBroker (KIP-631, KIP-858, KIP-903).
 """
 
@@ -23,11 +23,11 @@ __all__ = ["RegisteredBroker", "refuse_registration", "registration_of", "regist
 RESERVED_DIRECTORIES: Final = 100
 """DirectoryId keeps the first hundred ids for itself."""
 ORIGINAL_METADATA_VERSION: Final = FeatureRange(METADATA_VERSION, 1, 1)
-"""What a broker supports that does not say which levels of metadata.version it does."""
+"""The features of a broker that does not report its levels of metadata.version."""
 
 
 class RegisteredBroker(Protocol):
-    """What a broker says of itself."""
+    """The facts that a broker registers."""
 
     id: int
     rack: str | None
@@ -43,7 +43,7 @@ class RegisteredBroker(Protocol):
 
     @property
     def registered_listeners(self) -> Mapping[str, tuple[str, int]]:
-        """What each listener is advertised as; empty for PLAINTEXT alone."""
+        """The advertised address of each listener; empty for PLAINTEXT alone."""
 
     @property
     def features(self) -> tuple[FeatureRange, ...]:

@@ -1,4 +1,4 @@
-"""Who is alive, as the controller sees it: one session a broker, kept by heartbeats. Mirrors BrokerHeartbeatManager."""
+"""The sessions of brokers at the controller, kept alive by heartbeats. Mirrors BrokerHeartbeatManager."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BrokerControlState(Enum):
-    """What a broker is to the controller. Mirrors BrokerControlState."""
+    """The state of a broker at the controller. Mirrors BrokerControlState."""
 
     FENCED = auto()
     UNFENCED = auto()
@@ -51,16 +51,16 @@ class BrokerSessions:
         self._arm(broker_id, session)
 
     def is_valid(self, broker_id: int) -> bool:
-        """Whether the broker was heard within the time-out."""
+        """Return True if the broker has sent a heartbeat within the time-out."""
         session = self._sessions.get(broker_id)
         return session is not None and self._reactor.seconds() < session.last_contact_s + self._timeout_s
 
     def has_session(self, broker_id: int) -> bool:
-        """Whether the broker has beaten since it has registered, within the time-out."""
+        """Return True if the broker has sent a heartbeat since its registration, within the time-out."""
         return self.is_valid(broker_id) and self._sessions[broker_id].metadata_version >= 0
 
     def touch(self, broker_id: int, metadata_version: int) -> None:
-        """The broker was heard of."""
+        """Renew the broker's session."""
         session = self._sessions[broker_id]
         session.last_contact_s = self._reactor.seconds()
         session.metadata_version = metadata_version
@@ -72,7 +72,7 @@ class BrokerSessions:
         self._sessions[broker_id].controlled_shutdown_version = version
 
     def end(self, broker_id: int) -> None:
-        """The broker is gone, and said so."""
+        """End the session of a broker that has shut down in order."""
         self._forget(broker_id)
 
     def stop(self) -> None:
@@ -88,7 +88,7 @@ class BrokerSessions:
         has_leaderships: Callable[[], bool],
         active: Callable[[int], bool],
     ) -> BrokerControlState:
-        """What becomes of a broker by this heartbeat. Mirrors calculateNextBrokerState."""
+        """Return the broker's state after this heartbeat. Mirrors calculateNextBrokerState."""
         if broker.fenced:
             if request.want_shut_down:
                 return BrokerControlState.SHUTDOWN_NOW

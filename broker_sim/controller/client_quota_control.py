@@ -1,8 +1,8 @@
-"""The controller's side of AlterClientQuotas: check, commit, answer. Mirrors ClientQuotaControlManager (KIP-546).
+"""AlterClientQuotas at the controller: check, commit, respond. Mirrors ClientQuotaControlManager (KIP-546).
 
-- An entity twice in one request: the first alteration is made, the answer says that the second is a duplicate.
-- A quota key twice: the same words, and nothing is done for the entity.
-- The first fault in the order of Kafka's tables is the one that is named.
+- An entity twice in one request: the first alteration is made, the response reports the second as a duplicate.
+- A quota key twice: the same error text, and nothing is done for the entity.
+- The response names the first error in the order of Kafka's tables.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ FRACTION_MAX: Final = 1e-6
 
 
 class ClientQuotaControl:
-    """Answers the AlterClientQuotas that brokers forward."""
+    """Serves the AlterClientQuotas requests that brokers forward."""
 
     __slots__ = ("_controller",)
 
@@ -64,7 +64,7 @@ class ClientQuotaControl:
         self._controller = controller
 
     def alter(self, request: AlterClientQuotasRequest) -> AlterClientQuotasResponse:
-        """Alter what can be altered; the answer is made after the commit."""
+        """Make the valid alterations; the response is made after the commit."""
         response, changes = alter_client_quotas(request, self._controller.image.client_quotas)
         if changes and not request.validate_only:
             self._controller.change(
@@ -77,7 +77,7 @@ class ClientQuotaControl:
 def alter_client_quotas(
     request: AlterClientQuotasRequest, image: ClientQuotasImage
 ) -> tuple[AlterClientQuotasResponse, list[QuotaChange]]:
-    """The answer, and what changes unless the request only validates."""
+    """Return the response, and the changes unless the request only validates."""
     changes: list[QuotaChange] = []
     results: dict[frozenset[tuple[str, str | None]], tuple[ClientQuotaEntity, str | None]] = {}
     for entry in request.entries:

@@ -51,7 +51,7 @@ class ClusterControl:
         return ControllerRegistrationResponse(error_message="")
 
     def unregister_broker(self, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:
-        """Forget the broker; the answer is made after the commit. Mirrors ClusterControlManager."""
+        """Unregister the broker; the response is made after the commit. Mirrors ClusterControlManager."""
         self._quorum.remember_nodes()
         if self._controller.unregister_broker(request.broker_id):
             return UnregisterBrokerResponse(error_message="")

@@ -1,4 +1,4 @@
-"""The controller's side of AlterConfigs and IncrementalAlterConfigs: decide, commit, answer. Mirrors
+"""AlterConfigs and IncrementalAlterConfigs at the controller: decide, commit, respond. Mirrors
 ConfigurationControlManager with ControllerConfigurationValidator.
 
 All changes of one resource are made, or none; those of one request are committed together.
@@ -44,7 +44,7 @@ _OPERATIONS: Final = tuple(int(each) for each in ConfigOperation)
 
 
 class ConfigControl:
-    """Answers the changes of configurations that brokers forward."""
+    """Serves the changes of configurations that brokers forward."""
 
     __slots__ = ("_controller",)
 
@@ -52,7 +52,7 @@ class ConfigControl:
         self._controller = controller
 
     def alter_incrementally(self, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-        """Change single configurations; an operation that nobody knows fails the whole request, as no items do."""
+        """Change single configurations; an unknown operation fails the whole request, as no items do."""
         try:
             errors = self._change_all(request.resources, self._incremental_records, request.validate_only)
         except _FailsTheRequest:
@@ -133,7 +133,7 @@ class ConfigControl:
         if definition is None:
             message = f"Can't {operation.name} to key {name} because its type is not LIST."
             raise Refused(ErrorCode.INVALID_CONFIG, message)
-        if change is None:  # brokers let none through, but who asks the controller finds it unprepared
+        if change is None:  # brokers reject this, but Kafka's controller does not expect it
             raise _FailsTheRequest
         text = render_value(definition, definition.default) if before is None else before
         items = [item for item in (text or "").split(",") if item]
@@ -146,7 +146,7 @@ class ConfigControl:
         return ",".join(items)
 
     def _list_definition(self, resource: ConfigResource, name: str) -> ConfigDefinition | None:
-        """What KafkaConfigSchema knows as a list: of topics and brokers alone."""
+        """Return the definition of a list in KafkaConfigSchema, which has those of topics and brokers alone."""
         release = self._controller.config.release
         definition = None
         if resource.type == ResourceType.TOPIC:

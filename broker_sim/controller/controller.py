@@ -4,9 +4,9 @@ ReplicationControlManager and ClusterControlManager.
 Every commit is a batch of records in `log`; what is committed there, brokers fetch over their own links, each at its
 own pace. A broker's epoch is the offset of its registration.
 
-By itself it leads the log alone and never fails. One that is a voter of a quorum sets `log.replicate`, tells the log
-what is committed, takes `image` from the log when it begins or ends to lead, and lets answers wait for the high
-watermark: see raft/quorum_controller.py.
+By itself it leads the log alone and never fails. As a voter of a quorum it sets `log.replicate`, reports commits to the
+log, takes `image` from the log when its leadership begins or ends, and delays responses until the high watermark has
+reached them: see group/quorum_controller.py.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class Controller:
             self.log, cluster_id=cluster_id, leader_id=lambda: self.node_id, now_ms=self.now_ms
         )
         self.controllers_here: Sequence[ControllerRegistration] = ()
-        """What the controllers tell of themselves when the cluster starts."""
+        """The registrations of the controllers when the cluster starts."""
         self.log_watchers: list[Callable[[], None]] = []
-        """Who is to be told, once, of the next records that are handed out."""
+        """Callbacks that fire once, when the next records are published."""
         self._publish_call: IDelayedCall | None = None
         self._lingering: dict[IDelayedCall, None] = {}
         self._topic_configs: dict[tuple[tuple[str, str], ...], TopicConfig] = {}
@@ -133,7 +133,7 @@ class Controller:
 
     @property
     def node_config(self) -> BrokerConfig:
-        """The same, that tells of what is set for its own node and for all: topics that it makes show both as they are.
+        """As `config`, with the texts set for its own node and for all: topics that it creates show both unchanged.
 
         A controller takes values that no broker would: it knows the names alone.
         """
@@ -196,7 +196,7 @@ class Controller:
         self._publish_soon()
 
     def _publish_soon(self) -> None:
-        # One hop for all that this turn commits: brokers then see it together, and nobody is called back from within.
+        # One hop for all commits of this loop iteration: brokers see them together, and no caller is re-entered.
         if self._publish_call is None:
             self._publish_call = self._reactor.callLater(0, self._publish)
 
@@ -209,7 +209,7 @@ class Controller:
                 watcher()
 
     def begin_epoch(self, epoch: int) -> None:
-        """Go on leading in a higher epoch, as a sole voter does that has heard of another."""
+        """Continue to lead in a higher epoch, as a sole voter does when it learns of another leader."""
         voters = [Voter(voter_id=broker_id) for broker_id in self.image.brokers]
         change = LeaderChangeMessage(leader_id=self.node_id, voters=voters, granting_voters=voters)
         self.log.append_leader_change(epoch, change)
@@ -255,7 +255,7 @@ class Controller:
 
     @property
     def is_active(self) -> bool:
-        """Whether it decides; the one controller always does."""
+        """True if this controller decides; a single controller always does."""
         return True
 
     def append_write_event(self, operation: Callable[[], T]) -> T | Deferred[T]:
@@ -318,7 +318,7 @@ class Controller:
         if not any(self._is_reassigning(topic_id, index) for topic_id, index in requested):
             return self._serve_alter_partition(request)
         # Kafka's controller gathers what it writes for a while. Here it does so alone for what ends a reassignment:
-        # who asks right after having begun one finds it going on.
+        # a client that lists reassignments right after having started one finds it in progress.
         linger_ms = self.config["controller.quorum.append.linger.ms"]
         assert isinstance(linger_ms, int)
         response: Deferred[AlterPartitionResponse] = Deferred()
@@ -362,7 +362,7 @@ class Controller:
         unclean: list[TopicPartition] = []
         restarted = known is not None and registration.epoch != known.epoch
         if self.image.elr_enabled and known is not None and restarted and request.previous_broker_epoch != known.epoch:
-            # It cannot say that it went in order: what it had not flushed may be lost (KIP-966).
+            # An unclean shutdown cannot be excluded: unflushed records may be lost (KIP-966).
             image, unclean = self._without(image, broker_id, unclean_shutdown=True)
         image = image.with_broker(registration)
         self._sessions.register(broker_id, registration.epoch)
@@ -372,7 +372,7 @@ class Controller:
         return BrokerRegistrationResponse(error_code=ErrorCode.NONE, broker_epoch=epoch)
 
     def _has_valid_session(self, broker_id: int) -> bool:
-        """Whether another process cannot take this broker's place yet."""
+        """Return True if no other process can take this broker's id yet."""
         known = self.image.brokers.get(broker_id)
         if known is None or not known.fenced:
             return self._sessions.is_valid(broker_id)
@@ -412,7 +412,7 @@ class Controller:
         )
 
     def _take_cordoned(self, broker_id: int, directories: Sequence[bytes] | None) -> None:
-        """A heartbeat of a release that knows them says which directories are cordoned (KIP-1066)."""
+        """Take the cordoned directories from a heartbeat of a release that has them (KIP-1066)."""
         broker = self.image.brokers[broker_id]
         if directories is None or not self._record_versions.has_cordoned_directories:
             return
@@ -548,7 +548,7 @@ class Controller:
         removed: int = NO_BROKER,
         election: Election | None = None,
     ) -> ElectionRules:
-        """What holds for a partition's elections; by default ONLINE, or UNCLEAN where the topic allows it."""
+        """Return the rules of a partition's elections; by default ONLINE, or UNCLEAN where the topic allows it."""
         topic = image.topics[topic_partition.topic]
         config = self.topic_config(topic)
         if election is None:

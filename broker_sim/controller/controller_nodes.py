@@ -1,4 +1,4 @@
-"""What the listener of one controller knows of it and of the quorum: who leads, in which epoch, with which log.
+"""One controller and its view of the quorum, for its listener: leader, epoch and log.
 
 A node of a quorum has a voter and a state machine of its own. A broker that is a controller too has a part in the one
 controller that never fails: the first of them leads for ever, the others follow.
@@ -31,15 +31,15 @@ class ControllerNodeView(Protocol):
 
     @property
     def is_active(self) -> bool:
-        """Whether it decides."""
+        """True if it decides."""
 
     @property
     def leader_id(self) -> int:
-        """Who leads the quorum as far as it knows; -1 when it does not."""
+        """The leader of the quorum as far as it knows; -1 for none."""
 
     @property
     def epoch(self) -> int:
-        """The highest epoch that it has heard of."""
+        """The highest epoch that it has seen."""
 
     @property
     def voters(self) -> Sequence[int]:
@@ -60,17 +60,17 @@ class QuorumNode:
 
     @property
     def is_active(self) -> bool:
-        """Whether it leads and has read all that came before."""
+        """True if it leads and has replayed all earlier records."""
         return self.node.controller.is_active
 
     @property
     def leader_id(self) -> int:
-        """Who leads as far as it knows."""
+        """The leader as far as it knows."""
         return self.node.replica.leader_id
 
     @property
     def epoch(self) -> int:
-        """The highest epoch that it has heard of."""
+        """The highest epoch that it has seen."""
         return self.node.replica.epoch
 
     @property
@@ -103,7 +103,7 @@ class CombinedNode:
 
     @property
     def is_active(self) -> bool:
-        """Whether it is the first."""
+        """True for the first broker."""
         return self.id == self.leader_id
 
     @property

@@ -23,7 +23,7 @@ __all__ = ["ControllerControls"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerControls:
-    """What an API handler of a controller calls, on the active controller alone."""
+    """The control managers behind the API handlers, on the active controller alone."""
 
     configs: ConfigControl
     topics: TopicControl

@@ -1,7 +1,7 @@
 """Adding partitions to topics: what is refused, in which words. Pure functions of an image.
 
-Mirrors ControllerApis.createPartitions with ReplicationControlManager.createPartitions. Topics are answered one by one;
-what one operation may write is bounded, and Kafka keeps what it has written before it noticed.
+Mirrors ControllerApis.createPartitions with ReplicationControlManager.createPartitions. Each topic has its own result;
+the records of one operation are limited, and Kafka keeps those that it has written before it reaches the limit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class PartitionCreation:
-    """The answer to a CreatePartitions, and the topics as they are to be (none when it only validates)."""
+    """The response to a CreatePartitions, and the topics after the change (none when it only validates)."""
 
     response: CreatePartitionsResponse
     topics: list[TopicImage] = field(default_factory=list)
@@ -42,7 +42,7 @@ def create_partitions(
     random: Random,
     quota: MutationQuota | None = None,
 ) -> PartitionCreation:
-    """Answer a CreatePartitions; `random` chooses the first brokers."""
+    """Serve a CreatePartitions; `random` chooses the first brokers."""
     counts = Counter(topic.name for topic in request.topics)
     names = hash_order(counts)
     wanted = {topic.name: topic for topic in request.topics if counts[topic.name] == 1}
@@ -164,7 +164,7 @@ def _placed(
 def refused_creation(
     request: CreatePartitionsRequest, error_code: ErrorCode, message: str | None = None
 ) -> CreatePartitionsResponse:
-    """The answer when the whole request fails. Mirrors CreatePartitionsRequest.getErrorResponse."""
+    """Return the response when the whole request fails. Mirrors CreatePartitionsRequest.getErrorResponse."""
     return CreatePartitionsResponse(
         results=[
             CreatePartitionsTopicResult(name=topic.name, error_code=error_code, error_message=message)

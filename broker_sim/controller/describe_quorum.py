@@ -40,7 +40,7 @@ KRAFT_VERSION: Final = "kraft.version"
 
 
 class Quorum:
-    """Answers what brokers pass on of the quorum's APIs; `voters` are the brokers' ids."""
+    """Serves the quorum APIs that brokers forward; `voters` are the brokers' ids."""
 
     __slots__ = ("_controller", "_directories", "_nodes", "_observers", "_voters")
 
@@ -57,7 +57,7 @@ class Quorum:
         return min(self._voters)
 
     def describe(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-        """The state of the one partition that there is, when it alone is asked for."""
+        """Return the state of the metadata partition, if the request names it alone."""
         requested = [
             (topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics
         ]

@@ -1,9 +1,9 @@
-"""What the controller knows of the brokers' log directories (KIP-858). Mirrors ReplicationControlManager's
+"""The brokers' log directories at the controller (KIP-858). Mirrors ReplicationControlManager's
 handleAssignReplicasToDirs and handleDirectoriesOffline.
 
 A replica whose directory is offline is lost to its partition until the broker starts again with the directory: it
-leaves the ISR, leads nothing, and is shown as offline though its broker is alive. A broker with one directory needs
-none of this: it ends with it.
+leaves the ISR, leads nothing, and is reported as offline although its broker is alive. A broker with one directory
+stops with its directory instead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class DirectoryControl:
-    """Where each broker's replicas are, as the brokers have said."""
+    """The log directory of each replica, as the brokers have reported it."""
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

@@ -1,4 +1,4 @@
-"""Elections that somebody asks for. Mirrors ReplicationControlManager.electLeaders (KIP-183, KIP-460)."""
+"""ElectLeaders at the controller. Mirrors ReplicationControlManager.electLeaders (KIP-183, KIP-460)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _MESSAGES: Final = {
 
 @dataclass(slots=True, kw_only=True)
 class Elections:
-    """The answer to an ElectLeaders, and what it changes."""
+    """The response to an ElectLeaders, and its changes."""
 
     response: ElectLeadersResponse
     edits: PartitionEdits
 
 
 def elect_leaders(request: ElectLeadersRequest, controller: Controller) -> Elections:
-    """Answer an ElectLeaders. A request for all partitions leaves out those that need no election."""
+    """Serve an ElectLeaders. A request for all partitions leaves out those that need no election."""
     image = controller.image
     edits = PartitionEdits(image)
     if request.topic_partitions is not None and not request.topic_partitions:
@@ -110,7 +110,7 @@ def _result(index: int, error_code: ErrorCode, message: str | None = None) -> Pa
 def refused_elections(
     request: ElectLeadersRequest, error_code: ErrorCode, message: str | None = None
 ) -> ElectLeadersResponse:
-    """The answer when the whole request fails. Mirrors ElectLeadersRequest.getErrorResponse."""
+    """Return the response when the whole request fails. Mirrors ElectLeadersRequest.getErrorResponse."""
     return ElectLeadersResponse(
         error_code=error_code,
         replica_election_results=[

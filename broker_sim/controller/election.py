@@ -1,9 +1,9 @@
 """How one partition changes: who stays in the ISR, who leads, who may lead later. Mirrors PartitionChangeBuilder.
 
 Leaders come from the ISR; while the ISR is empty, from the eligible leader replicas (ELR, KIP-966, releases from 4.x
-on); then the last known leader, alone; then, when the topic allows an unclean election, anybody who is alive. Without
-ELR the ISR never empties: the last member stays in it, leader or not. Whatever changes a partition also ends its
-reassignment, when the ISR allows that.
+on); then the last known leader, alone; then, if the topic allows an unclean election, any replica that is alive.
+Without ELR the ISR never empties: the last member stays in it, leader or not. Every change of a partition also
+completes its reassignment if the ISR allows that.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Election(Enum):
-    """What an election is after."""
+    """The kind of an election."""
 
     ONLINE = auto()
     """Keep the leader while it may lead; else the first replica that may."""
     PREFERRED = auto()
     """The first replica of the assignment, if it may lead."""
     UNCLEAN = auto()
-    """As ONLINE, but when nobody in sync is there, any replica that is."""
+    """As ONLINE, but without an in-sync replica that is alive, any replica that is alive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ElectionRules:
-    """What holds for a partition's elections; `is_acceptable` says whether a broker can lead at all."""
+    """The rules of a partition's elections; `is_acceptable` returns True for a broker that can lead at all."""
 
     election: Election
     is_acceptable: Callable[[int], bool]
@@ -65,7 +65,7 @@ def change_partition(
 
     A new leader, the lack of one, and a replica that goes are a new leader epoch; any change is a new partition epoch.
     Replicas in `unclean_shutdown` may have lost what they had: they are not eligible any more. `target` gives the
-    partition other replicas too, `recovery_state` is what its leader says of itself (KIP-704).
+    partition other replicas too, `recovery_state` is the state that its leader reports (KIP-704).
     """
     assignment, target_isr = (target or assignment_of(partition)).completed(
         target_isr, shrinks_safely=rules.shrinks_safely

@@ -1,8 +1,8 @@
 """Envelope (api key 58): a client's request as a broker passes it on to the controller (KIP-590). Mirrors
 ForwardingManager and EnvelopeUtils.
 
-On a link the request and its answer travel by reference; `request_data` and `response_data` are their bytes, header
-first, made when somebody asks for them.
+On a link the request and its response travel by reference; `request_data` and `response_data` are their bytes, header
+first, and are encoded on access.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ClientRequest(Protocol):
 
 
 class ForwardedRequest:
-    """A request by reference, with who asks and in which version. `envelope` is what stands for it on a wire."""
+    """A request by reference, with its client and version. `envelope` returns the message that carries it on a wire."""
 
     __slots__ = ("api_version", "client_host", "client_id", "correlation_id", "request")
     NAME: ClassVar[str] = "Envelope"
@@ -90,7 +90,7 @@ class ForwardedRequest:
 
 
 class ForwardedResponse:
-    """The answer by reference; one with an error of its own has none."""
+    """The response by reference; one with an envelope error has none."""
 
     __slots__ = ("_error_code", "forwarded", "response")
     NAME: ClassVar[str] = "Envelope"
@@ -106,7 +106,11 @@ class ForwardedResponse:
         return self._error_code
 
     def opened(self) -> Any:
-        """The answer in it; LinkFailure with an error of the envelope."""
+        """Return the client's response.
+
+        Raises:
+            LinkFailure: The envelope has an error.
+        """
         if self._error_code:
             raise LinkFailure(f"{self.forwarded.request.NAME} in an Envelope: {self._error_code.name}")
         return self.response
@@ -117,7 +121,7 @@ class ForwardedResponse:
 
     @property
     def response_data(self) -> bytes | None:
-        """Header and body of the answer to the client."""
+        """Header and body of the response to the client."""
         if self._error_code:
             return None
         version = self.forwarded.api_version

@@ -1,4 +1,4 @@
-"""What a controller raises."""
+"""The errors that a controller raises."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Which feature levels are finalized, and how they change. Mirrors FeatureControlManager (KIP-584, KIP-778).
 
-3.7 judges each feature for itself and applies what is good; 4.x applies all or nothing and answers the first fault, in
+3.7 checks each feature on its own and applies the valid ones; 4.x applies all or none and returns the first error, in
 the order of a Java hash table.
 """
 
@@ -35,7 +35,7 @@ METADATA_CHANGES: Final = (5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30)
 
 
 class FeatureControl:
-    """Answers UpdateFeatures; `node_id` names the controller in messages."""
+    """Serves UpdateFeatures; `node_id` names the controller in messages."""
 
     __slots__ = ("_all_or_nothing", "_controller", "_names_both_levels", "_node_id", "_supported")
 
@@ -47,7 +47,7 @@ class FeatureControl:
         self._names_both_levels = config.behaviour.downgrades_name_both_levels
 
     def update(self, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
-        """Change what may be changed; the answer is made after the commit."""
+        """Make the valid changes; the response is made after the commit."""
         wanted = {update.feature: update.max_version_level for update in request.feature_updates}
         kinds = {update.feature: update.upgrade_type for update in request.feature_updates}
         finalized = self._controller.image.finalized_features

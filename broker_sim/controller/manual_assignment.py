@@ -1,4 +1,4 @@
-"""What is wrong with replicas that somebody has chosen by hand. Mirrors validateManualPartitionAssignment."""
+"""Validation of replica assignments in requests. Mirrors validateManualPartitionAssignment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Refused(Exception):
-    """What the controller will not do to one topic or partition: the error and the words of its result."""
+    """The controller rejects one topic or partition, with the error and the text of its result."""
 
     def __init__(self, error_code: ErrorCode, message: str | None) -> None:
         super().__init__(message)

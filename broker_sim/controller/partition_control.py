@@ -1,4 +1,4 @@
-"""The controller's side of CreatePartitions, ElectLeaders and the reassignments: decide, commit, answer."""
+"""CreatePartitions, ElectLeaders and the reassignments at the controller: decide, commit, respond."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class PartitionControl:
-    """Answers the partition requests that brokers forward; `random` places new partitions."""
+    """Serves the partition requests that brokers forward; `random` places new partitions."""
 
     __slots__ = ("_config", "_controller", "_random")
 
@@ -40,7 +40,7 @@ class PartitionControl:
         self._random = random
 
     def create(self, request: CreatePartitionsRequest, quota: MutationQuota | None) -> CreatePartitionsResponse:
-        """Add what can be added; the answer is made after the commit."""
+        """Add the valid partitions; the response is made after the commit."""
         creation = create_partitions(
             request,
             image=self._controller.image,
@@ -53,7 +53,7 @@ class PartitionControl:
         return creation.response
 
     def elect(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        """Elect where it is needed; the answer does not wait until brokers have heard of it (KIP-460 in KRaft)."""
+        """Elect leaders where needed; the response does not wait for brokers to learn of them (KIP-460 in KRaft)."""
         elections = elect_leaders(request, self._controller)
         self._controller.change_partitions(elections.edits.changes, elections.edits.unclean)
         return elections.response
@@ -65,5 +65,5 @@ class PartitionControl:
         return reassignments.response
 
     def list_reassignments(self, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
-        """What goes on."""
+        """Return the reassignments in progress."""
         return list_partition_reassignments(request, self._controller.image)

@@ -1,7 +1,7 @@
 """Many changes to partitions in one operation, each made from the image before it. Mirrors PartitionChangeRecords.
 
 The records of one operation do not see each other. A partition that is named twice is changed twice, from the same
-beginning: each record is an epoch of its own, and where two say different things the later one stays.
+image: each record is an epoch of its own, and where two records set the same field the later one wins.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _merged(
         if each.name not in _COUNTED and getattr(after, each.name) != getattr(before, each.name)
     }
     if after.leader_epoch != before.leader_epoch:
-        changed["leader"] = after.leader  # whoever raises the epoch names the leader, also the one there was
+        changed["leader"] = after.leader  # a record that raises the epoch names the leader, even an unchanged one
     return replace(
         merged,
         leader_epoch=merged.leader_epoch + after.leader_epoch - before.leader_epoch,

@@ -1,4 +1,4 @@
-"""Reassignments that somebody asks for, stops or looks at. Mirrors ReplicationControlManager.
+"""AlterPartitionReassignments and ListPartitionReassignments at the controller. Mirrors ReplicationControlManager,
 
 alterPartitionReassignments and listPartitionReassignments (KIP-455, KIP-860).
 """
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Reassignments:
-    """The answer to an AlterPartitionReassignments, and what it changes."""
+    """The response to an AlterPartitionReassignments, and its changes."""
 
     response: AlterPartitionReassignmentsResponse
     edits: PartitionEdits
 
 
 def alter_partition_reassignments(request: AlterPartitionReassignmentsRequest, controller: Controller) -> Reassignments:
-    """Answer an AlterPartitionReassignments, partition by partition."""
+    """Serve an AlterPartitionReassignments, partition by partition."""
     edits = PartitionEdits(controller.image)
     if not request.topics:
-        # As Kafka, whose own message has an empty error text until somebody sets it to null.
+        # As Kafka, whose message has an empty error text by default.
         return Reassignments(response=AlterPartitionReassignmentsResponse(error_message=""), edits=edits)
     if request.timeout_ms <= 0:
         return Reassignments(response=refused_reassignments(request, ErrorCode.REQUEST_TIMED_OUT), edits=edits)
@@ -137,7 +137,7 @@ def _cancel(
 def refused_reassignments(
     request: AlterPartitionReassignmentsRequest, error_code: ErrorCode, message: str | None = None
 ) -> AlterPartitionReassignmentsResponse:
-    """The answer when the whole request fails. Mirrors AlterPartitionReassignmentsRequest.getErrorResponse."""
+    """Return the response when the whole request fails. Mirrors AlterPartitionReassignmentsRequest.getErrorResponse."""
     return AlterPartitionReassignmentsResponse(
         error_code=error_code,
         error_message=message,
@@ -159,7 +159,7 @@ def refused_reassignments(
 def list_partition_reassignments(
     request: ListPartitionReassignmentsRequest, image: MetadataImage
 ) -> ListPartitionReassignmentsResponse:
-    """What goes on, of the partitions that are asked for (null: of all); a topic of which nothing does is left out."""
+    """Return the requested reassignments in progress (null: all), without topics that have none."""
     wanted: list[tuple[str, Sequence[int]]]
     if request.topics is None:
         wanted = [(name, range(len(topic.partitions))) for name, topic in image.topics.items()]

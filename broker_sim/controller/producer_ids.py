@@ -1,9 +1,9 @@
 """Producer ids, in blocks: the controller hands out a block, a broker its ids. Mirrors ProducerIdControlManager and
 RPCProducerIdManager (KIP-730).
 
-A broker without ids asks for a block and answers COORDINATOR_LOAD_IN_PROGRESS meanwhile, as a real one does to the
-first InitProducerId of its life; before 3.6 (KAFKA-14694) whoever asked waited for the block. At nine tenths of a block
-it asks for the next one ahead of time.
+A broker without ids requests a block and responds COORDINATOR_LOAD_IN_PROGRESS meanwhile, as a real one does to the
+first InitProducerId after its start; before 3.6 (KAFKA-14694) the client waited for the block. After nine tenths of a
+block the broker requests the next one ahead of time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ProducerIdsBlock(NamedTuple):
 
 
 def next_block(image: MetadataImage, broker_id: int) -> tuple[ProducerIdsBlock, ProducerIds]:
-    """The next block for a registered broker, and what the metadata says of it. Mirrors generateNextProducerId."""
+    """Return the next block for a registered broker, and its metadata record. Mirrors generateNextProducerId."""
     first = image.producer_ids.next_producer_id
     broker_epoch = image.brokers[broker_id].epoch
     return ProducerIdsBlock(first, BLOCK_SIZE), ProducerIds(first + BLOCK_SIZE, broker_id, broker_epoch)
@@ -72,7 +72,7 @@ class ProducerIdManager:
         self._waiting: dict[Deferred[int | ErrorCode], IDelayedCall] = {}
 
     def generate(self) -> int | ErrorCode:
-        """A producer id nobody else has, or COORDINATOR_LOAD_IN_PROGRESS while a block is on its way."""
+        """Return an unused producer id, or COORDINATOR_LOAD_IN_PROGRESS while a block is on its way."""
         if self._used >= self._block.size and self._next_block is not None:
             self._block, self._next_block, self._used = self._next_block, None, 0
         if self._used >= self._block.size:
@@ -88,7 +88,7 @@ class ProducerIdManager:
         """A producer id once there is one, or REQUEST_TIMED_OUT when no block came in time."""
         found = self.generate()
         if found is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and self._next_block is not None:
-            found = self.generate()  # the link answered at once
+            found = self.generate()  # the link has responded at once
         if found is not ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             return succeed(found)
         waiting: Deferred[int | ErrorCode] = Deferred()
@@ -96,7 +96,7 @@ class ProducerIdManager:
         return waiting
 
     def stop(self) -> None:
-        """The broker is gone: nobody is answered."""
+        """Drop all waiting requests: the broker's process has ended."""
         self._stopped = True
         for timer in self._waiting.values():
             timer.cancel()

@@ -25,7 +25,7 @@ class Assignment:
 
     @property
     def in_progress(self) -> bool:
-        """Whether a reassignment goes on."""
+        """True if a reassignment is in progress."""
         return bool(self.adding or self.removing)
 
     @property
@@ -85,7 +85,7 @@ def towards(partition: PartitionRegistration, target: Sequence[int]) -> Assignme
 class Revert:
     """How a reassignment is taken back: the replicas before it, and who of them is in sync.
 
-    When nobody of them is, the first one has to be trusted: that is an unclean election.
+    When none of them is, the first one becomes the leader: that is an unclean election.
     """
 
     assignment: Assignment

@@ -24,7 +24,7 @@ class PlacementError(BrokerSimError):
 
 
 class _BrokerCircle:
-    """Some brokers of one rack. A round is one partition; asked twice in a round, it goes on to the next broker."""
+    """Some brokers of one rack. A round is one partition; a second call in a round returns the next broker."""
 
     __slots__ = ("_brokers", "_given", "_offset", "_round")
 

@@ -1,7 +1,7 @@
-"""Creating and deleting topics: what is refused, in which words, and where replicas go. Pure functions of an image.
+"""Validates the creation and deletion of topics and places replicas. Pure functions of an image.
 
-Mirrors ControllerApis.createTopics and deleteTopics with ReplicationControlManager.createTopics. Topics are answered
-one by one; a whole request is refused only when it is late (`timeout_ms` 0) or would change too much at once.
+Mirrors ControllerApis.createTopics and deleteTopics with ReplicationControlManager.createTopics. Each topic has its own
+result; a whole request is refused only when it is late (`timeout_ms` 0) or would change too much at once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCreation:
-    """The answer to a CreateTopics, and the topics that come to be (none when it only validates)."""
+    """The response to a CreateTopics, and the new topics (none when it only validates)."""
 
     response: CreateTopicsResponse
     topics: list[TopicImage]
@@ -56,7 +56,7 @@ class TopicCreation:
 
 @dataclass(slots=True, kw_only=True)
 class TopicDeletion:
-    """The answer to a DeleteTopics, and the names of the topics that go."""
+    """The response to a DeleteTopics, and the names of the deleted topics."""
 
     response: DeleteTopicsResponse
     names: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ def create_topics(
     random: Random,
     quota: MutationQuota | None = None,
 ) -> TopicCreation:
-    """Answer a CreateTopics. `config` is the controller's; `random` chooses topic ids and the first brokers."""
+    """Serve a CreateTopics. `config` is the controller's; `random` chooses topic ids and the first brokers."""
     counts = Counter(topic.name for topic in request.topics)
     wanted = [
         topic for topic in request.topics if counts[topic.name] == 1 and topic.name != CLUSTER_METADATA_TOPIC_NAME
@@ -234,7 +234,7 @@ def random_topic_id(random: Random) -> bytes:
 
 
 def created_topic(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResult:
-    """What CreateTopics tells of a topic that it has made."""
+    """Return the result of a created topic."""
     return CreatableTopicResult(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -247,7 +247,7 @@ def created_topic(topic: TopicImage, config: BrokerConfig) -> CreatableTopicResu
 
 
 def refused_topic(name: str, error_code: ErrorCode, message: str | None) -> CreatableTopicResult:
-    """What it tells of one that it has not."""
+    """Return the result of a rejected topic."""
     return CreatableTopicResult(name=name, error_code=error_code, error_message=message)
 
 
@@ -269,7 +269,7 @@ def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode, message: st
 def delete_topics(
     request: DeleteTopicsRequest, *, image: MetadataImage, quota: MutationQuota | None = None
 ) -> TopicDeletion:
-    """Answer a DeleteTopics that names topics by name or by id; Kafka shuffles its results, these are in order."""
+    """Serve a DeleteTopics by name or by id; Kafka shuffles its results, these are in order."""
     results: list[DeletableTopicResult] = []
     names = list(request.topic_names)
     ids: list[bytes] = []
@@ -319,7 +319,7 @@ def delete_topics(
 def refused_deletion(
     request: DeleteTopicsRequest, error_code: ErrorCode, message: str | None = None
 ) -> DeleteTopicsResponse:
-    """The answer when the whole request fails. Mirrors DeleteTopicsRequest.getErrorResponse."""
+    """Return the response when the whole request fails. Mirrors DeleteTopicsRequest.getErrorResponse."""
     requested: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
     requested += [(topic.name, topic.topic_id) for topic in request.topics]
     return DeleteTopicsResponse(

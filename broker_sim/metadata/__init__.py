@@ -1,1 +1,1 @@
-"""What every broker knows of the cluster: image, records, metadata log, replay, cache, loader, topic names."""
+"""The cluster's metadata at every broker: image, records, metadata log, replay, cache, loader, topic names."""

@@ -1,4 +1,4 @@
-"""What a new cluster's log begins with: features and configurations. Mirrors BootstrapMetadata and
+"""The first records of a new cluster's log: features and configurations. Mirrors BootstrapMetadata and
 ActivationRecordsGenerator: one metadata transaction where metadata.version knows them (KIP-868).
 """
 
@@ -33,7 +33,7 @@ def bootstrap_records(empty: MetadataImage, config: BrokerConfig) -> tuple[list[
     image = empty.with_finalized_features({name: level.highest for name, level in levels.items()})
     image = image.with_configs(_initial_configs(config))
     metadata_version = image.finalized_features.get(METADATA_VERSION, 0)
-    # Nobody has an ELR yet: min.insync.replicas is written without ClearElrRecord.
+    # There are no ELRs yet: min.insync.replicas is written without ClearElrRecord.
     records = [each for each in records_of_change(empty, image) if type(each.message).__name__ != "ClearElrRecord"]
     if metadata_version >= IBP_3_4_IV0 and config.release.startswith(LAST_WITH_MIGRATION):
         features = sum(type(each.message).__name__ == "FeatureLevelRecord" for each in records)

@@ -1,4 +1,4 @@
-"""What a committed change means, as events: topics, leaders, ISRs. Mirrors the controller's state-change log."""
+"""Journal events of a committed change: topics, leaders, ISRs. Mirrors the controller's state-change log."""
 
 from __future__ import annotations
 

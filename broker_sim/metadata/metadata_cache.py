@@ -1,4 +1,4 @@
-"""What one broker knows of the cluster: the newest image that it has applied. Mirrors KRaftMetadataCache."""
+"""One broker's metadata: the newest image that it has applied. Mirrors KRaftMetadataCache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GONE_MAX: Final = 100
 
 
 class MetadataCache:
-    """`image` is what this broker answers from; it may be older than the controller's, never newer."""
+    """`image` is the source of this broker's responses; it may be older than the controller's, never newer."""
 
     __slots__ = ("_described", "image")
 
@@ -26,9 +26,9 @@ class MetadataCache:
         self._described: dict[Hashable, dict[str, tuple[TopicImage, list[MetadataResponsePartition]]]] = {}
 
     def described(self, view: Hashable) -> dict[str, tuple[TopicImage, list[MetadataResponsePartition]]]:
-        """Topics as they were last described in one view, by name; whoever describes them keeps this up to date.
+        """Topics as they were last described in one view, by name; the describing handler keeps this up to date.
 
-        A view is everything but the topic that a description depends on. A topic that changes is another object.
+        A view is everything except the topic that a description depends on. A topic that changes is another object.
         """
         found = self._described.get(view)
         if found is None:

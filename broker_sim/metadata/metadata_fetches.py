@@ -1,9 +1,9 @@
-"""How brokers read the metadata log: Fetch (1) and FetchSnapshot (59) of `__cluster_metadata-0`. Mirrors
+"""Fetches of the metadata log by brokers: Fetch (1) and FetchSnapshot (59) of `__cluster_metadata-0`. Mirrors
 KafkaRaftClient.handleFetchRequest and handleFetchSnapshotRequest, for observers (KIP-595, KIP-630).
 
-Observers get what is committed, no more. A fetch with nothing to bring waits without an end, because an empty answer
-twice a second would cost an idle cluster; a real controller sends one every 500 ms. On a link the batches travel by
-reference: they are encoded when somebody reads the bytes.
+Observers get committed records alone. A fetch without new records waits without a limit, because two empty responses
+per second would cost an idle cluster; a real controller sends one every 500 ms. On a link the batches travel by
+reference: they are encoded when their bytes are read.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def fetch_request(
 def fetch_snapshot_request(
     broker_id: int, *, cluster_id: str, snapshot_id: SnapshotId, position: int, leader_epoch: int
 ) -> FetchSnapshotRequest:
-    """Ask for a part of a snapshot, from `position` on."""
+    """Return a request for a part of a snapshot, from `position` on."""
     partition = PartitionSnapshot(
         partition=0,
         current_leader_epoch=leader_epoch,
@@ -116,7 +116,7 @@ def fetch_snapshot_request(
 
 
 class MetadataFetches:
-    """Answers one controller's observers; `leader_id` names it."""
+    """Serves one controller's observers; `leader_id` names it."""
 
     def __init__(
         self, log: MetadataLog, *, cluster_id: str, leader_id: Callable[[], int], now_ms: Callable[[], int]
@@ -129,7 +129,7 @@ class MetadataFetches:
         self._seen: dict[int, tuple[int, int]] = {}
 
     def fetch(self, request: FetchRequest, *, may_respond: bool = True) -> FetchResponse | Deferred[FetchResponse]:
-        """The answer, when there is one; records wait for the next `publish` unless `may_answer`."""
+        """Return the response, if there is one; records wait for the next `publish` unless `may_respond`."""
         if request.cluster_id not in (None, self._cluster_id):
             return FetchResponse(error_code=ErrorCode.INCONSISTENT_CLUSTER_ID)
         requested = _the_partition(request)
@@ -149,7 +149,7 @@ class MetadataFetches:
         return response
 
     def publish(self) -> None:
-        """Answer those who wait for what is committed by now."""
+        """Respond to the fetches that wait for records that are committed now."""
         waiting, self._waiting = self._waiting, {}
         for broker_id, (offset, response) in waiting.items():
             if offset >= self._log.high_watermark:
@@ -206,7 +206,7 @@ class MetadataFetches:
         self._waiting.pop(broker_id, None)
 
     def take_waiting(self) -> list[Deferred[FetchResponse]]:
-        """Let go of all that wait: somebody else will answer them."""
+        """Drop all waiting fetches: another controller will serve them."""
         waiting, self._waiting = self._waiting, {}
         return [response for _, response in waiting.values()]
 

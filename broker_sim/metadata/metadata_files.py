@@ -43,7 +43,7 @@ class MetadataFiles:
         self._file: DiskFile | None = None
 
     def read(self, empty: MetadataImage) -> MetadataImage:
-        """What the last cluster has left, as far as it is whole; `empty` for a new directory."""
+        """Return the image of the last cluster up to the first incomplete batch; `empty` for a new directory."""
         if not self._disk.is_file(self._path):
             return empty
         data = self._disk.read(self._path)

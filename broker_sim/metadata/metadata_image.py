@@ -45,11 +45,11 @@ class PartitionRegistration:
     lost_replicas: tuple[int, ...] = ()
     """Those whose log directory has failed; nothing is known of what it holds (KIP-858)."""
     leader_recovery_state: int = RECOVERED
-    """RECOVERING from an unclean election on, until its leader asks for another ISR (KIP-704)."""
+    """RECOVERING from an unclean election on, until its leader requests another ISR (KIP-704)."""
 
     @property
     def has_leader(self) -> bool:
-        """Whether some broker leads the partition."""
+        """True if a broker leads the partition."""
         return self.leader != NO_LEADER
 
     @property
@@ -59,7 +59,7 @@ class PartitionRegistration:
 
     @property
     def is_reassigning(self) -> bool:
-        """Whether the partition is on its way to other replicas."""
+        """True while the partition is being reassigned."""
         return bool(self.adding_replicas or self.removing_replicas)
 
 
@@ -119,7 +119,7 @@ class BrokerRegistration:
 
     @property
     def active(self) -> bool:
-        """Whether the broker may lead and join an ISR: neither fenced nor on its way out."""
+        """True if the broker may lead and join an ISR: neither fenced nor shutting down."""
         return not self.fenced and not self.in_controlled_shutdown
 
     def node(self, listener: str) -> BrokerRegistration | None:
@@ -188,7 +188,7 @@ class MetadataImage:
         return image.partitions[partition]
 
     def config_of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """What is set on a resource, of a topic too; empty when nothing is."""
+        """Return the configurations of a resource, also of a topic; empty without any."""
         if resource_type == ResourceType.TOPIC:
             topic = self.topics.get(name)
             return {} if topic is None else topic.configs
@@ -220,7 +220,7 @@ class MetadataImage:
         return replace(image, configs=configs)
 
     def alive_brokers(self) -> list[BrokerRegistration]:
-        """Every broker that is not fenced, in the order of registration: what Metadata answers list."""
+        """Every broker that is not fenced, in the order of registration, as in Metadata responses."""
         return [broker for broker in self.brokers.values() if not broker.fenced]
 
     def nodes(self, listener: str) -> Mapping[int, BrokerRegistration]:
@@ -232,7 +232,7 @@ class MetadataImage:
         }
 
     def is_active(self, broker_id: int) -> bool:
-        """Whether the broker is registered, not fenced and not shutting down."""
+        """Return True if the broker is registered, not fenced and not shutting down."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.active
 
@@ -242,7 +242,7 @@ class MetadataImage:
 
     @property
     def elr_enabled(self) -> bool:
-        """Whether partitions keep eligible leaders, and the last replica in sync leaves when it goes (KIP-966)."""
+        """True if partitions keep eligible leaders, and an ISR can become empty (KIP-966)."""
         return self.finalized_features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
 
     def with_finalized_features(self, levels: Mapping[str, int]) -> MetadataImage:

@@ -156,7 +156,7 @@ class MetadataLoader:
         self._fetch()
 
     def _refused(self, leader_epoch: int) -> None:
-        """Another epoch has begun: ask again in that one, at once when it is news."""
+        """Fetch in a new epoch, at once if it is new to this broker."""
         news = leader_epoch > self._leader_epoch
         self._leader_epoch = max(leader_epoch, self._leader_epoch)
         if news:
@@ -173,7 +173,7 @@ class MetadataLoader:
 
             assert isinstance(records, bytes | memoryview), "a fetch brings bytes, or batches by reference"
             batches = decode_batches(records)
-        # The first batch may begin before what was asked for.
+        # The first batch may begin before the requested offset.
         batches = [batch for batch in batches if batch.last_offset >= self._fetch_offset]
         if batches:
             self._fetch_offset = batches[-1].last_offset + 1
@@ -211,7 +211,7 @@ class MetadataLoader:
             return
         part = response.topics[0].partitions[0] if response.topics else None
         if response.error_code or part is None or part.error_code:
-            # There is a newer one by now, or a newer leader: the next fetch says which.
+            # There is a newer snapshot by now, or a newer leader: the next fetch returns which.
             self._snapshot_parts.clear()
             self._again_later()
             return

@@ -2,15 +2,14 @@
 KafkaMetadataLog as QuorumController and MetadataLoader see it (KIP-500, KIP-630, KIP-835).
 
 Offsets count records; every batch has the epoch of the controller that wrote it. A batch carries its records as
-objects and, while it is young, the image after it by reference: bytes are made when somebody asks for them. An image's
-version is the offset of its last record.
+objects and, while it is young, the image after it by reference: its bytes are encoded on access. An image's version is
+the offset of its last record.
 
-Without `replicate` the log is alone: what is appended is committed. With it the log is one voter's: `append` hands
-every batch on, `advance_high_watermark` says what is committed, `append_replicated` and `truncate_to` are for a
-follower.
+Without `replicate` the log is alone: appended records are committed. With it the log is one voter's: `append` passes
+every batch on, `advance_high_watermark` commits, `append_replicated` and `truncate_to` are for a follower.
 
-NoOpRecords of an idle controller (metadata.max.idle.interval.ms) are counted when somebody looks or writes, and stand
-in one batch then: an idle cluster costs nothing.
+NoOpRecords of an idle controller (metadata.max.idle.interval.ms) are counted when the log is read or written, and then
+form one batch: an idle cluster costs nothing.
 """
 
 from __future__ import annotations
@@ -170,7 +169,7 @@ class MetadataLog:
 
     @property
     def batches(self) -> tuple[MetadataBatch, ...]:
-        """What is kept of the log, in order."""
+        """The retained part of the log, in order."""
         self.write_no_ops()
         return tuple(self._batches)
 
@@ -273,7 +272,7 @@ class MetadataLog:
         self.image = image
 
     def advance_high_watermark(self, offset: int) -> None:
-        """What is before `offset` is committed."""
+        """Commit all records before `offset`."""
         while self._uncommitted and self._uncommitted[0].last_offset < offset:
             batch = self._uncommitted.popleft()
             self.committed_image = batch.applied_to(self.committed_image)
@@ -341,11 +340,11 @@ class MetadataLog:
 
 
 def _nothing(batch: MetadataBatch) -> None:
-    """Nobody waits for commits."""
+    """Do nothing: there is no waiter for commits."""
 
 
 def _no_snapshot(snapshot: MetadataSnapshot) -> None:
-    """Nobody else keeps snapshots."""
+    """Do nothing: there is no other owner of snapshots."""
 
 
 _NO_OP: Final = MetadataRecord(NoOpRecord(), 0)

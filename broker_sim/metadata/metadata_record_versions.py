@@ -33,7 +33,7 @@ IBP_4_3_IV0: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordVersions:
-    """What one metadata.version writes."""
+    """The record versions that one metadata.version writes."""
 
     register_broker: int
     partition: int

@@ -1,9 +1,9 @@
-"""What a commit writes to the metadata log: the records that lead from one image to the next.
+"""The records of a commit: those that lead from one image to the next.
 
-Mirrors what ReplicationControlManager, ClusterControlManager, ConfigurationControlManager, FeatureControlManager,
-ClientQuotaControlManager and ProducerIdControlManager generate, in their order: a broker that leaves the ranks is
-recorded after the partitions that it leaves, one that joins them or stops in order before. `image_records` are those of
-a snapshot, in the order of MetadataImage.write. `metadata_replay` is the way back.
+Mirrors the records that ReplicationControlManager, ClusterControlManager, ConfigurationControlManager,
+FeatureControlManager, ClientQuotaControlManager and ProducerIdControlManager generate, in their order: a broker that
+becomes inactive is recorded after the partitions that it leaves; one that becomes active or stops in order, before.
+`image_records` are those of a snapshot, in the order of MetadataImage.write. `metadata_replay` is the inverse.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Change:
     # Brokers -------------------------------------------------------------------------------------------------
 
     def broker(self, old: BrokerRegistration | None, new: BrokerRegistration) -> tuple[bool, list[MetadataRecord]]:
-        """What changed in a registration, and whether it is written after the partitions that change with it."""
+        """Return the changes of a registration, and whether they follow those of its partitions."""
         if old is None or old.epoch != new.epoch or not _same_process(old, new):
             # Partitions lose an unclean replica before its new registration; in a new log there are none.
             return True, [self.register(new)]
@@ -310,7 +310,7 @@ class _Change:
     # Other configurations --------------------------------------------------------------------------------------
 
     def configs(self) -> Iterator[MetadataRecord]:
-        """What is set and taken away on brokers, groups and client metrics."""
+        """Yield the changed and removed configurations of brokers, groups and client metrics."""
         old, new = self._old.configs, self._new.configs
         resources: dict[ConfigResource, None] = dict.fromkeys((*old, *new))
         for resource in resources:

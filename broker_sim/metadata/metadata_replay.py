@@ -1,7 +1,7 @@
-"""What records make of an image. Mirrors MetadataDelta with TopicsDelta, ClusterDelta and their siblings.
+"""Applies records to an image. Mirrors MetadataDelta with TopicsDelta, ClusterDelta and their siblings.
 
-A broker that has no image by reference replays what it reads of the metadata log, and tests prove that both ways lead
-to the same image.
+A broker that has no image by reference replays the records that it fetches, and tests prove that both ways lead to the
+same image.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ NO_RECOVERY_STATE_CHANGE: Final = -1
 
 
 def replay(image: MetadataImage, messages: Iterable[Message], *, version: int) -> MetadataImage:
-    """The image after the records, at `version`. BrokerSimError names a record that nobody replays."""
+    """Return the image after the records, at `version`.
+
+    Raises:
+        BrokerSimError: A record of an unknown type.
+    """
     delta = _Delta(image)
     for message in messages:
         response = _REPLAYS.get(type(message).__name__)
@@ -49,7 +53,7 @@ def replay(image: MetadataImage, messages: Iterable[Message], *, version: int) -
 
 
 class _Delta:
-    """What has changed so far. Parts that nothing has changed stay the same objects."""
+    """The changes so far. Unchanged parts stay the same objects."""
 
     __slots__ = ("base", "brokers", "configs", "controllers", "features", "names", "producer_ids", "quotas", "topics")
 
@@ -261,7 +265,7 @@ class _Delta:
         self.producer_ids = ProducerIds(record.next_producer_id, record.broker_id, record.broker_epoch)
 
     def ignore(self, record: Any) -> None:
-        """What only the controller's own log needs."""
+        """Ignore a record that only the controller's own log needs."""
 
 
 class _TopicDelta:

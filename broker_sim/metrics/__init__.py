@@ -1,1 +1,1 @@
-"""What brokers count and measure, under Kafka's own names, for Python and as Prometheus text."""
+"""The metrics of brokers, under Kafka's own names, for Python and as Prometheus text."""

@@ -1,9 +1,9 @@
-"""Metrics as they are read: gauges, meters and histograms by Kafka's names. Mirrors what JMX shows of a broker.
+"""Metrics as they are read: gauges, meters and histograms by Kafka's names. Mirrors the JMX metrics of a broker.
 
     cluster.metrics().value("UnderReplicatedPartitions", broker=1)
     cluster.metrics().histogram("TotalTimeMs", broker=1, request="Produce").p99
 
-A snapshot is made when it is asked for; nothing of it changes later.
+A snapshot is made on request; nothing of it changes later.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How many requests of each API a broker has answered, and where their time went. Mirrors RequestChannel.Metrics.
+"""The requests that a broker has served, per API, and where their time went. Mirrors RequestChannel.Metrics.
 
-A request costs a number when it comes in. The first TIMED_ALL of a broker's run are timed when they are answered, later
-one of TIMED_ONE_OF, as Kafka's reservoirs keep a sample; histograms are made of the newest KEPT when somebody reads.
-Times are those of the reactor.
+A request costs a number when it comes in. The first TIMED_ALL of a broker's run are timed at their response, later one
+of TIMED_ONE_OF, as Kafka's reservoirs keep a sample; histograms are made of the newest KEPT on access. Times are those
+of the reactor.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FOLLOWER: Final = "FetchFollower"
 
 
 class MeasuredRequest(Protocol):
-    """What is measured of a request; times in microseconds, -1 where there is none."""
+    """The measured facts of a request; times in microseconds, -1 for none."""
 
     api_key: ApiKey
     api_version: int
@@ -97,7 +97,7 @@ class RequestMetrics:
         )
 
     def metrics(self, broker: int, elapsed_s: float) -> list[Metric]:
-        """What RequestMetrics shows, API by API."""
+        """Return the metrics of RequestMetrics, API by API."""
         made = []
         names: dict[str, int] = {}
         for key, count in sorted(self.counts.items()):
@@ -161,5 +161,5 @@ def _names(key: int) -> tuple[str, ...]:
 
 
 def is_follower(request: Any) -> bool:
-    """Whether a Fetch is a follower's."""
+    """Return True for a follower's Fetch."""
     return request is not None and (request.replica_id >= 0 or request.replica_state.replica_id >= 0)

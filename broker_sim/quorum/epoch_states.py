@@ -1,16 +1,16 @@
-"""What a voter of the metadata quorum is in its epoch, as a table. Mirrors EpochState's kinds and QuorumState.
+"""The state of a voter of the metadata quorum in its epoch, as a table. Mirrors EpochState's kinds and QuorumState.
 
 - UNATTACHED: knows no leader of its epoch; waits for one, or for a candidate, until its election time-out.
 - VOTED: as UNATTACHED, with its one vote of this epoch given away.
 - FOLLOWER: fetches from the leader of its epoch; the time-out is that of its last successful fetch.
-- PROSPECTIVE (4.x, KIP-996): asks whether it would get the votes, before it raises the epoch for all. It stays in the
-  epoch that it was in, and goes back there when a majority refuses.
+- PROSPECTIVE (4.x, KIP-996): requests pre-votes before it raises the epoch for all. It stays in its epoch, and returns
+  to its former state when a majority rejects it.
 - CANDIDATE: has raised the epoch and voted for itself.
 - LEADER: a majority has voted for it; it resigns when a majority no longer fetches.
-- RESIGNED: was the leader of this epoch, as it also is after a restart; tells the voters, then waits its time-out out.
+- RESIGNED: was the leader of this epoch, as it also is after a restart; notifies the voters and waits for its time-out.
 
-A higher epoch is obeyed in every state. What the table cannot say: which vote may be given (`QuorumState.grants_vote`),
-and that a LEADER or RESIGNED voter never hears of another leader of its own epoch.
+A higher epoch is obeyed in every state. The table does not express which votes may be granted
+(`QuorumState.grants_vote`), nor that a LEADER or RESIGNED voter never learns of another leader of its own epoch.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["PRE_VOTE_TABLE", "TABLE", "EpochState", "QuorumEvent"]
 
 
 class EpochState(Enum):
-    """What a voter is in its epoch."""
+    """The state of a voter in its epoch."""
 
     UNATTACHED = auto()
     VOTED = auto()
@@ -39,7 +39,7 @@ class EpochState(Enum):
 
 
 class QuorumEvent(Enum):
-    """What happens to a voter."""
+    """An event that changes a voter's state."""
 
     HIGHER_EPOCH = auto()
     """A message has a higher epoch, and names no leader of it."""

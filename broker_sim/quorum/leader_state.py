@@ -1,4 +1,4 @@
-"""What a leader knows of the other replicas, and what follows: the high watermark, and whether it may go on leading.
+"""A leader's view of the other replicas, the high watermark that follows, and when the leader must resign.
 Mirrors LeaderState.
 """
 
@@ -29,7 +29,7 @@ class ReplicaProgress:
     has_acknowledged: bool = False
 
     def fetched(self, offset: int, leader_end: int, now_ms: float) -> None:
-        """The replica has asked for `offset`, so it has all before."""
+        """Note a fetch from `offset`: the replica has all records before."""
         if offset >= leader_end:
             self.last_caught_up_ms = max(self.last_caught_up_ms, now_ms)
         elif 0 < self.leader_end_at_last_fetch <= offset:
@@ -85,12 +85,12 @@ class LeaderState:
         return self.voters[self._local_id].end_offset
 
     def appended(self, end_offset: int) -> bool:
-        """Its own log has grown; answers whether the high watermark has."""
+        """Note the growth of its own log; return True if the high watermark has grown."""
         self.voters[self._local_id].end_offset = end_offset
         return self._update_high_watermark()
 
     def fetched(self, replica_id: int, offset: int, now_ms: float) -> bool:
-        """A replica has asked for `offset`; answers whether the high watermark has grown."""
+        """Note a fetch from `offset`; return True if the high watermark has grown."""
         progress = self.voters.get(replica_id)
         if progress is None:
             progress = self.observers.setdefault(replica_id, ReplicaProgress(replica_id=replica_id))
@@ -119,7 +119,7 @@ class LeaderState:
         ]
 
     def unacknowledged_voters(self) -> list[int]:
-        """The voters that have neither fetched in this epoch nor answered that they know of it."""
+        """The voters that have neither fetched in this epoch nor acknowledged its leader."""
         return [voter for voter, progress in self.voters.items() if not progress.has_acknowledged]
 
     def successors(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What one voter knows of its epoch, and how that changes; what must outlive a crash is written first. Mirrors
+"""One voter's epoch, leader and vote, and their transitions; persistent facts are written before use. Mirrors
 QuorumState with the classes of its states.
 """
 
@@ -51,12 +51,12 @@ class QuorumState:
 
     @property
     def is_leader(self) -> bool:
-        """Whether it believes to lead; another may do so in a higher epoch."""
+        """True if it leads its epoch; another voter may lead a higher one."""
         return self.state is EpochState.LEADER
 
     @property
     def is_nominee(self) -> bool:
-        """Whether it counts votes."""
+        """True if it counts votes."""
         return self.state in (EpochState.CANDIDATE, EpochState.PROSPECTIVE)
 
     def initialize(self, now_ms: float) -> None:
@@ -132,7 +132,7 @@ class QuorumState:
     def time_out(self, now_ms: float) -> None:
         """The time of the present state is over. See the tables for what comes then."""
         if self._table.next(self.state, QuorumEvent.TIME_OUT) is EpochState.UNATTACHED:
-            # Out of RESIGNED the epoch must grow, or fetches could be answered with ourselves as leader of it.
+            # Out of RESIGNED the epoch must grow, or a response to a fetch could name this voter as leader of it.
             self._step(QuorumEvent.TIME_OUT)
             self._forget_leadership()
             self.epoch, self.leader_id, self.voted_id = self.epoch + 1, NO_NODE, NO_NODE
@@ -196,7 +196,7 @@ class QuorumState:
     # Votes ---------------------------------------------------------------------------------------------------
 
     def grants_vote(self, candidate_id: int, *, is_log_up_to_date: bool, pre_vote: bool) -> bool:
-        """Whether a candidate of this epoch, or a prospective, gets its vote. Mirrors canGrantVote."""
+        """Return True if a candidate or prospective of this epoch gets the vote. Mirrors canGrantVote."""
         if pre_vote:
             if self.state is EpochState.FOLLOWER:
                 return is_log_up_to_date and not self.has_fetched_from_leader

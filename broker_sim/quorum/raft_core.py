@@ -90,12 +90,12 @@ class RaftCore:
 
     @property
     def high_watermark(self) -> int:
-        """What is known to be committed; -1 when nothing is known."""
+        """The offset up to which records are known to be committed; -1 for unknown."""
         leader = self.quorum.leader
         return self.quorum.high_watermark if leader is None else leader.high_watermark
 
     def adopt(self, now_ms: float) -> None:
-        """Be in the middle of the epoch that is in the storage, all of whose log is committed, as its leader says."""
+        """Start in the stored epoch with a log that is committed as a whole, as its leader or a follower."""
         self.quorum.adopt(self.log.end_offset, now_ms)
         self._applied = self.log.end_offset
         if self.quorum.leader is not None:
@@ -105,7 +105,7 @@ class RaftCore:
     # Transitions ---------------------------------------------------------------------------------------------
 
     def maybe_transition(self, leader_id: int, epoch: int, now_ms: float) -> None:
-        """Believe what a message says of a leader and an epoch, if it is news."""
+        """Follow the leader and epoch of a message if they are new."""
         quorum = self.quorum
         if epoch > quorum.epoch:
             if leader_id >= 0:
@@ -129,7 +129,7 @@ class RaftCore:
         self._left_behind()
 
     def time_out(self, now_ms: float) -> None:
-        """Nobody was heard of for too long."""
+        """The time-out without contact has passed."""
         self.quorum.time_out(now_ms)
         self._left_behind()
         self.count_votes(now_ms)
@@ -167,7 +167,7 @@ class RaftCore:
         self._announce_leader()
 
     def _left_behind(self) -> None:
-        """What belonged to the former state is over."""
+        """Drop the requests and timers of the former state."""
         self.requests.reset_all()
         self.snapshot_fetch = None
         self.accumulated.clear()
@@ -226,7 +226,7 @@ class RaftCore:
         )
 
     def commit(self, now_ms: float) -> None:
-        """The high watermark has grown: tell the owner, and as a leader the followers that wait."""
+        """The high watermark has grown: notify the owner, and as a leader respond to the waiting followers."""
         batches = self.log.read(self._applied, until=self.high_watermark)
         if batches:
             self._applied = batches[-1].last_offset + 1
@@ -239,13 +239,13 @@ class RaftCore:
     # Fetches -------------------------------------------------------------------------------------------------
 
     def complete_parked(self, source: int, error: ErrorCode, now_ms: float = 0.0) -> None:
-        """Answer a fetch that waits, with what there is now."""
+        """Respond to a parked fetch with the present records."""
         parked = self.parked.pop(source)
         response = self.fetch_response(error) if error else self.fetched(source, parked.request, now_ms)
         self.respond(source, parked.correlation_id, response)
 
     def fetched(self, source: int, request: FetchRequest, now_ms: float) -> FetchResponse:
-        """What a replica gets from this voter as the leader; its fetch says what it has."""
+        """Return the leader's response to a replica's fetch; the fetch offset is the replica's log end."""
         partition = request.topics[0].partitions[0]
         error = self.refuse_unless_leader(partition.current_leader_epoch)
         if error:
@@ -271,7 +271,7 @@ class RaftCore:
         diverging: OffsetAndEpoch | None = None,
         snapshot_id: OffsetAndEpoch | None = None,
     ) -> FetchResponse:
-        """A fetch's answer, with the leader that this voter knows."""
+        """Return the response of a fetch, with the leader that this voter knows."""
         return self.messages.fetch_response(
             error,
             epoch=self.quorum.epoch,
@@ -292,7 +292,7 @@ class RaftCore:
         self.outbox.append(SnapshotLoaded(snapshot=snapshot))
 
     def refuse_unless_leader(self, epoch: int) -> ErrorCode:
-        """The error for a request that only the leader of `epoch` answers, NONE when this voter is."""
+        """Return the error of a request that needs the leader of `epoch`; NONE if this voter is."""
         if epoch < self.quorum.epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         if epoch > self.quorum.epoch:
@@ -302,7 +302,7 @@ class RaftCore:
     # Messages ------------------------------------------------------------------------------------------------
 
     def send(self, destination: int, request: Message, now_ms: float) -> None:
-        """Ask a voter that may be asked now."""
+        """Send a request to a voter that may get one now."""
         version = self.messages.versions[request.API_KEY]
         correlation_id = self.requests.sent(destination, now_ms)
         self.outbox.append(
@@ -310,5 +310,5 @@ class RaftCore:
         )
 
     def respond(self, destination: int, correlation_id: int, response: Message) -> None:
-        """Answer a request."""
+        """Send a response."""
         self.outbox.append(SendResponse(destination=destination, correlation_id=correlation_id, response=response))

@@ -107,10 +107,10 @@ class FileRaftLog(RaftLog):
         )
 
     def keep_snapshot(self, snapshot: RaftSnapshot, *, start_offset: int) -> None:
-        """Keep everything: on a disk the log alone says what there is."""
+        """Keep everything: on a disk the log is the only source."""
 
     def begin_with(self, snapshot: RaftSnapshot) -> None:
-        """Nobody has a snapshot to send where no log is trimmed."""
+        """Return None: without a trimmed log no snapshot is needed."""
         raise BrokerSimError(f"{self._path}: a log on a disk begins at offset 0, not at {snapshot.id.offset}")
 
     def truncate_to(self, end: OffsetAndEpoch) -> int:

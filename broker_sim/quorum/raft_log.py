@@ -44,13 +44,13 @@ class RaftBatch:
 
     @property
     def is_control(self) -> bool:
-        """Whether it is the quorum's own."""
+        """True for a control batch of the quorum."""
         return self.control_ms is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaftSnapshot:
-    """What stands for all before `id.offset`, whose last record is of `id.epoch`; `encode` makes its bytes."""
+    """Replaces all records before `id.offset`, whose last record is of `id.epoch`; `encode` returns its bytes."""
 
     id: OffsetAndEpoch
     encode: Callable[[], bytes]
@@ -119,7 +119,7 @@ class RaftLog:
         return self._batches[first:last]
 
     def snapshot_for(self, offset: int) -> RaftSnapshot | None:
-        """What a log that ends at `offset` has to begin with, an empty one if it can; None when it can go on here."""
+        """Return the snapshot that a log ending at `offset` must load first; None when it can continue here."""
         return self.snapshot if offset < self.start_offset or offset == 0 else None
 
     def keep_snapshot(self, snapshot: RaftSnapshot, *, start_offset: int) -> None:
@@ -141,14 +141,14 @@ class RaftLog:
         self.snapshot, self.start_offset = snapshot, snapshot.id.offset
 
     def divergence(self, offset: int, epoch: int) -> OffsetAndEpoch | None:
-        """None for a log that ends as asked within this one, else where its last common epoch ends here."""
+        """Return None if a log that ends as requested is part of this one, else the end of its last common epoch."""
         if offset == 0 and epoch == NO_EPOCH:
             return None
         end = self._end_of(epoch)
         return end if end.epoch != epoch or end.offset < offset else None
 
     def truncate_to(self, end: OffsetAndEpoch) -> int:
-        """Remove what a leader does not have, whose epoch `end` ends there; answers the new end offset."""
+        """Truncate to the point that a leader's `end` of an epoch allows; return the new end offset."""
         if end.epoch == NO_EPOCH:
             offset = min(end.offset, self.end_offset)
         else:
@@ -181,7 +181,7 @@ class RaftLog:
 
 @dataclass(slots=True, kw_only=True)
 class RaftStorage:
-    """What outlives the process: the log, and quorum-state, which says what was voted and who led."""
+    """The persistent state: the log, and quorum-state with the vote and the leader."""
 
     voters: tuple[int, ...]
     directory_id: bytes | None = None

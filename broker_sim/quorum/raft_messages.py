@@ -26,11 +26,11 @@ METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"
 FETCH_MAX_BYTES: Final = 1_048_576
 HIGH_WATERMARK_SINCE: Final = 18
-"""Followers say in Fetch what high watermark they know from this version on (KIP-1166)."""
+"""The first version of Fetch in which followers report their high watermark (KIP-1166)."""
 
 
 class RaftMessages:
-    """What `node_id` says. Directory ids are those of KIP-853, zeros where there are none."""
+    """Builds the requests and responses of `node_id`. Directory ids are those of KIP-853, or zeros."""
 
     def __init__(self, *, release: str, cluster_id: str, node_id: int, directory_id: bytes) -> None:
         listed = releases.get(release).listeners["controller"].api_versions
@@ -41,13 +41,13 @@ class RaftMessages:
         self._directory_id = directory_id
 
     def refuses_cluster(self, cluster_id: str | None) -> bool:
-        """Whether a message is meant for another cluster; one that does not say is not."""
+        """Return True if a message names another cluster; one without a cluster id does not."""
         return cluster_id is not None and cluster_id != self._cluster_id
 
     # Requests ------------------------------------------------------------------------------------------------
 
     def vote_request(self, voter: int, *, epoch: int, log_end: OffsetAndEpoch, pre_vote: bool) -> vote.VoteRequest:
-        """Ask for a vote in `epoch`, or whether there would be one in the next."""
+        """Return a request for a vote in `epoch`, or for a pre-vote."""
         partition = vote.PartitionData(
             partition_index=0,
             replica_epoch=epoch,
@@ -61,13 +61,13 @@ class RaftMessages:
         return vote.VoteRequest(cluster_id=self._cluster_id, voter_id=voter, topics=[topic])
 
     def begin_request(self, voter: int, *, epoch: int) -> begin.BeginQuorumEpochRequest:
-        """Say that this node leads `epoch`."""
+        """Return the announcement that this node leads `epoch`."""
         partition = begin.PartitionData(partition_index=0, leader_id=self._node_id, leader_epoch=epoch)
         topic = begin.TopicData(topic_name=METADATA_TOPIC, partitions=[partition])
         return begin.BeginQuorumEpochRequest(cluster_id=self._cluster_id, voter_id=voter, topics=[topic])
 
     def end_request(self, *, epoch: int, successors: Sequence[int]) -> end.EndQuorumEpochRequest:
-        """Say that this node no longer leads `epoch`, and who should stand first."""
+        """Return the announcement that this node no longer leads `epoch`, with the preferred successors."""
         partition = end.PartitionData(
             partition_index=0,
             leader_id=self._node_id,
@@ -81,7 +81,7 @@ class RaftMessages:
     def fetch_request(
         self, *, epoch: int, log_end: OffsetAndEpoch, high_watermark: int, max_wait_ms: int
     ) -> fetch.FetchRequest:
-        """Ask for what follows the own log."""
+        """Return a fetch from the end of the own log."""
         partition = fetch.FetchPartition(
             partition=0,
             current_leader_epoch=epoch,
@@ -105,7 +105,7 @@ class RaftMessages:
     def snapshot_request(
         self, *, epoch: int, snapshot_id: OffsetAndEpoch, position: int
     ) -> fetch_snapshot.FetchSnapshotRequest:
-        """Ask for what follows of a snapshot."""
+        """Return a request for the next part of a snapshot."""
         partition = fetch_snapshot.PartitionSnapshot(
             partition=0,
             current_leader_epoch=epoch,
@@ -123,7 +123,7 @@ class RaftMessages:
     # Responses -----------------------------------------------------------------------------------------------
 
     def vote_response(self, error: ErrorCode, *, epoch: int, leader_id: int, granted: bool) -> vote.VoteResponse:
-        """Answer a vote."""
+        """Return the response to a vote request."""
         partition = vote.ResponsePartitionData(
             partition_index=0, error_code=error, leader_id=leader_id, leader_epoch=epoch, vote_granted=granted
         )
@@ -131,7 +131,7 @@ class RaftMessages:
         return vote.VoteResponse(error_code=ErrorCode.NONE, topics=[topic])
 
     def begin_response(self, error: ErrorCode, *, epoch: int, leader_id: int) -> begin.BeginQuorumEpochResponse:
-        """Answer a new leader."""
+        """Return the response to a new leader."""
         partition = begin.ResponsePartitionData(
             partition_index=0, error_code=error, leader_id=leader_id, leader_epoch=epoch
         )
@@ -139,7 +139,7 @@ class RaftMessages:
         return begin.BeginQuorumEpochResponse(error_code=ErrorCode.NONE, topics=[topic])
 
     def end_response(self, error: ErrorCode, *, epoch: int, leader_id: int) -> end.EndQuorumEpochResponse:
-        """Answer a leader that resigns."""
+        """Return the response to a leader that resigns."""
         partition = end.ResponsePartitionData(
             partition_index=0, error_code=error, leader_id=leader_id, leader_epoch=epoch
         )
@@ -158,7 +158,7 @@ class RaftMessages:
         start_offset: int,
         snapshot_id: OffsetAndEpoch | None,
     ) -> fetch.FetchResponse:
-        """Answer a follower."""
+        """Return the response to a follower's fetch."""
         partition = fetch.PartitionData(
             partition_index=0,
             error_code=error,
@@ -178,7 +178,7 @@ class RaftMessages:
     def snapshot_response(
         self, error: ErrorCode, *, epoch: int, leader_id: int, snapshot_id: Any, size: int, position: int, data: Any
     ) -> fetch_snapshot.FetchSnapshotResponse:
-        """Answer with a part of a snapshot."""
+        """Return the response with a part of a snapshot."""
         partition = fetch_snapshot.ResponsePartitionSnapshot(
             index=0,
             error_code=error,
@@ -193,7 +193,7 @@ class RaftMessages:
 
 
 def is_for_metadata(request: Any) -> bool:
-    """Whether a request is about partition 0 of the metadata log, and nothing else."""
+    """Return True if a request names partition 0 of the metadata log and nothing else."""
     if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
         return False
     topic = request.topics[0]

@@ -1,4 +1,4 @@
-"""What a voter wants done, in order: messages to be sent, and what its owner is to be told. Mirrors RaftRequest,
+"""The outputs of a voter, in order: messages to send, and notifications of its owner. Mirrors RaftRequest,
 RaftResponse and RaftClient.Listener.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["Committed", "LeaderChanged", "Output", "SendRequest", "SendResponse"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendRequest:
-    """Ask another voter; its answer, or that there is none, comes back under this correlation id."""
+    """A request to another voter; its response, or the lack of one, has the same correlation id."""
 
     destination: int
     correlation_id: int
@@ -26,7 +26,7 @@ class SendRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendResponse:
-    """Answer the request of `destination` that came with this correlation id."""
+    """The response to the request of `destination` with this correlation id."""
 
     destination: int
     correlation_id: int

@@ -1,9 +1,8 @@
 """One voter of the metadata quorum: messages and time in, messages and decisions out. Mirrors KafkaRaftClient.
 
-It knows no socket, no reactor and no clock: who owns it calls it with the time, hands over what `outbox` holds after
-every call, and polls it again at `due_ms`. What its process must not forget is in `storage`; a voter that starts again
-is a new RaftReplica over the same storage. KIP-595; from 4.x on it
-asks for pre-votes (KIP-996).
+It has no socket, no reactor and no clock: its owner calls it with the time, sends the content of `outbox` after every
+call, and polls it again at `due_ms`. `storage` holds the persistent state; a voter that restarts is a new RaftReplica
+over the same storage. KIP-595; from 4.x on it sends pre-votes (KIP-996).
 """
 
 from __future__ import annotations
@@ -71,32 +70,32 @@ class RaftReplica:
 
     @property
     def state(self) -> EpochState:
-        """What it is in its epoch."""
+        """Its state in its epoch."""
         return self._core.quorum.state
 
     @property
     def epoch(self) -> int:
-        """The highest epoch that it has heard of."""
+        """The highest epoch that it has seen."""
         return self._core.quorum.epoch
 
     @property
     def leader_id(self) -> int:
-        """Who leads its epoch; -1 when it does not know."""
+        """The leader of its epoch; -1 for unknown."""
         return self._core.quorum.leader_id
 
     @property
     def leader_state(self) -> LeaderState | None:
-        """What it knows of the other replicas, while it leads."""
+        """Its view of the other replicas, while it leads."""
         return self._core.quorum.leader
 
     @property
     def is_leader(self) -> bool:
-        """Whether it believes to lead."""
+        """True if it leads its epoch."""
         return self._core.quorum.is_leader
 
     @property
     def high_watermark(self) -> int:
-        """What is known to be committed; -1 when nothing is."""
+        """The offset up to which records are known to be committed; -1 for unknown."""
         return self._core.high_watermark
 
     @property
@@ -105,7 +104,7 @@ class RaftReplica:
         return self._core.log
 
     def take_outbox(self) -> list[Output]:
-        """What is to be done, in order; it is forgotten here."""
+        """Return the outputs in order, and clear the outbox."""
         outbox, self._core.outbox = self._core.outbox, []
         return outbox
 
@@ -116,34 +115,34 @@ class RaftReplica:
         quorum = self._core.quorum
         quorum.initialize(now_ms)
         if quorum.voters == [self.node_id] and quorum.state is not EpochState.CANDIDATE:
-            self._core.time_out(now_ms)  # nobody else can be waited for
+            self._core.time_out(now_ms)  # there is no other voter to wait for
         self._core.count_votes(now_ms)
         self.poll(now_ms)
 
     def adopt(self, now_ms: float) -> None:
-        """Go on where the storage says, with a log that is committed: how a whole quorum starts in no time."""
+        """Start with the stored state and a log that is committed: so a whole quorum starts in no time."""
         self._core.adopt(now_ms)
         self.poll(now_ms)
 
     def receive_request(self, source: int, correlation_id: int, request: Any, now_ms: float) -> None:
-        """Another voter asks; the answer is in the outbox, now or later."""
+        """Take another voter's request; the response is in the outbox, now or later."""
         self._requests.receive(source, correlation_id, request, now_ms)
         self.poll(now_ms)
 
     def receive_response(self, source: int, correlation_id: int, response: Any, now_ms: float) -> None:
-        """Another voter answers; an answer that is no longer awaited is ignored."""
+        """Take another voter's response; one that is no longer awaited is ignored."""
         if self._core.requests.take_expected(source, correlation_id):
             self._responses.receive(source, response, now_ms)
             self.poll(now_ms)
 
     def receive_failure(self, source: int, correlation_id: int, now_ms: float) -> None:
-        """There will be no answer: the connection is gone, or was refused."""
+        """Note that no response will arrive: the connection is closed, or was refused."""
         if self._core.requests.take_expected(source, correlation_id):
             self._core.requests.back_off(source, now_ms)
             self.poll(now_ms)
 
     def append(self, content: Any, *, records: int, now_ms: float) -> RaftBatch:
-        """Let the quorum agree on `content`, which takes `records` offsets. It is committed when Committed says so.
+        """Replicate `content`, which takes `records` offsets. A Committed output reports the commit.
 
         Raises NotLeader. After a change of leader it may be lost.
         """

@@ -1,7 +1,7 @@
-"""What a voter answers to the others, and what their requests do to it. Mirrors KafkaRaftClient's handle...Request.
+"""The requests of other voters, and their effects on a voter. Mirrors KafkaRaftClient's handle...Request.
 
-A request that is wrong in itself gets its error and changes nothing. One with a lower epoch is fenced, and learns the
-present one; one with a higher epoch is obeyed before it is judged.
+An invalid request gets its error and changes nothing. One with a lower epoch is fenced, and its response has the
+present epoch; one with a higher epoch changes the voter's epoch before it is validated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["RaftRequests"]
 
 
 class RaftRequests:
-    """Takes the requests of KRaft; every answer goes to the core's outbox, that of a fetch perhaps later."""
+    """Serves KRaft's requests; every response goes to the core's outbox, that of a fetch perhaps later."""
 
     __slots__ = ("_core",)
 
@@ -39,7 +39,7 @@ class RaftRequests:
         self._core = core
 
     def receive(self, source: int, correlation_id: int, request: Any, now_ms: float) -> None:
-        """Answer a request now, or park a fetch."""
+        """Respond to a request now, or park a fetch."""
         refusal = self._refuse(request)
         response: Message | None
         if refusal is not None:
@@ -59,7 +59,7 @@ class RaftRequests:
 
     def _refuse(self, request: Any) -> Message | None:
         if not isinstance(request, _KNOWN):
-            raise BrokerSimError(f"the quorum has no answer for {type(request).__name__}")
+            raise BrokerSimError(f"the quorum does not serve {type(request).__name__}")
         if self._core.messages.refuses_cluster(request.cluster_id):
             error = ErrorCode.INCONSISTENT_CLUSTER_ID
         elif not is_for_metadata(request):
@@ -199,7 +199,7 @@ def _reaches(candidate: OffsetAndEpoch, own: OffsetAndEpoch) -> bool:
 
 
 def _is_illegal(requested: PartitionData) -> bool:
-    # Who only asks in advance may have records of its present epoch; a candidate has just raised it.
+    # Only a pre-vote may have records of its epoch: a candidate has just raised its epoch.
     last = requested.replica_epoch if requested.pre_vote else requested.replica_epoch - 1
     return requested.last_offset < 0 or not 0 <= requested.last_offset_epoch <= last
 

@@ -1,4 +1,4 @@
-"""What a voter makes of the others' answers. Mirrors KafkaRaftClient's handle...Response."""
+"""The responses of other voters, and their effects on a voter. Mirrors KafkaRaftClient's handle...Response."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STALE: Final = (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
 class RaftResponses:
-    """Takes the answers that are awaited."""
+    """Handles the responses that are awaited."""
 
     __slots__ = ("_core",)
 
@@ -33,7 +33,7 @@ class RaftResponses:
         self._core = core
 
     def receive(self, source: int, response: Any, now_ms: float) -> None:
-        """Act upon an answer."""
+        """Handle a response."""
         if response.error_code:
             self._core.requests.back_off(source, now_ms)
         elif isinstance(response, FetchResponse):
@@ -48,7 +48,7 @@ class RaftResponses:
             self._ended(source, response, now_ms)
 
     def _is_settled(self, error: int, leader_id: int, epoch: int, now_ms: float) -> bool:
-        """Learn leader and epoch from an answer; true when that is all that there is in it."""
+        """Take leader and epoch from a response; return True if it has nothing else."""
         core, quorum = self._core, self._core.quorum
         if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
             return True
@@ -108,7 +108,7 @@ class RaftResponses:
             or partition.error_code
         ):
             if core.requests.is_ready(source, now_ms):
-                # Kafka asks again as fast as the network allows; here a network may take no time at all.
+                # Kafka fetches again as fast as the network allows; here a network may take no time at all.
                 core.requests.back_off(source, now_ms)
             return
         if quorum.state is not EpochState.FOLLOWER:
@@ -139,7 +139,7 @@ class RaftResponses:
             self._is_settled(partition.error_code, leader.leader_id, leader.leader_epoch, now_ms)
             or partition.error_code
         ):
-            # There is a newer one by now, or a newer leader: the next fetch says which.
+            # There is a newer snapshot by now, or a newer leader: the next fetch returns which.
             core.snapshot_fetch = None
             if core.requests.is_ready(source, now_ms):
                 core.requests.back_off(source, now_ms)

@@ -25,7 +25,7 @@ BATCHES_PER_FETCH_MAX: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RaftSettings:
-    """All in milliseconds. `pre_vote` where Vote has it (4.x, KIP-996); any voter is then asked for the leader."""
+    """All in milliseconds. `pre_vote` where Vote has it (4.x, KIP-996); any voter then gets requests for the leader."""
 
     election_timeout_ms: int = 1_000
     election_backoff_max_ms: int = 1_000
@@ -60,5 +60,5 @@ class RaftSettings:
 
     @property
     def begin_quorum_epoch_timeout_ms(self) -> int:
-        """How long a voter may be silent before its leader tells it again that it leads (4.x)."""
+        """How long a voter may be silent before its leader announces itself to it again (4.x)."""
         return self.fetch_timeout_ms // 2

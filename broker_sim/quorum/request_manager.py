@@ -30,27 +30,27 @@ class RequestManager:
         self._next_id = 0
 
     def is_ready(self, node: int, now_ms: float) -> bool:
-        """Whether a request may be sent now; one that has timed out no longer counts."""
+        """Return True if a request may be sent now; one that has timed out no longer counts."""
         self._forget_past(now_ms)
         return node not in self._in_flight and node not in self._backing_off
 
     def is_backing_off(self, node: int, now_ms: float) -> bool:
-        """Whether the last request has failed a moment ago."""
+        """Return True while the back-off after a failed request lasts."""
         self._forget_past(now_ms)
         return node in self._backing_off
 
     def has_timed_out(self, node: int, now_ms: float) -> bool:
-        """Whether a request got no answer in time; `reset` it, or send the next one."""
+        """Return True if a request got no response in time; `reset` it, or send the next one."""
         sent = self._in_flight.get(node)
         return sent is not None and now_ms + TOLERANCE_MS >= sent[1]
 
     def has_any_in_flight(self, now_ms: float) -> bool:
-        """Whether an answer of anybody is awaited."""
+        """Return True if any response is awaited."""
         self._forget_past(now_ms)
         return bool(self._in_flight)
 
     def any_ready(self, now_ms: float) -> int | None:
-        """A voter to ask, chosen by chance, when no answer is awaited; None when nobody can be asked."""
+        """Return a random voter for the next request; None while a response is awaited or no voter is ready."""
         if self.has_any_in_flight(now_ms):
             return None
         start = self._random.randrange(len(self._voters))
@@ -65,7 +65,7 @@ class RequestManager:
         return self._next_id
 
     def take_expected(self, node: int, correlation_id: int) -> bool:
-        """Whether this answer is awaited; then it is so no longer."""
+        """Return True if this response is awaited, and end the wait."""
         sent = self._in_flight.get(node)
         if sent is None or sent[0] != correlation_id:
             return False
@@ -77,12 +77,12 @@ class RequestManager:
         self._backing_off[node] = now_ms + RETRY_BACKOFF_MS
 
     def reset(self, node: int) -> None:
-        """Ask a voter again at once."""
+        """Allow a request to a voter at once."""
         self._in_flight.pop(node, None)
         self._backing_off.pop(node, None)
 
     def reset_all(self) -> None:
-        """Forget every connection's state: what was asked in another state of the quorum no longer matters."""
+        """Forget every connection's state: requests of another state of the quorum no longer matter."""
         self._in_flight.clear()
         self._backing_off.clear()
 

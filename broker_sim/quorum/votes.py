@@ -1,4 +1,4 @@
-"""Who has voted how in one election. Mirrors EpochElection."""
+"""The votes of one election. Mirrors EpochElection."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ class EpochElection:
         self._votes[local_id] = True
 
     def record(self, voter: int, *, granted: bool) -> None:
-        """Note an answer; the last one of a voter counts."""
-        assert voter in self._votes, "only voters are asked"
+        """Note a voter's response; the last one counts."""
+        assert voter in self._votes, "only voters get requests"
         self._votes[voter] = granted
 
     @property
     def granting_voters(self) -> list[int]:
-        """Who is for it."""
+        """The voters that have granted their vote."""
         return [voter for voter, granted in self._votes.items() if granted]
 
     @property
     def unrecorded_voters(self) -> list[int]:
-        """Who has not answered yet."""
+        """The voters without a response yet."""
         return [voter for voter, granted in self._votes.items() if granted is None]
 
     @property
     def is_granted(self) -> bool:
-        """Whether a majority is for it."""
+        """True if a majority has granted its vote."""
         return len(self.granting_voters) >= self._majority
 
     @property
     def is_rejected(self) -> bool:
-        """Whether those who may still be for it are too few."""
+        """True if the granted and the missing votes are no majority."""
         return len(self.granting_voters) + len(self.unrecorded_voters) < self._majority
 
     @property

@@ -34,7 +34,7 @@ Sensor = TypeVar("Sensor", Rate, TokenBucket)
 
 
 class ClientQuotaManager(Generic[Sensor]):
-    """The quotas of one key (`producer_byte_rate`, say), taken from each image of the metadata."""
+    """The quotas of one key (such as `producer_byte_rate`), taken from each image of the metadata."""
 
     def __init__(self, key: str, make_sensor: Callable[[float], Sensor]) -> None:
         self.key = key
@@ -63,7 +63,7 @@ class ClientQuotaManager(Generic[Sensor]):
         return self._limit(self._tags(user, client_id))
 
     def sensor(self, user: str, client_id: str | None) -> Sensor:
-        """What counts for this client, and for all others with the same tags."""
+        """Return the counter of this client, shared by all clients with the same tags."""
         tags = self._tags(user, client_id)
         sensor = self._sensors.pop(tags, None)
         if sensor is None:
@@ -74,7 +74,7 @@ class ClientQuotaManager(Generic[Sensor]):
         return sensor
 
     def _tags(self, user: str, client_id: str | None) -> Tags:
-        # The empty client id is a name here, unlike "" in the table, where it says that the entity has none.
+        # The empty client id is a name here, unlike "" in the table, which stands for an entity without one.
         quotas = self._quotas
         if client_id and (user, client_id) in quotas:
             return user, client_id
@@ -116,7 +116,7 @@ class BandwidthQuotaManager(ClientQuotaManager[Rate]):
         self._throttle_ms_max = window_s * 1000 if bounded else None
 
     def record_and_get_throttle_ms(self, user: str, client_id: str | None, value: float, now_ms: int) -> int:
-        """Count, and say how long the client has to wait; 0 while nobody has such a quota."""
+        """Count, and return how long the client has to wait; 0 without a quota."""
         if not self.enabled:
             return 0
         sensor = self.sensor(user, client_id)

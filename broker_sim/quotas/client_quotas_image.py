@@ -1,7 +1,7 @@
 """The client quotas in the metadata: entities, their quotas, and the filters of DescribeClientQuotas.
 
-Mirrors ClientQuotasImage, ClientQuotaImage and ClientQuotaEntity (KIP-546). Both are hash tables in Kafka, and answers
-list them in the order of the table: `java_table_order` is that order.
+Mirrors ClientQuotasImage, ClientQuotaImage and ClientQuotaEntity (KIP-546). Both are hash tables in Kafka, and
+responses list them in the order of the table: `java_table_order` is that order.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def java_table_order(items: Iterable[T], hash_of: Callable[[T], int], *, capacit
 
 @dataclass(frozen=True, slots=True)
 class ClientQuotaEntity:
-    """Whom a quota is for: names by type, None for the default of a type. The order of the types means nothing."""
+    """The entity of a quota: names by type, None for the default of a type. The order of the types means nothing."""
 
     entries: tuple[tuple[str, str | None], ...]
 
@@ -82,7 +82,7 @@ class ClientQuotaEntity:
 
     @property
     def key(self) -> _Key:
-        """What two entities share that are the same."""
+        """The identity of the entity, independent of the order of its types."""
         return frozenset(self.entries)
 
     def java_hash(self) -> int:
@@ -114,7 +114,11 @@ class FilterRefused(Exception):
 
 
 class ClientQuotaFilter:
-    """Which entities are asked for; FilterRefused when the components are wrong."""
+    """Select the requested entities.
+
+    Raises:
+        FilterRefused: The components are invalid.
+    """
 
     __slots__ = ("_exact", "_specified", "_strict")
 
@@ -132,7 +136,7 @@ class ClientQuotaFilter:
             raise FilterRefused(ErrorCode.INVALID_REQUEST, message)
 
     def matches(self, entity: ClientQuotaEntity) -> bool:
-        """Whether the entity is asked for; a strict filter asks for nothing of further types."""
+        """Return True if the entity is requested; a strict filter excludes entities with further types."""
         names = entity.names
         if self._strict and len(names) != len(self._exact) + len(self._specified):
             return False
@@ -186,7 +190,7 @@ class ClientQuotasImage:
         return {} if found is None else found[1]
 
     def describe(self, wanted: ClientQuotaFilter) -> list[tuple[ClientQuotaEntity, Quotas]]:
-        """What a filter asks for."""
+        """Return the entities that match a filter, with their quotas."""
         return [(entity, quotas) for entity, quotas in self.items() if wanted.matches(entity)]
 
     def with_changes(self, changes: Iterable[QuotaChange]) -> ClientQuotasImage:

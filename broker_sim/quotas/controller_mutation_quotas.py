@@ -23,7 +23,7 @@ __all__ = ["ControllerMutationQuotas", "MutationQuota"]
 
 
 class MutationQuota:
-    """What one request takes of a bucket. Mirrors StrictControllerMutationQuota and the permissive one."""
+    """The tokens that one request takes of a bucket. Mirrors StrictControllerMutationQuota and the permissive one."""
 
     __slots__ = ("_bucket", "_now_ms", "_strict", "throttle_ms")
 
@@ -35,7 +35,7 @@ class MutationQuota:
         """How long the client has to wait."""
 
     def accepts(self, partitions: int) -> bool:
-        """Take a token for each partition; False when there are none and the client is to be told."""
+        """Take a token for each partition; False when there are none and the client is to be throttled by an error."""
         if self._strict:
             throttle_ms = self._bucket.throttle_ms(self._now_ms)
             if throttle_ms > 0:

@@ -1,4 +1,4 @@
-"""Which texts Java takes as the name of an address. Mirrors InetAddress.getByName, without asking any name server.
+"""Parses addresses as Java does, without a name server. Mirrors InetAddress.getByName.
 
 IPv4 in one to four parts (the last one fills what is left), IPv6 with or without brackets, and `localhost`.
 """
@@ -14,7 +14,7 @@ _PARTS_MAX = 4
 
 
 def is_address_or_host(text: str) -> bool:
-    """Whether there is such an address; a host name that only a name server knows is none here."""
+    """Return True for a valid address; a host name that needs a name server is none here."""
     return normal_address(text) is not None
 
 

@@ -26,7 +26,7 @@ NOT_DECIDED: Final = -1
 
 
 class MeteredRequest(Protocol):
-    """What quotas count of a request; times in microseconds, -1 where there is none."""
+    """The facts of a request that quotas count; times in microseconds, -1 for none."""
 
     api_key: ApiKey
     client_id: str | None
@@ -61,7 +61,7 @@ class QuotaManagers:
         """The metadata has other quotas."""
         for manager in (self.produce, self.fetch, self.request):
             manager.apply(image)
-        # The controller's own quota comes with its answers: any entity but an address is reason enough.
+        # The controller's own quota comes with its responses: any entity except an address is reason enough.
         self.active = any(IP not in entity.names for entity, _ in image.items())
         for changed in list(self._watchers):
             changed()
@@ -76,7 +76,7 @@ class QuotaManagers:
         return int(min(max_bytes, self.fetch.max_value_in_window(ANONYMOUS, context.client_id)))
 
     def decide_fetch(self, context: MeteredRequest, response_size: int) -> int:
-        """How long a consumer waits for an answer of this size; if at all, the answer is empty and not counted."""
+        """Return how long a consumer waits for a response of this size; a throttled one is empty and not counted."""
         now_ms = self._now_us() // 1000
         request_ms = self._request_throttle_ms(context, now_ms)
         fetch_ms = self.fetch.record_and_get_throttle_ms(ANONYMOUS, context.client_id, response_size, now_ms)
@@ -112,7 +112,7 @@ class QuotaManagers:
                 ANONYMOUS, context.client_id, context.size_bytes, now_ms
             )
             return max(produce_ms, request_ms)
-        # A response of the controller says how long its own quota wants the client to wait.
+        # A response of the controller has the throttle time of the controller's own quota.
         return max(getattr(response, "throttle_time_ms", 0), request_ms)
 
     def _request_throttle_ms(self, context: MeteredRequest, now_ms: int) -> int:

@@ -1,7 +1,7 @@
 """Rates over sliding windows and a token bucket, with bounds. Mirror Rate, SimpleRate, SampledStat, TokenBucket.
 
-All times are milliseconds, rates are per second. `record` counts; `throttle_ms` says how long nothing may be counted
-until the bound holds again, 0 when it holds now.
+All times are milliseconds, rates are per second. `record` counts; `throttle_ms` returns the time until the rate is
+within the bound again, 0 when it is now.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class SimpleRate(Rate):
 
 
 class TokenBucket:
-    """`bound` tokens a second up to `samples` windows of them; whoever finds fewer than none left waits (KIP-599)."""
+    """`bound` tokens per second up to `samples` windows of them; below zero tokens a client waits (KIP-599)."""
 
     __slots__ = ("_last_update_ms", "_tokens", "_windows_s", "bound")
 

@@ -1,9 +1,9 @@
-"""How fast throttled replicas may be copied (KIP-73). Mirrors ReplicationQuotaManager, ReplicaQuota, and what
-ConfigHandler makes of the configurations.
+"""Limits the rate at which throttled replicas are copied (KIP-73). Mirrors ReplicationQuotaManager, ReplicaQuota, and
+the part of ConfigHandler that reads the configurations.
 
-A broker counts the bytes of throttled partitions that it sends as leader and takes as follower; while a count is over
-its rate, replicas that are not in sync get nothing. Which partitions are throttled is said by their topic
-({leader,follower}.replication.throttled.replicas), how fast they may go by each broker
+A broker counts the bytes of throttled partitions that it sends as leader and receives as follower; while a count is
+over its rate, replicas that are not in sync get nothing. The throttled partitions are a configuration of their topic
+({leader,follower}.replication.throttled.replicas), the rates one of each broker
 ({leader,follower}.replication.throttled.rate, dynamic alone).
 """
 
@@ -44,7 +44,7 @@ class ReplicationQuota:
         self._rate = SimpleRate(bound=UNBOUNDED, samples=samples, window_ms=window_ms)
         self._partitions: dict[str, tuple[int, ...] | None] = {}
         self.active = False
-        """Whether any partition is throttled: else nothing here has to be asked."""
+        """True if any partition is throttled: else no request needs a check."""
 
     @property
     def bytes_per_second(self) -> float:
@@ -53,11 +53,11 @@ class ReplicationQuota:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether the rate is above its bound now."""
+        """Return True if the rate is above its bound now."""
         return self._rate.measure(self._now_ms()) > self._rate.bound
 
     def is_throttled(self, topic_partition: TopicPartition) -> bool:
-        """Whether a partition's bytes count."""
+        """Return True if a partition's bytes count."""
         topic, index = topic_partition
         if topic not in self._partitions:
             return False
@@ -106,7 +106,7 @@ class ReplicationQuotas:
 
     @property
     def active(self) -> bool:
-        """Whether anything is throttled here."""
+        """True if anything is throttled here."""
         return self.leader.active or self.follower.active
 
     def topic_changed(self, topic: str, configs: Mapping[str, str]) -> None:
@@ -123,7 +123,7 @@ class ReplicationQuotas:
 def throttled_size(
     version: int, partitions: Iterable[tuple[TopicPartition, bytes, PartitionData]], quota: ReplicationQuota
 ) -> int:
-    """The bytes of an answer to a follower that had throttled partitions alone; records are counted, not copied.
+    """Return the bytes of a follower's response with the throttled partitions alone; records are counted, not copied.
 
     Each partition with its topic's id. Mirrors KafkaApis.sizeOfThrottledPartitions.
     """

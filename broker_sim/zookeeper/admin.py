@@ -1,7 +1,7 @@
-"""What clients ask a broker of the ZooKeeper era about topics, partitions, elections and configurations.
+"""Requests of clients about topics, partitions, elections and configurations, at a broker in ZooKeeper mode.
 
-Mirrors ZkAdminManager with the waiting of DelayedCreatePartitions, DelayedDeleteTopics and DelayedElectLeader: the
-broker writes into ZooKeeper what is wanted, and answers when its own metadata shows it, or when the time is up.
+Mirrors ZkAdminManager with the purgatories DelayedCreatePartitions, DelayedDeleteTopics and DelayedElectLeader: the
+broker writes the request to ZooKeeper, and responds when its own metadata shows the result, or when the time is up.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ TOPIC_PURGATORY: Final = "topic"
 NOT_CONTROLLER: Final = "This is not the correct controller for this cluster."
 ELECTION_TYPES: Final = (0, 1)
 BY_CONTROLLER_SINCE: Final = 7
-"""CreateTopics v7 is of 2.8, where a broker lets the controller create topics that somebody asked for."""
+"""CreateTopics v7 is of 2.8, where the controller creates topics automatically, not the broker."""
 _ANY_BROKER: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest, AlterClientQuotasRequest)
 
 
 class _Waiting:
-    """One answer that waits for the broker's metadata. `undone` names what is still missing."""
+    """A response that waits for the broker's metadata. `undone` names the topics or partitions that are missing."""
 
     __slots__ = ("deferred", "purgatory", "timer", "undone", "watched")
 
@@ -95,7 +95,7 @@ class _Waiting:
 
 
 class ZkAdminManager:
-    """Answers for one broker; everything but configurations and quotas is only asked of the controller."""
+    """Serves one broker; it delegates everything except configurations and quotas to the controller."""
 
     def __init__(self, broker: ZooKeeperBroker, client: ZooKeeperClient) -> None:
         self._broker = broker
@@ -112,13 +112,13 @@ class ZkAdminManager:
         self._has_mutation_quotas = created is not None and created.highest >= strict_since
 
     def any_broker_serves(self, request: Any) -> bool:
-        """Whether a request is answered by whoever gets it."""
+        """Return True if any broker serves the request."""
         return isinstance(request, _ANY_BROKER)
 
     def response(self, request: Any, context: RequestContext | None = None) -> Deferred[Any]:
-        """Answer what the controller answers; fails with LinkFailure when this broker's session has ended.
+        """Serve a request of the controller; fails with LinkFailure when this broker's session has ended.
 
-        Of a client, in `context`, with what it may make and delete (KIP-599); brokers may do that without a limit.
+        The `context` of a client limits its mutations (KIP-599); requests of brokers have no context and no limit.
         """
         handlers: Mapping[type[Any], Callable[[Any], Awaitable[Any]]] = {
             ElectLeadersRequest: self._elect_leaders,
@@ -148,7 +148,7 @@ class ZkAdminManager:
         return response
 
     def not_controller(self, request: Any) -> Any:
-        """The answers of a broker that is no controller, where they are not the same as for other errors; else None."""
+        """Return the response of a broker that is no controller, if it differs from that of other errors; else None."""
         error = ErrorCode.NOT_CONTROLLER
         if isinstance(request, CreateTopicsRequest) and self._broker.behaviour.serves_topics_once:
             names = dict.fromkeys(topic.name for topic in request.topics)
@@ -171,7 +171,7 @@ class ZkAdminManager:
         return None
 
     def change_in_zookeeper(self, request: Any) -> Deferred[Any]:
-        """Change configurations or quotas: checked and written at once, other brokers hear of it by their watches."""
+        """Validate and write configurations or quotas at once; other brokers are notified by their watches."""
 
         def change(zookeeper: Any, session: Any) -> Any:  # noqa: ARG001 - as every operation
             if isinstance(request, AlterClientQuotasRequest):
@@ -183,7 +183,7 @@ class ZkAdminManager:
         return self._run(self._client.request("ZooKeeperSetConfigs", change))
 
     def create_by_itself(self, request: CreateTopicsRequest) -> Deferred[CreateTopicsResponse]:
-        """Create topics that somebody has asked for: any broker may, from 2.8 on it asks the controller to."""
+        """Create topics automatically: any broker may; from 2.8 on it requests that from the controller."""
         broker = self._broker
         served = broker.release.api_versions.get(CreateTopicsRequest.API_KEY)
         by_controller = served is not None and served.highest >= BY_CONTROLLER_SINCE
@@ -206,14 +206,14 @@ class ZkAdminManager:
     # Waiting for the metadata --------------------------------------------------------------------------------
 
     def metadata_changed(self) -> None:
-        """The broker knows something else: whoever waits looks again."""
+        """The broker's metadata has changed: check the waiting responses again."""
         for waiting in list(self._waiting):
             if not waiting.undone():
                 self._end(waiting)
 
     @property
     def delayed(self) -> list[tuple[str, int]]:
-        """What waits: in which purgatory, and for how many partitions or topics."""
+        """The waiting responses: the purgatory of each, and its number of partitions or topics."""
         return [(waiting.purgatory, waiting.watched) for waiting in self._waiting]
 
     def _until(
@@ -235,7 +235,7 @@ class ZkAdminManager:
         waiting.deferred.callback(waiting.undone())
 
     def stop(self) -> None:
-        """The broker is gone: nobody is answered."""
+        """Drop all waiting responses: the broker's process has ended."""
         for waiting in self._waiting:
             if waiting.timer is not None and waiting.timer.active():
                 waiting.timer.cancel()
@@ -406,7 +406,7 @@ class ZkAdminManager:
         return _elections({each: errors.get(each, (ErrorCode.NONE, None)) for each in partitions})
 
     def _elected_partitions(self, request: ElectLeadersRequest) -> list[TopicPartition]:
-        """What is asked for, each once: without names all partitions that this broker knows."""
+        """Return the requested partitions, each once: without names all partitions that this broker knows."""
         if request.topic_partitions is None:
             return [
                 TopicPartition(topic.name, index)
@@ -494,7 +494,7 @@ def _written(zookeeper: Any, topics: Sequence[TopicImage]) -> None:
 def _exceeds(
     quota: MutationQuota | None, request: CreateTopicsRequest | CreatePartitionsRequest, partitions: int
 ) -> bool:
-    """Take so much of a client's quota; nothing where the request only asks whether it would do."""
+    """Take tokens of a client's quota; none for a request that only validates."""
     return quota is not None and not request.validate_only and not quota.accepts(partitions)
 
 
@@ -511,7 +511,7 @@ def _elections(errors: Mapping[TopicPartition, tuple[ErrorCode, str | None]]) ->
 
 
 def _named(request: DeleteTopicsRequest) -> list[tuple[str | None, bytes]]:
-    """What is to be deleted; the same twice is answered twice."""
+    """Return the topics to delete; a topic that is named twice has two results."""
     names: list[tuple[str | None, bytes]] = [(name, ZERO_UUID) for name in request.topic_names]
     return names + [(topic.name, topic.topic_id) for topic in request.topics]
 

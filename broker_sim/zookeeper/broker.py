@@ -1,7 +1,7 @@
-"""One broker of the ZooKeeper era. Mirrors KafkaServer.
+"""One broker in ZooKeeper mode. Mirrors KafkaServer.
 
-It registers in ZooKeeper, hears from whoever is controller what it leads and what the cluster looks like, and may be
-the controller itself. Configurations it reads in ZooKeeper, told by a watch when they change.
+It registers in ZooKeeper, receives its roles and the cluster's metadata from the controller, and may be the controller
+itself. It reads configurations from ZooKeeper, notified by a watch when they change.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 FIRST_WITH_OFFLINE_REPLICAS: Final = 1
 """The version of LeaderAndIsr since which a broker outlives a log directory (KIP-112, from 1.0 on)."""
 FEATURE_EPOCH: Final = 0
-"""The version of the features' znode, which nobody ever writes again: what ApiVersions tells as their epoch."""
+"""The version of the features' znode, which is written once: ApiVersions returns it as their epoch."""
 
 
 class ZooKeeperBroker(Broker):
-    """`ensemble` is only looked at, to say whether this broker is up to date; it acts by what it is told alone."""
+    """`ensemble` only serves to check whether this broker is up to date; the broker acts on messages alone."""
 
     active_controller_id: int | None = NO_CONTROLLER
     controller: KafkaController
@@ -99,7 +99,9 @@ class ZooKeeperBroker(Broker):
             controlled_shutdown_version=behaviour.controlled_shutdown_version,
             survives_failed_directories=behaviour.leader_and_isr_version >= FIRST_WITH_OFFLINE_REPLICAS,
         )
-        self.storage.log_placed = _ignore_placement  # that era's controller hears of a directory when it fails
+        self.storage.log_placed = (
+            _ignore_placement  # in ZooKeeper mode the controller learns of a directory when it fails
+        )
         self.replica_manager.alter_partition = self._isr_manager(behaviour, client)
         self.producer_ids = ProducerIdManager(
             reactor=self.reactor,
@@ -142,7 +144,7 @@ class ZooKeeperBroker(Broker):
 
     @property
     def roles(self) -> ReplicaRoles:
-        """What it leads and follows."""
+        """The partitions that it leads and follows."""
         return self.replica_manager.roles
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None:
@@ -150,7 +152,7 @@ class ZooKeeperBroker(Broker):
         return self.replica_manager.partitions.get(topic_partition)
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
-        """Whether a hosted partition is in a log directory that has failed."""
+        """Return True if a hosted partition is in a log directory that has failed."""
         return topic_partition in self.replica_manager.offline
 
     def mark_offline(self, topic_partition: TopicPartition) -> None:
@@ -159,11 +161,11 @@ class ZooKeeperBroker(Broker):
 
     @property
     def delayed_admin_operations(self) -> list[tuple[str, int]]:
-        """What waits for this broker's metadata: the purgatory's name, and how much it watches."""
+        """The responses that wait for this broker's metadata: the purgatory of each, and its number of keys."""
         return self.admin.delayed
 
     def topic_configs(self, topic: str) -> Mapping[str, str]:
-        """A topic's configurations, read where a log is made; only their changes are told to brokers.
+        """Return a topic's configurations, read where a log is made; brokers are notified of their changes alone.
 
         Mirrors the fetchEntityConfig of Partition.getOrCreateReplica.
         """
@@ -175,7 +177,7 @@ class ZooKeeperBroker(Broker):
         return found.configs
 
     def is_alive(self, broker_id: int) -> bool:
-        """Whether the last UpdateMetadata had that broker."""
+        """Return True if the last UpdateMetadata had that broker."""
         return broker_id in self.metadata_cache.image.brokers
 
     # Life ----------------------------------------------------------------------------------------------------
@@ -194,7 +196,7 @@ class ZooKeeperBroker(Broker):
         self._publish(image.with_version(FEATURE_EPOCH))
 
     def start(self) -> Deferred[None]:
-        """Start the process again; fires when the controller has told it of the cluster."""
+        """Start the process again; fires when the controller has sent it the cluster's metadata."""
         if self.alive:
             msg = f"broker {self.id} runs already"
             raise BrokerSimError(msg)
@@ -263,10 +265,10 @@ class ZooKeeperBroker(Broker):
         if self.controller.is_active:
             self.controller.configs_changed()
 
-    # What the controller says --------------------------------------------------------------------------------
+    # Requests of the controller.
 
     def metadata_updated(self, request: UpdateMetadataRequest) -> None:
-        """The controller tells of the cluster."""
+        """Apply the controller's metadata of the cluster."""
         configs = {} if self._zookeeper_image is None else self._zookeeper_image.topics
         self.active_controller_id = request.controller_id
         self._know(updated(self.metadata_cache.image, request, {name: each.configs for name, each in configs.items()}))
@@ -286,7 +288,7 @@ class ZooKeeperBroker(Broker):
         self._image_applied()
 
     def control_request(self, request: Any, version: int) -> Any:
-        """Answer what the controller, or another broker, asks of this one; a Deferred where that takes a while."""
+        """Serve a request of the controller or of another broker; returns a Deferred if the response takes a while."""
         if isinstance(request, LeaderAndIsrRequest):
             return self.control.leader_and_isr(request, version)
         if isinstance(request, UpdateMetadataRequest):
@@ -306,7 +308,7 @@ class ZooKeeperBroker(Broker):
         timeout_ms: int,  # noqa: ARG002 - the requests have times of their own
         context: RequestContext | None = None,
     ) -> Deferred[Any]:
-        """Answer a client here: nothing is forwarded. What only the controller may do is NOT_CONTROLLER elsewhere."""
+        """Serve a client here: nothing is forwarded. A request for the controller gets NOT_CONTROLLER elsewhere."""
         if self.admin.any_broker_serves(request):
             return self.admin.change_in_zookeeper(request)
         if context is None:
@@ -338,7 +340,7 @@ def _ignore_placement(topic_partition: TopicPartition, topic_id: bytes, director
 
 
 def _agree(truth: MetadataImage, known: MetadataImage) -> bool:
-    """Whether somebody knows all brokers, topics and leaders as they are."""
+    """Return True if `known` has all brokers, topics and leaders of `truth`."""
     if truth.brokers.keys() != known.brokers.keys() or truth.topics.keys() != known.topics.keys():
         return False
     for name, topic in truth.topics.items():

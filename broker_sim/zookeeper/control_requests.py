@@ -1,9 +1,8 @@
-"""What a broker does when the controller tells it to: LeaderAndIsr gives roles, UpdateMetadata knowledge, StopReplica
-ends.
+"""The controller's requests at a broker: LeaderAndIsr assigns roles, UpdateMetadata metadata, StopReplica ends roles.
 
-Mirrors ReplicaManager.becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache with what KafkaApis checks
-before. Each of the three remembers the newest controller epoch, and refuses what comes with an older one; roles follow
-leader epochs alone. So a broker may know a leader that does not yet know that it leads, and the other way about.
+Mirrors ReplicaManager.becomeLeaderOrFollower, stopReplicas and maybeUpdateMetadataCache with the checks of KafkaApis
+before them. Each of the three keeps the newest controller epoch, and rejects requests with an older one; roles follow
+leader epochs alone. So a broker may know a leader that does not know yet that it leads, and the reverse.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ TOPIC_ERRORS_SINCE: Final = 5
 
 
 class ControlledBroker(Protocol):
-    """What the controller's requests act upon."""
+    """The part of a broker that the controller's requests change."""
 
     id: int
 
@@ -52,13 +51,13 @@ class ControlledBroker(Protocol):
 
     @property
     def roles(self) -> ReplicaRoles:
-        """What it leads and follows."""
+        """The partitions that it leads and follows."""
 
     def partition(self, topic_partition: TopicPartition) -> Partition | None:
         """A hosted partition."""
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
-        """Whether a hosted partition is in a log directory that has failed."""
+        """Return True if a hosted partition is in a log directory that has failed."""
 
     def mark_offline(self, topic_partition: TopicPartition) -> None:
         """Have a partition as one in a log directory that has failed."""
@@ -67,14 +66,14 @@ class ControlledBroker(Protocol):
         """A topic's configurations, as far as they are known here."""
 
     def is_alive(self, broker_id: int) -> bool:
-        """Whether the last UpdateMetadata had that broker."""
+        """Return True if the last UpdateMetadata had that broker."""
 
     def metadata_updated(self, request: UpdateMetadataRequest) -> None:
-        """The controller tells of the cluster."""
+        """Apply the controller's metadata of the cluster."""
 
 
 class ControlRequests:
-    """Answers the controller, and whoever pretends to be it."""
+    """Serves the controller, and any client that sends its requests."""
 
     def __init__(
         self, broker: ControlledBroker, *, refuses_newer_epochs: bool, marks_foreign_partitions_offline: bool
@@ -85,7 +84,7 @@ class ControlRequests:
         self.controller_epoch = 0
 
     def _refusal(self, request: Any) -> ErrorCode | None:
-        """What is against the whole request: it is for an earlier life of this broker, or from an old controller."""
+        """Return the error of a request for a previous incarnation of this broker, or from an old controller."""
         own = self._broker.broker_epoch
         if request.broker_epoch != NO_EPOCH and request.broker_epoch < own:
             return ErrorCode.STALE_BROKER_EPOCH
@@ -157,7 +156,7 @@ class ControlRequests:
     # UpdateMetadata ------------------------------------------------------------------------------------------
 
     def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
-        """Know what the controller says."""
+        """Apply the metadata of the request."""
         refusal = self._refusal(request)
         if refusal is not None:
             return UpdateMetadataResponse(error_code=refusal)
@@ -167,7 +166,7 @@ class ControlRequests:
     # StopReplica ---------------------------------------------------------------------------------------------
 
     def stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
-        """Fetch these replicas no more, or delete them; one that leads goes on until it hears otherwise."""
+        """Stop fetching these replicas, or delete them; a leader continues until it gets another role."""
         refusal = self._refusal(request)
         stopped = dict(_stopped(request))
         if refusal is not None:

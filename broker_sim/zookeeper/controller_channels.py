@@ -1,7 +1,7 @@
-"""The controller's connections to brokers: a queue each, one request on its way, repeated until it is answered.
+"""The controller's connections to brokers: one queue per broker, one request in flight, repeated until its response.
 
-Mirrors ControllerChannelManager and RequestSendThread: what the controller says to one broker arrives in order, and a
-slow broker keeps nobody else waiting. The races of that era live here: brokers hear of one decision at different times.
+Mirrors ControllerChannelManager and RequestSendThread: the requests to one broker arrive in order, and a slow broker
+delays no other. The races of ZooKeeper mode are here: brokers receive one decision at different times.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ControllerChannelManager:
             self._channels[broker_id] = _Channel()
 
     def remove_broker(self, broker_id: int) -> None:
-        """The broker is gone: a request on its way is not repeated, and its answer not heard."""
+        """Drop the connection to a broker: its request in flight is not repeated, and its response ignored."""
         channel = self._channels.pop(broker_id, None)
         if channel is not None:
             channel.closed = True

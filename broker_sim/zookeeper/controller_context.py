@@ -1,4 +1,4 @@
-"""What the active controller knows: brokers, assignments, leaders, and the state of everything. Mirrors
+"""The state of the active controller: brokers, assignments, leaders, partition and replica states. Mirrors
 ControllerContext.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ControllerContext:
-    """Read from ZooKeeper at a failover and kept up to date by the controller's own events; nobody else sees it."""
+    """Read from ZooKeeper at a failover and kept up to date by the controller's events; private to the controller."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -35,7 +35,7 @@ class ControllerContext:
         self.partition_states: dict[TopicPartition, PartitionState] = {}
         self.replica_states: dict[PartitionAndReplica, ReplicaState] = {}
         self.offline_directories: dict[PartitionAndReplica, None] = {}
-        """Replicas whose broker has said that their log directory is offline."""
+        """Replicas in log directories that their brokers have reported as offline."""
         self.to_be_deleted: dict[str, None] = {}
         self.deletion_ineligible: dict[str, None] = {}
         self.deletion_started: dict[str, None] = {}
@@ -50,11 +50,11 @@ class ControllerContext:
     # Brokers and replicas ------------------------------------------------------------------------------------
 
     def is_live(self, broker_id: int) -> bool:
-        """Whether the broker is alive and does not shut down."""
+        """Return True if the broker is alive and does not shut down."""
         return broker_id in self.brokers and broker_id not in self.shutting_down
 
     def is_online(self, topic_partition: TopicPartition, broker_id: int, *, shutting_down_too: bool = False) -> bool:
-        """Whether a replica's broker is alive and its log directory is not offline."""
+        """Return True if a replica's broker is alive and its log directory is not offline."""
         alive = broker_id in self.brokers if shutting_down_too else self.is_live(broker_id)
         return alive and (topic_partition, broker_id) not in self.offline_directories
 

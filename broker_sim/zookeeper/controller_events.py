@@ -43,7 +43,7 @@ class ControllerEventManager:
         return len(self._queue)
 
     def put(self, name: str, event: Event) -> Deferred[Any]:
-        """Queue an event; fires with what it answers, or fails with ZooKeeperError. Never begins within this call."""
+        """Queue an event; fires with its result, or fails with ZooKeeperError. Never begins within this call."""
         done: Deferred[Any] = Deferred()
         if not self._stopped:
             self._queue.append((name, event, done))
@@ -55,13 +55,13 @@ class ControllerEventManager:
         self.put(name, event).addErrback(lambda failure: failure.trap(ZooKeeperError))
 
     def clear(self) -> None:
-        """Forget what waits; who waits for it is told that the session has expired."""
+        """Drop the queued events; their callers get the error of an expired session."""
         queue, self._queue = self._queue, deque()
         for _, _, done in queue:
             done.errback(ZooKeeperError(Code.SESSION_EXPIRED))
 
     def stop(self) -> None:
-        """The process is gone: nobody is told anything."""
+        """Stop the queue: the process has ended, and no caller gets a result."""
         self._stopped = True
         self._queue.clear()
         if self._call is not None:

@@ -1,7 +1,7 @@
-"""What brokers and clients ask of the active controller: controlled shutdown, ISRs, elections, reassignments.
+"""Requests of brokers and clients at the active controller: controlled shutdown, ISRs, elections, reassignments.
 
-Mirrors KafkaController's controlledShutdown, alterPartitions and electLeaders. Each is an event like any other; what
-the controller of another broker is asked is answered with NOT_CONTROLLER.
+Mirrors KafkaController's controlledShutdown, alterPartitions and electLeaders. Each is an event like any other; a
+controller that is not active responds NOT_CONTROLLER.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOPIC_IDS_SINCE: Final = 2
 
 
 class ControllerRequests:
-    """Each method fires with an answer, also when this broker is no controller, or loses that meanwhile."""
+    """Each method fires with a response, also when this broker is no controller, or loses that role meanwhile."""
 
     def __init__(self, controller: KafkaController, behaviour: ZooKeeperBehaviour) -> None:
         self._controller = controller
@@ -59,7 +59,7 @@ class ControllerRequests:
     # Controlled shutdown -------------------------------------------------------------------------------------
 
     def controlled_shutdown(self, request: ControlledShutdownRequest) -> Deferred[ControlledShutdownResponse]:
-        """Move a broker's leaderships away; answers those that it still has."""
+        """Move a broker's leaderships away; return those that it still has."""
         return self._put(
             "ControlledShutdown",
             lambda: self._controlled_shutdown(request),
@@ -205,7 +205,7 @@ class ControllerRequests:
     def elect_leaders(
         self, partitions: Sequence[TopicPartition] | None, election_type: int
     ) -> Deferred[tuple[dict[TopicPartition, ApiError], dict[TopicPartition, int]]]:
-        """Elect where it is needed (None: wherever); answers errors, and the leaders that were elected."""
+        """Elect where needed (None: everywhere); return errors, and the elected leaders."""
         return self._put(
             "ReplicaLeaderElection",
             lambda: self._elect_leaders(partitions, election_type),
@@ -261,7 +261,7 @@ class ControllerRequests:
         return self._put("ApiPartitionReassignment", lambda: self._controller.reassignments.alter(wanted), lambda: None)
 
     def list_reassignments(self) -> Deferred[list[tuple[TopicPartition, Any]] | None]:
-        """What goes on, with its assignment; None when this broker is no controller."""
+        """Return the reassignments in progress with their assignments; None when this broker is no controller."""
 
         async def going_on() -> list[tuple[TopicPartition, Any]]:
             context = self._controller.context

@@ -1,4 +1,4 @@
-"""What the controller reads and writes in ZooKeeper, fenced by its epoch. Mirrors KafkaZkClient."""
+"""The controller's reads and writes in ZooKeeper, fenced by its epoch. Mirrors KafkaZkClient."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class ControllerStore:
         self._context = context
 
     async def elect(self) -> ControllerInfo:
-        """Try to become controller; answers who it is."""
+        """Try to become controller; return the controller."""
         info: ControllerInfo = await self._client.request(
             "ZooKeeperElect", lambda zookeeper, session: zookeeper.elect_controller(session)
         )
         return info
 
     async def controller(self) -> ControllerInfo:
-        """Who is controller."""
+        """Return the controller."""
         info: ControllerInfo = await self._client.request(
             "ZooKeeperGetController", lambda zookeeper, session: zookeeper.controller_info(session)
         )
@@ -60,7 +60,7 @@ class ControllerStore:
     async def write_states(
         self, states: Mapping[TopicPartition, LeaderAndIsr], unclean: Sequence[TopicPartition] = ()
     ) -> dict[TopicPartition, LeaderAndIsr]:
-        """Write states whose versions are still those; answers what was written."""
+        """Write the states whose versions are unchanged; return the written ones."""
         if not states:
             return {}
         version = self._context.epoch_version
@@ -93,7 +93,7 @@ class ControllerStore:
         return names
 
     async def forget_deletions(self, names: Sequence[str]) -> None:
-        """Take wishes for deletion back."""
+        """Withdraw requested deletions."""
         version = self._context.epoch_version
         await self._client.request(
             "ZooKeeperDeleteTopicDeletions",
@@ -101,7 +101,7 @@ class ControllerStore:
         )
 
     async def isr_changes(self) -> dict[TopicPartition, LeaderAndIsr]:
-        """What leaders have written themselves."""
+        """Return the ISRs that leaders have written themselves."""
         changes: dict[TopicPartition, LeaderAndIsr] = await self._client.request(
             "ZooKeeperGetIsrChanges", lambda zookeeper, _: zookeeper.take_isr_changes()
         )
@@ -115,7 +115,7 @@ class ControllerStore:
         return brokers
 
     async def reassignments(self) -> dict[TopicPartition, tuple[int, ...]]:
-        """What a tool has written."""
+        """Return the reassignments that a tool has requested."""
         wanted: dict[TopicPartition, tuple[int, ...]] = await self._client.request(
             "ZooKeeperGetReassignments", lambda zookeeper, _: zookeeper.reassignments()
         )
@@ -130,12 +130,12 @@ class ControllerStore:
         )
 
     async def preferred_elections(self) -> tuple[TopicPartition, ...]:
-        """The elections that a tool has asked for."""
+        """Return the elections that a tool has requested."""
         wanted: tuple[TopicPartition, ...] = await self._client.request(
             "ZooKeeperGetPreferredElections", lambda zookeeper, _: zookeeper.take_preferred_elections()
         )
         return wanted
 
     async def request(self, name: str, operation: Any) -> Any:
-        """What only one place needs."""
+        """Send an operation that has a single caller."""
         return await self._client.request(name, operation)

@@ -49,14 +49,14 @@ if TYPE_CHECKING:
     from sim_runtime.interfaces import IReactor
 
 NO_STATE: Final = -1
-"""The version of a partition state that nobody has written yet."""
+"""The version of a partition state that is not written yet."""
 BLOCK_SIZE: Final = 1000
 """The producer ids that a broker takes at a time. Mirrors ProducerIdsBlock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState:
-    """What is in persistent znodes; `decided_in` says in which controller epoch a partition's state was written."""
+    """The content of persistent znodes; `decided_in` is the controller epoch of each partition state."""
 
     image: MetadataImage
     controller_epoch: int
@@ -69,7 +69,7 @@ class StoredState:
 
 
 class ZooKeeper(Controller):
-    """`image` is what is in the store now; `controller_id` is who holds /controller, -1 for nobody."""
+    """`image` is the present content of the store; `controller_id` is the holder of /controller, -1 for none."""
 
     node_id: Final = ZOOKEEPER_ID
     make_broker: Callable[..., Broker]
@@ -102,7 +102,7 @@ class ZooKeeper(Controller):
         self._next_producer_id = 0
         self._waiters: list[tuple[Callable[[], bool], Deferred[MetadataImage]]] = []
         self.changed: Callable[[], None] = _no_listener
-        """Called when what `stored_state` answers has changed."""
+        """Called when the result of `stored_state` has changed."""
 
     def stop(self) -> None:
         """End all timers."""
@@ -164,18 +164,18 @@ class ZooKeeper(Controller):
         self._next_producer_id = next_producer_id
 
     def adopted_controller(self) -> ControllerInfo:
-        """Who is controller of a cluster that starts as a whole."""
+        """The controller of a cluster that starts as a whole."""
         return self._controller_info(elected=False)
 
     def adopted_snapshot(self, broker_id: int) -> Snapshot | None:
-        """What the controller of a cluster that starts as a whole has read; None for the other brokers."""
+        """Return the state that the controller of a cluster reads when it starts as a whole; None for other brokers."""
         session = self._controller_session
         assert session is not None, "a cluster that starts as a whole has a controller"
         return self.watch_as_controller(session) if session.broker_id == broker_id else None
 
     @property
     def active_controller(self) -> int | None:
-        """The broker that holds /controller; None for nobody."""
+        """The broker that holds /controller; None for no broker."""
         return None if self.controller_id == NO_CONTROLLER else self.controller_id
 
     # Requests ------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class ZooKeeper(Controller):
         if request.API_KEY == AllocateProducerIdsResponse.API_KEY:
             return self._allocate_producer_ids()
         if not isinstance(request, ZooKeeperRequest):
-            msg = f"ZooKeeper has no answer for {type(request).__name__} from broker {source}"
+            msg = f"ZooKeeper does not serve {type(request).__name__} from broker {source}"
             raise BrokerSimError(msg)
         session = self.sessions.renew(request.session_id) if request.session_id else self.sessions.open(source)
         if session is None:
@@ -211,7 +211,7 @@ class ZooKeeper(Controller):
         return epoch
 
     def elect_controller(self, session: Session) -> ControllerInfo:
-        """Make the ephemeral /controller if there is none; whoever comes first has it, in a new epoch."""
+        """Create the ephemeral /controller if there is none; the first caller holds it, in a new epoch."""
         elected = self._controller_session is None
         if elected:
             self._make_controller(session)
@@ -219,7 +219,7 @@ class ZooKeeper(Controller):
         return self._controller_info(elected=elected)
 
     def controller_info(self, _: Session) -> ControllerInfo:
-        """Who is controller."""
+        """Return the controller."""
         return self._controller_info(elected=False)
 
     def resign(self, session: Session) -> None:
@@ -273,9 +273,9 @@ class ZooKeeper(Controller):
         epoch_version: int | None,
         unclean: Iterable[TopicPartition] = (),
     ) -> dict[TopicPartition, LeaderAndIsr]:
-        """Write each state whose version is the one before; answers those that were written, with their versions.
+        """Write each state whose version is the one before; return the written ones, with their versions.
 
-        A state of version -1 is new. `epoch_version` is that of a controller, whose writes fail once it was succeeded.
+        A state of version -1 is new. `epoch_version` is that of a controller, whose writes fail once it is succeeded.
         """
         self._check_controller(epoch_version)
         written: dict[TopicPartition, LeaderAndIsr] = {}
@@ -286,7 +286,7 @@ class ZooKeeper(Controller):
                 continue
             current = self.state_of(topic_partition)
             if current is not None and current.is_equivalent(state):
-                written[topic_partition] = current  # the answer to the same write was lost
+                written[topic_partition] = current  # the response to the same write was lost
             elif state.zk_version == partition.partition_epoch:
                 written[topic_partition] = replace(state, zk_version=state.zk_version + 1)
                 self._decided_in[topic_partition] = state.controller_epoch
@@ -320,7 +320,7 @@ class ZooKeeper(Controller):
             self._commit(self.image.with_partitions(changes))
 
     def remove_topic(self, name: str, *, epoch_version: int | None) -> None:
-        """Remove a topic that was deleted everywhere, and the wish to delete it."""
+        """Remove a topic that was deleted everywhere, and the request to delete it."""
         self._check_controller(epoch_version)
         topic = self.image.topics.get(name)
         self._deletions.pop(name, None)
@@ -332,22 +332,22 @@ class ZooKeeper(Controller):
             self.sessions.fire(Path.TOPICS)
 
     def note_isr_changes(self, partitions: Iterable[TopicPartition]) -> None:
-        """A leader says which ISRs it has written. Mirrors propagateIsrChanges."""
+        """Note the ISRs that a leader has written. Mirrors propagateIsrChanges."""
         self._isr_changes.update(dict.fromkeys(partitions))
         self.sessions.fire(Path.ISR_CHANGE_NOTIFICATION)
 
     def take_isr_changes(self) -> dict[TopicPartition, LeaderAndIsr]:
-        """What leaders have said, with the states as they are now; it is removed."""
+        """Return the reported ISRs, with the states as they are now, and remove them."""
         changed, self._isr_changes = self._isr_changes, {}
         return self.states_of(changed)
 
     def note_log_dir_failure(self, session: Session) -> None:
-        """A broker says that a log directory of it has failed, and not which (KIP-112)."""
+        """Note that a log directory of a broker has failed; the report does not name the directory (KIP-112)."""
         self._log_dir_failures[session.broker_id] = None
         self.sessions.fire(Path.LOG_DIR_EVENT_NOTIFICATION)
 
     def take_log_dir_failures(self) -> tuple[int, ...]:
-        """The brokers that have said so; it is removed."""
+        """Return the brokers that have reported a failed directory, and remove them."""
         failures, self._log_dir_failures = self._log_dir_failures, {}
         return tuple(failures)
 
@@ -360,7 +360,7 @@ class ZooKeeper(Controller):
         self.sessions.fire(Path.DELETE_TOPICS)
 
     def forget_deletions(self, names: Iterable[str], *, epoch_version: int | None) -> None:
-        """Take wishes back that cannot be met."""
+        """Withdraw requests that cannot be fulfilled."""
         self._check_controller(epoch_version)
         for name in names:
             self._deletions.pop(name, None)
@@ -394,7 +394,7 @@ class ZooKeeper(Controller):
         self.sessions.fire(Path.PREFERRED_REPLICA_ELECTION)
 
     def take_preferred_elections(self) -> tuple[TopicPartition, ...]:
-        """The elections that a tool has asked for; they are removed."""
+        """Return the elections that a tool has requested, and remove them."""
         wanted, self._preferred_elections = self._preferred_elections, {}
         self.changed()
         return tuple(wanted)
@@ -402,7 +402,7 @@ class ZooKeeper(Controller):
     # Changes from outside ------------------------------------------------------------------------------------
 
     def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
-        """What a tool writes, given as the image that it wants; fires when the controller has done its part.
+        """Write the change that a tool requests as an image; fires when the controller has done its part.
 
         A topic that is new gets its replicas alone: the controller elects. One that is missing is marked for deletion.
         """
@@ -455,7 +455,7 @@ class ZooKeeper(Controller):
         return topic if self._behaviour.topic_ids else replace(topic, topic_id=id_of_name(topic.name))
 
     def _commit(self, image: MetadataImage, unclean: Iterable[TopicPartition] = ()) -> None:
-        """Have this tree: there is no log of it, and nobody fetches it."""
+        """Replace the znode tree; ZooKeeper mode keeps no metadata log."""
         old = self.image
         if image is old:
             return

@@ -1,8 +1,8 @@
-"""How a leader changes its ISR: it writes ZooKeeper itself (ZkIsrManager), or asks the controller (KIP-497, 2.7).
+"""ISR changes of a leader: it writes ZooKeeper itself (ZkIsrManager), or sends AlterPartition (KIP-497, 2.7).
 
-A leader that writes itself knows the version that it read last. When somebody has written since, its change is void,
-and it tries again at the next occasion: a leader that has been deposed without having heard of it tries in vain.
-The controller hears of what was written some seconds later (isr_change_notification), and tells everybody else.
+A leader that writes itself uses the version that it read last. After a write by another node its change is void, and it
+retries at the next occasion: a deposed leader that has not learned of its successor never succeeds.
+The controller learns of the change some seconds later (isr_change_notification), and notifies all other brokers.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 PROPAGATION_CHECK_MS: Final = 2_500
 PROPAGATION_BLACKOUT_MS: Final = 5_000
-"""A change is told once nothing has changed for this long."""
+"""A change is reported when nothing has changed for this long."""
 PROPAGATION_INTERVAL_MS: Final = 60_000
-"""What keeps changing is told after this long all the same."""
+"""A change is reported after this long in any case."""
 
 
 class ZkIsrManager:
-    """Writes ISRs to ZooKeeper, one partition a request, and tells the controller of them now and then."""
+    """Writes ISRs to ZooKeeper, one partition per request, and reports them to the controller at intervals."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""The controller that each broker of the ZooKeeper era can be: it decides, writes to ZooKeeper, and pushes to brokers.
+"""The controller of a broker in ZooKeeper mode: it decides, writes to ZooKeeper, and sends the result to brokers.
 
-Mirrors KafkaController: one event at a time; active while it holds /controller. One that has been succeeded without
-having noticed goes on until a write, or a broker, tells it: brokers refuse what comes with an older controller epoch.
+Mirrors KafkaController: one event at a time; active while it holds /controller. A succeeded controller continues until
+a write fails or a broker responds with an error: brokers reject requests with an older controller epoch.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class KafkaController:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker believes to be the controller."""
+        """True if this broker is the controller as far as it knows."""
         return self.controller_id == self.broker_id
 
     # Life ----------------------------------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class KafkaController:
         self.context.epoch_version = info.epoch_version if self._behaviour.writes_are_fenced else None
 
     async def _fail_over(self) -> None:
-        """Read everything, tell the brokers of each other, then of what they are. Mirrors onControllerFailover."""
+        """Read everything, then send the brokers the live brokers and their roles. Mirrors onControllerFailover."""
         snapshot = await self.store.watch_everything()
         self._read(snapshot)
         await self.deletions.start(snapshot.deletions)
@@ -234,7 +234,7 @@ class KafkaController:
         context.reassigning = {each: None for each, known in context.assignments.items() if known.in_progress}
 
     def _take_topics(self, image: MetadataImage) -> list[TopicPartition]:
-        """Note topics and partitions that are not known yet, and answer these."""
+        """Add new topics and partitions, and return these."""
         context = self.context
         added = []
         for topic in image.topics.values():
@@ -318,7 +318,7 @@ class KafkaController:
             self.send_update_metadata(())
 
     def send_update_metadata(self, partitions: Iterable[TopicPartition]) -> None:
-        """Tell every live broker of the live brokers, and of these partitions."""
+        """Send every live broker the live brokers, and the state of these partitions."""
         self.batch.add_update_metadata(self.context.brokers, partitions)
         self.batch.send()
 
@@ -341,14 +341,14 @@ class KafkaController:
         await self.deletions.enqueue(await self.store.deletions())
 
     async def _isrs_changed(self) -> None:
-        """Leaders have written ISRs themselves: everybody is told of them."""
+        """Leaders have written ISRs themselves: send them to all brokers."""
         changed = await self.store.isr_changes()
         self.take_states(changed)
         if changed:
             self.send_update_metadata(changed)
 
     async def _log_dirs_failed(self) -> None:
-        """Ask the brokers, by telling them of all their replicas: they refuse those that are gone."""
+        """Send the brokers all their replicas: they respond with an error for those that are gone."""
         brokers = await self.store.log_dir_failures()
         replicas = self.context.replicas_on(brokers)
         await self.replicas.handle([each for each in replicas if self.context.is_online(*each)], ReplicaState.ONLINE)
@@ -406,7 +406,7 @@ class KafkaController:
                 ]
                 await self.partitions.handle(able, PartitionState.ONLINE, ElectionStrategy.PREFERRED)
 
-    # What brokers answer -------------------------------------------------------------------------------------
+    # Responses of brokers.
 
     def _responded(self, broker_id: int, request: Any, response: Any) -> None:
         if isinstance(request, LeaderAndIsrRequest):
@@ -449,7 +449,7 @@ class KafkaController:
 
 
 def _deleted_by(request: Any) -> dict[TopicPartition, None]:
-    """What a StopReplica deletes, in whatever version it is."""
+    """Return the partitions that a StopReplica of any version deletes."""
     deleted = [
         TopicPartition(topic.topic_name, each.partition_index)
         for topic in request.topic_states

@@ -33,17 +33,17 @@ class LeaderAndIsr:
         return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
 
     def is_equivalent(self, other: LeaderAndIsr) -> bool:
-        """Whether another state is equal but for its version: a write that was repeated finds itself."""
+        """Return True if another state is equal except for its version: so a repeated write finds itself."""
         return replace(self, zk_version=other.zk_version) == other
 
 
 class ElectionStrategy(Enum):
-    """What an election is after. Mirrors PartitionLeaderElectionStrategy."""
+    """The kind of an election. Mirrors PartitionLeaderElectionStrategy."""
 
     OFFLINE = auto()
     """The leader has died: the first live replica of the ISR; where it is allowed, any live one."""
     OFFLINE_UNCLEAN = auto()
-    """As OFFLINE, but whoever asks allows the election of any live replica."""
+    """As OFFLINE, but the request allows the election of any live replica."""
     REASSIGN = auto()
     """The first replica of the new assignment that is alive and in sync."""
     PREFERRED = auto()
@@ -54,7 +54,7 @@ class ElectionStrategy(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elected:
-    """The new state, who of the replicas hears of it, and whether the leader was not in the ISR."""
+    """The new state, the replicas that receive it, and whether the leader was not in the ISR."""
 
     state: LeaderAndIsr
     recipients: tuple[int, ...]
@@ -70,7 +70,7 @@ def elect(
     shutting_down: Callable[[int], bool],
     allow_unclean: bool,
 ) -> Elected | None:
-    """Choose a leader, None when there is nobody. `is_online` counts brokers that shut down as online."""
+    """Return a leader, None without a candidate. `is_online` counts brokers that shut down as online."""
     live = tuple(
         replica
         for replica in replicas

@@ -1,6 +1,6 @@
-"""What brokers and ZooKeeper say to each other over their links. Mirrors the requests of KafkaZkClient.
+"""The messages between brokers and ZooKeeper over their links. Mirrors the requests of KafkaZkClient.
 
-ZooKeeper's own protocol is not modelled: a request carries what it does at the store, under the name of what it is for.
+ZooKeeper's own protocol is not modelled: a request carries its operation on the store, under the name of its purpose.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_CONTROLLER: Final = -1
 
 
 class Path(Enum):
-    """The znodes that somebody watches."""
+    """The znodes that can be watched."""
 
     BROKER_IDS = "/brokers/ids"
     TOPICS = "/brokers/topics"
@@ -45,7 +45,7 @@ EVERYBODY_WATCHES: Final = (Path.CONTROLLER, Path.CONFIG_CHANGES)
 
 
 class Code(Enum):
-    """What became of a request."""
+    """The outcome of a request."""
 
     OK = auto()
     NODE_EXISTS = auto()
@@ -86,7 +86,7 @@ class ZooKeeperRequest:
 
 @dataclass(slots=True, kw_only=True)
 class ZooKeeperResponse:
-    """What came of it; `value` counts with code OK alone."""
+    """The outcome of a request; `value` is valid with code OK alone."""
 
     code: Code = Code.OK
     value: Any = None
@@ -103,7 +103,7 @@ class WatchFired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerInfo:
-    """Who is controller, since which epoch; `elected` when this very request has made it so."""
+    """The controller and its epoch; `elected` if this request has elected it."""
 
     controller_id: int
     epoch: int

@@ -1,7 +1,7 @@
-"""What a broker knows of the cluster: nothing but what UpdateMetadata has told it. Mirrors ZkMetadataCache.
+"""A broker's metadata in ZooKeeper mode: the content of all UpdateMetadata so far. Mirrors ZkMetadataCache.
 
-The brokers of each update replace those before it; its partitions are put in the place of the same ones, and all others
-stay as they were, right or not. Configurations come from ZooKeeper by a way of their own.
+The brokers of each update replace those before it; its partitions replace the same ones, and all others stay as they
+were, right or not. Configurations come from ZooKeeper by another path.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 NO_BROKER_EPOCH: Final = -1
 PARTITION_INDEX_MAX: Final = 100_000
-"""What is told of a partition beyond it is left out: nobody but a forger tells of one."""
+"""Partitions with a higher index are ignored: no real controller sends one."""
 _UNKNOWN: Final = PartitionRegistration(replicas=(), isr=(), leader=NO_LEADER, leader_epoch=-1, partition_epoch=-1)
-"""In the place of a partition that nobody has told of, while a later one is known."""
+"""Placeholder for partitions missing from UpdateMetadata."""
 
 
 def updated(

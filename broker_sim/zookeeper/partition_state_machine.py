@@ -1,6 +1,6 @@
-"""The controller's machine of partitions: made, led, without a leader, gone. Mirrors ZkPartitionStateMachine.
+"""The state machine of partitions at the controller: new, online, offline, gone. Mirrors ZkPartitionStateMachine.
 
-What changes goes to ZooKeeper first, on the condition that nobody else has changed it, then to the brokers.
+A change goes to ZooKeeper first, on the condition that no other node has changed it, then to the brokers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_STATE: Final = -1
 
 
 class PartitionStateMachine:
-    """`handle` answers the new states of the partitions that got a leader; those that did not are left out."""
+    """`handle` returns the new states of the partitions that got a leader; those that did not are left out."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class PartitionStateMachine:
         self._config = config
 
     async def startup(self) -> None:
-        """Begin with what ZooKeeper says, and elect where no leader is alive."""
+        """Begin with the state in ZooKeeper, and elect leaders where none is alive."""
         context = self._context
         for each in context.assignments:
             state = context.leadership.get(each)
@@ -75,7 +75,7 @@ class PartitionStateMachine:
         target: PartitionState,
         strategy: ElectionStrategy = ElectionStrategy.OFFLINE,
     ) -> dict[TopicPartition, LeaderAndIsr]:
-        """Take the partitions to `target`, and tell the brokers."""
+        """Change the partitions' state to `target`, and notify the brokers."""
         context = self._context
         valid = context.that_may_become(list(partitions), target)
         elected: dict[TopicPartition, LeaderAndIsr] = {}
@@ -129,7 +129,7 @@ class PartitionStateMachine:
                 context.leadership[each] = state
                 self._batch.add_leader_and_isr(choices[each].recipients, each, state, is_new=False)
             finished |= written
-            # A leader has changed its ISR meanwhile: what it says now is read again.
+            # A leader has changed its ISR meanwhile: the new state is read again.
             remaining = [each for each in choices if each not in written]
         return finished
 
@@ -142,7 +142,7 @@ class PartitionStateMachine:
         choices: dict[TopicPartition, Elected] = {}
         for each, state in states.items():
             if state.controller_epoch > context.epoch:
-                continue  # another controller has decided: this one has been succeeded, and will hear of it
+                continue  # another controller has decided: this one has been succeeded, and will learn of it
             allow_unclean = strategy is ElectionStrategy.OFFLINE_UNCLEAN
             if not allow_unclean and image is not None and each.topic in image.topics:
                 configs = image.topics[each.topic].configs
@@ -163,7 +163,7 @@ class PartitionStateMachine:
 def _needs_configs(
     context: ControllerContext, states: dict[TopicPartition, LeaderAndIsr], strategy: ElectionStrategy
 ) -> bool:
-    """Whether somebody has no live replica in sync: then it counts whether the topic allows an unclean election."""
+    """Return True if a partition has no live in-sync replica: then its topic may allow an unclean election."""
     return strategy is ElectionStrategy.OFFLINE and any(
         not any(context.is_online(each, replica) for replica in state.isr) for each, state in states.items()
     )

@@ -1,7 +1,7 @@
-"""How the controller gives partitions other replicas: the new ones join, then the old ones go (KIP-455).
+"""Reassignments at the controller: the new replicas join, then the old ones go (KIP-455).
 
-Mirrors onPartitionReassignment and what KafkaController has around it. Tools of before 2.4 write what they want into
-ZooKeeper, later ones ask the controller.
+Mirrors onPartitionReassignment and its callers in KafkaController. Tools before 2.4 write their requests into
+ZooKeeper, later ones send them to the controller.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _buffer(replicas: Sequence[int]) -> str:
 
 
 class PartitionReassignments:
-    """Begins, goes on with and ends reassignments; `tell` is as TopicDeletionManager's."""
+    """Starts, continues and ends reassignments; `send_update_metadata` is as TopicDeletionManager's."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class PartitionReassignments:
         self._send_update_metadata = send_update_metadata
 
     async def alter(self, wanted: Mapping[TopicPartition, Sequence[int] | None]) -> dict[TopicPartition, ApiError]:
-        """Begin reassignments, or take back those with None; answers an error for each."""
+        """Start reassignments, or revert those with None; return an error for each."""
         context = self._context
         results: dict[TopicPartition, ApiError] = {}
         begun: dict[TopicPartition, Assignment] = {}
@@ -137,7 +137,7 @@ class PartitionReassignments:
         await self.complete(list(context.reassigning))
 
     async def resume(self, concerns: Callable[[Assignment], bool]) -> None:
-        """Go on with those that concern somebody who has come back, or with all after a failover."""
+        """Continue those that concern a broker that has come back, or all after a failover."""
         for each in list(self._context.reassigning):
             assignment = self._context.assignments[each]
             if concerns(assignment):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ReplicaStateMachine:
-    """Takes replicas from state to state and tells the brokers."""
+    """Changes the state of replicas and notifies the brokers."""
 
     def __init__(
         self, *, context: ControllerContext, batch: ControllerBrokerRequestBatch, store: ControllerStore
@@ -29,7 +29,7 @@ class ReplicaStateMachine:
         self._store = store
 
     async def startup(self) -> None:
-        """Begin with who is alive: those that are hear what they are, those that are not leave the ISRs."""
+        """Begin with the live brokers: they receive their roles; the others leave the ISRs."""
         context = self._context
         online: list[PartitionAndReplica] = []
         offline: list[PartitionAndReplica] = []
@@ -68,7 +68,7 @@ class ReplicaStateMachine:
         if target is ReplicaState.NEW:
             if state is not None:
                 if state.leader == broker_id:
-                    return  # a replica that is asked to lead is not new
+                    return  # a replica that is to lead is not new
                 self._batch.add_leader_and_isr([broker_id], topic_partition, state, is_new=True)
         elif target is ReplicaState.ONLINE:
             if context.replica_state(replica) is ReplicaState.NEW:

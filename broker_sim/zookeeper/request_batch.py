@@ -1,7 +1,7 @@
-"""What one step of the controller sends: per broker one LeaderAndIsr, one UpdateMetadata, and its StopReplicas.
+"""The requests of one step of the controller: per broker one LeaderAndIsr, one UpdateMetadata, and its StopReplicas.
 
-Mirrors ControllerBrokerRequestBatch: in this order, in the versions of the release. Whoever is told of a leader is not
-the only one: every LeaderAndIsr brings an UpdateMetadata to all live brokers with it.
+Mirrors ControllerBrokerRequestBatch: in this order, in the versions of the release. Every LeaderAndIsr comes with an
+UpdateMetadata to all live brokers.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ BROKER_EPOCHS_SINCE: Final[Mapping[int, int]] = {
 
 
 class ControllerBrokerRequestBatch:
-    """`answered` is called with broker id, request and response, of LeaderAndIsr and StopReplica alone."""
+    """`responded` is called with broker id, request and response, of LeaderAndIsr and StopReplica alone."""
 
     def __init__(
         self,
@@ -102,10 +102,10 @@ class ControllerBrokerRequestBatch:
         self.add_update_metadata(self._context.brokers, [topic_partition])
 
     def add_update_metadata(self, broker_ids: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Tell these brokers of the live brokers and of these partitions."""
+        """Send these brokers the live brokers and the state of these partitions."""
         self._update_brokers.update(dict.fromkeys(broker_ids))
         self._update_partitions.update(
-            {each: None for each in partitions if each in self._context.leadership}  # the others have nothing to tell
+            {each: None for each in partitions if each in self._context.leadership}  # the others have no state yet
         )
 
     def add_stop_replica(self, broker_id: int, topic_partition: TopicPartition, *, delete: bool) -> None:

@@ -1,6 +1,6 @@
-"""Who is connected to ZooKeeper: one session a process, kept by pings. Mirrors SessionTracker and its WatchManager.
+"""ZooKeeper's sessions: one per process, kept alive by pings. Mirrors SessionTracker and its WatchManager.
 
-Watches are of the session and stay: what has fired is told once, again when the connection was lost before it was told.
+Watches belong to the session and stay: a fired watch is sent once, and again after a lost connection.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Session:
         self.notifying = False
 
     def watch(self, paths: Iterable[Path]) -> None:
-        """Be told of these paths too."""
+        """Watch these paths too."""
         self.watches.update(dict.fromkeys(paths))
 
 
 class Sessions:
-    """`expired` is called with a session that was not heard for its time-out, after it is forgotten."""
+    """`expired` is called with a session that has sent nothing within its time-out, after its removal."""
 
     def __init__(
         self, *, reactor: IReactor, links: NodeLinks, timeout_ms: int, expired: Callable[[Session], None]
@@ -66,7 +66,7 @@ class Sessions:
         return session
 
     def renew(self, session_id: int) -> Session | None:
-        """A session was heard of: it lives on, and is told what it missed. None when it has expired."""
+        """Renew a session and send it the events that it missed; None when it has expired."""
         session = self._sessions.get(session_id)
         if session is not None:
             session.last_seen_s = self._reactor.seconds()
@@ -74,14 +74,14 @@ class Sessions:
         return session
 
     def close(self, session: Session) -> None:
-        """The process says that it goes."""
+        """End the session at the request of its process."""
         if self._sessions.pop(session.id, None) is not None:
             if session.timer is not None:
                 session.timer.cancel()
             self._expired(session)
 
     def fire(self, path: Path) -> None:
-        """Tell every session that watches the path."""
+        """Notify every session that watches the path."""
         for session in list(self._sessions.values()):
             if path in session.watches:
                 session.fired[path] = None
@@ -121,6 +121,6 @@ class Sessions:
 
     def _notify_failed(self, failure: Failure, session: Session, fired: dict[Path, None]) -> None:
         failure.trap(LinkFailure)
-        # With the next sign of life it is told again.
+        # The next request of the session sends it again.
         session.notifying = False
         session.fired = {**fired, **session.fired}

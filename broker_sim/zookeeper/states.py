@@ -1,8 +1,8 @@
 """The states of partitions and replicas in the controller, as tables. Mirrors PartitionState and ReplicaState of the
 PartitionStateMachine and the ReplicaStateMachine.
 
-The event of a transition is the state that is asked for. A pair that a table lacks is left out, as Kafka does, which
-only logs it: the partition or replica stays what it was.
+The event of a transition is the requested state. A pair that is missing in a table is ignored, as in Kafka, which only
+logs it: the partition or replica keeps its state.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PartitionState(Enum):
-    """What a partition is to the controller."""
+    """The state of a partition at the controller."""
 
     NON_EXISTENT = auto()
     """Never created, or deleted."""
@@ -28,7 +28,7 @@ class PartitionState(Enum):
 
 
 class ReplicaState(Enum):
-    """What a replica is to the controller."""
+    """The state of a replica at the controller."""
 
     NON_EXISTENT = auto()
     NEW = auto()
@@ -67,10 +67,10 @@ VALID_PREVIOUS_REPLICA_STATES: Final[Mapping[ReplicaState, tuple[ReplicaState, .
 
 
 def may_become(state: PartitionState, target: PartitionState) -> bool:
-    """Whether a partition in `state` may go to `target`."""
+    """Return True if a partition in `state` may go to `target`."""
     return state in VALID_PREVIOUS_PARTITION_STATES[target]
 
 
 def replica_may_become(state: ReplicaState, target: ReplicaState) -> bool:
-    """Whether a replica in `state` may go to `target`."""
+    """Return True if a replica in `state` may go to `target`."""
     return state in VALID_PREVIOUS_REPLICA_STATES[target]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class TopicDeletionManager:
-    """`tell` sends an UpdateMetadata about partitions to every live broker."""
+    """`send_update_metadata` sends every live broker an UpdateMetadata about partitions."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class TopicDeletionManager:
         await self.resume()
 
     async def resume_for(self, names: Iterable[str]) -> None:
-        """What kept these topics from being deleted is over."""
+        """Continue the deletion of topics after an obstacle is gone."""
         wanted = [name for name in names if name in self._context.to_be_deleted]
         if wanted:
             for name in wanted:
@@ -89,7 +89,7 @@ class TopicDeletionManager:
         await self.resume()
 
     async def replicas_failed(self, replicas: Iterable[PartitionAndReplica]) -> None:
-        """These could not be deleted: their brokers are dead, or have said so."""
+        """Note replicas that could not be deleted: their brokers are dead, or have responded with an error."""
         failed = [each for each in replicas if each[0].topic in self._context.to_be_deleted]
         if failed:
             await self._replicas.handle(failed, ReplicaState.DELETION_INELIGIBLE)

@@ -39,7 +39,7 @@ def set_up_zookeeper(
 
 
 def _link_transport(ensemble: ZooKeeper, *, journal: Journal, config: BrokerConfig, faults: Faults) -> LinkTransport:
-    """What serves the ensemble's links: one handler for all requests."""
+    """Return the transport that serves the ensemble's links: one handler for all requests."""
     handler = ApiHandler(handle=lambda request, context: ensemble.serve(request, context.replica_id))
     table: Any = SimpleNamespace(loaded={}, handler_of=lambda _: handler)
     rpc = RpcServer(

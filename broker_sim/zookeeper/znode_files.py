@@ -1,7 +1,7 @@
-"""ZooKeeper's persistent znodes in a data directory: a transaction log of lines, each a znode as it was written.
+"""ZooKeeper's persistent znodes in a data directory: a transaction log of lines, one per written znode.
 
-Stands for ZooKeeper's own snapshots and transaction logs, whose format is not modelled. A line is durable when the
-write is answered; a start reads all lines, of each path the last one counts, and writes the log anew. Broker ids and
+Stands for ZooKeeper's own snapshots and transaction logs, whose format is not modelled. A line is durable before the
+response to the write; a start reads all lines, uses the last one of each path, and rewrites the log. Broker ids and
 /controller are ephemeral: they end with the cluster, so that the next one has a new controller in a new epoch.
 """
 
@@ -81,7 +81,11 @@ class ZnodeFiles:
     # Reading -------------------------------------------------------------------------------------------------
 
     def read(self, empty: MetadataImage) -> MetadataImage:
-        """What the last cluster has left; `empty` for a new directory. Raises CorruptFile."""
+        """Return the state that the last cluster has left; `empty` for a new directory.
+
+        Raises:
+            CorruptFile: A line is not a znode of this simulator.
+        """
         if not self._disk.is_file(self._path):
             return empty
         self._read_lines(self._disk.read(self._path))
@@ -95,13 +99,17 @@ class ZnodeFiles:
                 client_quotas=NO_CLIENT_QUOTAS.with_changes(read_quotas(self._tree)),
             ).with_version(self._zxid)
         except (KeyError, TypeError, ValueError) as error:
-            raise CorruptFile(self._path, 0, f"a znode does not say what it should: {error!r}") from error
+            raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
 
     def _read_lines(self, data: bytes) -> None:
         position = 0
         for line in data.splitlines(keepends=True):
             if not line.endswith(b"\n"):
-                _log.warn("{path}: cut at byte {at}: what follows was never answered", path=self._path, at=position)
+                _log.warn(
+                    "{path}: truncating at byte {at}: the remainder was never acknowledged",
+                    path=self._path,
+                    at=position,
+                )
                 return
             try:
                 entry: dict[str, Any] = json.loads(line)
@@ -131,7 +139,7 @@ class ZnodeFiles:
         return replace(topic, topic_id=topic_id, partitions=partitions)
 
     def topic_id_of(self, name: str) -> bytes | None:
-        """The id of a topic whose logs do not say it; None for one that is not known."""
+        """Return the id of a topic whose logs have none; None for an unknown topic."""
         if not self._behaviour.topic_ids:
             return id_of_name(name)
         topic = self.topics.get(name)
@@ -158,7 +166,7 @@ class ZnodeFiles:
                 next_producer_id=0 if block is None else int(json.loads(block.data)["block_end"]) + 1,
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise CorruptFile(self._path, 0, f"a znode does not say what it should: {error!r}") from error
+            raise CorruptFile(self._path, 0, f"a znode has an unexpected content: {error!r}") from error
 
     # Writing -------------------------------------------------------------------------------------------------
 
@@ -208,7 +216,7 @@ class ZnodeFiles:
     # What has changed ----------------------------------------------------------------------------------------
 
     def _changed_znodes(self, state: StoredState) -> list[tuple[str, Any]]:
-        """Paths with what lies there now, None for nothing; of what is as it was before, nothing is told."""
+        """Return the changed paths with their present content, None for a removed path."""
         changes: list[tuple[str, Znode | None]] = []
         before, old = self._seen, self._state
         changes.append((CONTROLLER_EPOCH, Znode(str(state.controller_epoch), state.controller_epoch_version)))

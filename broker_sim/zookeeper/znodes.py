@@ -1,6 +1,6 @@
-"""The tree of a cluster's znodes, made of what ZooKeeper holds here and read back. Mirrors ZkData.
+"""Converts the state of the store to a tree of znodes and back. Mirrors ZkData.
 
-Persistent znodes alone: broker ids and /controller are gone with their sessions. What a znode says is Kafka's JSON, in
+Persistent znodes alone: broker ids and /controller end with their sessions. The content of a znode is Kafka's JSON, in
 the version that the release writes.
 """
 
@@ -36,7 +36,7 @@ _QUOTA_FOLDERS: Final = {USER: "users", CLIENT_ID: "clients", IP: "ips"}
 
 
 class Znode(NamedTuple):
-    """What lies at a path, and how often that has changed."""
+    """The content of a path, and its number of changes."""
 
     data: str
     version: int = 0
@@ -64,7 +64,7 @@ def topic_znode(topic: TopicImage, *, version: int) -> Znode:
 
 
 def state_znode(partition: PartitionRegistration, controller_epoch: int) -> Znode | None:
-    """Leader and ISR; None while nobody has decided."""
+    """Leader and ISR; None before the first election."""
     if partition.partition_epoch == NO_STATE:
         return None
     value = {
@@ -88,7 +88,7 @@ def config_znode(configs: Mapping[str, str]) -> Znode:
 
 
 def config_znodes(configs: Mapping[ConfigResource, Mapping[str, str]]) -> dict[str, Znode]:
-    """What is set on brokers; the name of all of them together is <default>."""
+    """Return the configurations of brokers; the name of all of them together is <default>."""
     return {
         f"{CONFIGS}/brokers/{resource.name or DEFAULT_ENTITY}": config_znode(values)
         for resource, values in configs.items()
@@ -107,7 +107,7 @@ def quota_znodes(quotas: ClientQuotasImage) -> dict[str, Znode]:
 
 
 def partitions_znode(partitions: Mapping[TopicPartition, tuple[int, ...] | None]) -> Znode:
-    """A wish of a tool: partitions, and the replicas that they are to have where that is the wish."""
+    """A tool's request: partitions, and their target replicas if the request has them."""
     listed: list[dict[str, Any]] = []
     for (topic, index), replicas in partitions.items():
         listed.append({"topic": topic, "partition": index} | ({} if replicas is None else {"replicas": list(replicas)}))
@@ -115,7 +115,7 @@ def partitions_znode(partitions: Mapping[TopicPartition, tuple[int, ...] | None]
 
 
 def read_partitions(znode: Znode) -> dict[TopicPartition, tuple[int, ...]]:
-    """What such a wish names."""
+    """Return the partitions that such a request names."""
     return {
         TopicPartition(each["topic"], each["partition"]): tuple(each.get("replicas", ()))
         for each in json.loads(znode.data)["partitions"]
@@ -169,7 +169,7 @@ def _with_state(partition: PartitionRegistration, znode: Znode) -> tuple[Partiti
 
 
 def read_configs(tree: Mapping[str, Znode]) -> dict[ConfigResource, Mapping[str, str]]:
-    """What is set on brokers."""
+    """Return the configurations of brokers."""
     folder = f"{CONFIGS}/brokers/"
     return {
         ConfigResource(ResourceType.BROKER, path[len(folder) :].replace(DEFAULT_ENTITY, "")): _config(znode)

@@ -1,6 +1,6 @@
-"""What the releases of the ZooKeeper era do differently between brokers, read off the versions that they speak.
+"""The differences between releases in ZooKeeper mode, derived from the versions of their APIs.
 
-Mirrors what Kafka decides by inter.broker.protocol.version, which is here always the release's own.
+Mirrors Kafka's decisions by inter.broker.protocol.version, which is here always the release's own.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class ZooKeeperBehaviour:
     writes_are_fenced: bool
     """A controller that has been succeeded cannot write to ZooKeeper any more (from 2.1 on)."""
     refuses_newer_broker_epochs: bool
-    """A broker refuses what is for a later life of it, as before 2.5 (else it has only not yet heard of that life)."""
+    """A broker rejects requests for a later incarnation, as before 2.5 (else its own epoch is merely late)."""
     marks_foreign_partitions_offline: bool
     """A LeaderAndIsr for a partition that is not the broker's own makes it offline there, as from 1.0 to 3.0."""
     serves_topics_once: bool
-    """A topic that a request names twice is answered once, as before 2.3, when answers were maps by topic."""
+    """A topic that a request names twice has one result, as before 2.3, when results were maps by topic."""
     topic_ids: bool
-    """Topics have ids (KIP-516, from 2.8 on); without them a topic is what its name says."""
+    """Topics have ids (KIP-516, from 2.8 on); without them a topic is identified by its name."""
 
     @classmethod
     def of(cls, release: Release) -> Self:
-        """What a release in ZooKeeper mode does."""
+        """Return the behaviour of a release in ZooKeeper mode."""
         versions = {key: item.highest for key, item in release.api_versions.items()}
         leader_and_isr = versions[ApiKey.LEADER_AND_ISR]
         return cls(
@@ -59,5 +59,5 @@ class ZooKeeperBehaviour:
 
 
 def id_of_name(topic: str) -> bytes:
-    """What stands for a topic's id where topics have none: a topic that is made anew under its name is the same."""
+    """Return a substitute for the id of a topic without one: a topic that is recreated under its name is the same."""
     return hashlib.sha256(topic.encode()).digest()[:UUID_BYTES]

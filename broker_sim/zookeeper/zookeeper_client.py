@@ -57,7 +57,7 @@ class ZooKeeperClient:
         self._schedule_ping()
 
     async def connect(self) -> None:
-        """Begin a session; answers when ZooKeeper has given it."""
+        """Begin a session; returns when ZooKeeper has created it."""
         while self.session_id == NO_SESSION:
             response = await self._send("ZooKeeperConnect", NO_SESSION, lambda _, session: session.id)
             if response is not None:
@@ -67,7 +67,11 @@ class ZooKeeperClient:
             await sleep(self._reactor, RETRY_BACKOFF_MS)
 
     async def request(self, name: str, operation: Operation) -> Any:
-        """Let ZooKeeper do something and answer what it says; ZooKeeperError when it says no, or the session ended."""
+        """Run an operation at ZooKeeper and return its result.
+
+        Raises:
+            ZooKeeperError: The operation failed, or the session ended.
+        """
         session_id = self.session_id
         while session_id == self.session_id and session_id != NO_SESSION:
             response = await self._send(name, session_id, operation)
@@ -82,7 +86,7 @@ class ZooKeeperClient:
         raise ZooKeeperError(Code.SESSION_EXPIRED)
 
     def close(self) -> None:
-        """Give the session back, without waiting for an answer."""
+        """End the session, without waiting for the response."""
         if self.session_id != NO_SESSION and not self._stopped:
             request = ZooKeeperRequest(
                 NAME="ZooKeeperClose",
@@ -92,19 +96,19 @@ class ZooKeeperClient:
             self._links.send(self._broker_id, ZOOKEEPER_ID, request).addErrback(_swallow)
 
     def stop(self) -> None:
-        """The process is gone; what waits for an answer never gets one."""
+        """Stop: the process has ended, and no pending request gets a response."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def watch_fired(self, event: WatchFired) -> None:
-        """ZooKeeper tells of changes; what is meant for an earlier session is not looked at."""
+        """Handle fired watches; those of an earlier session are ignored."""
         if event.session_id == self.session_id and not self._stopped:
             self._fired(event.paths)
 
     async def _send(self, name: str, session_id: int, operation: Operation) -> ZooKeeperResponse | None:
-        """The answer, None when the connection was lost; a process that is gone meanwhile never hears of it."""
+        """Return the response, None when the connection was lost; never returns after the process has ended."""
         request = ZooKeeperRequest(NAME=name, session_id=session_id, operation=operation)
         response: ZooKeeperResponse | None
         try:
@@ -144,7 +148,7 @@ class ZooKeeperClient:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            # Not from within: whoever asked is told first that the session is gone.
+            # Not from within: the caller is notified first that the session is gone.
             self._reactor.callLater(0, self._notify_expired)
 
     def _notify_expired(self) -> None:

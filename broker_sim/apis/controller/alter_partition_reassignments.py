@@ -28,7 +28,7 @@ def error_response(
     context: RequestContext,  # noqa: ARG001 - the same in every version
     error_code: ErrorCode,
 ) -> AlterPartitionReassignmentsResponse:
-    """The whole request fails: every partition has the error, and the answer too."""
+    """Return the response when the whole request fails: every partition has the error, and the top level too."""
     return refused_reassignments(request, error_code)
 
 

@@ -1,7 +1,7 @@
-"""What AlterConfigs and IncrementalAlterConfigs share at a controller (KIP-919). Mirrors ControllerApis.
+"""The common part of AlterConfigs and IncrementalAlterConfigs at a controller (KIP-919). Mirrors ControllerApis.
 
-No broker has looked at the request before: a resource twice, a type that nobody knows and a broker that is not there
-are found here, and a broker's values are not tried out. Loggers are this node's own (KIP-412).
+No broker has validated the request before: duplicate resources, unknown types and brokers that do not exist are found
+here, and a broker's values are not tried out. Loggers are this node's own (KIP-412).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def alter(request: Any, context: RequestContext) -> HandlerResult:
 
 
 def _are_unknown_and_alike(resources: Sequence[Any], server: ControllerView) -> bool:
-    """Whether two of one name have types that nobody knows: Kafka takes them for the same, and its handler dies."""
+    """Return True if two of one name have unknown types: Kafka takes them for the same, and its handler fails."""
     names = [each.resource_name for each in resources if _type_of(each.resource_type, server) is None]
     return len(dict.fromkeys(names)) < len(names)
 

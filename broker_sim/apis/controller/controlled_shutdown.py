@@ -1,4 +1,4 @@
-"""ControlledShutdown (api key 7) at a controller: listed by releases before 4.0, and answered with an error alone.
+"""ControlledShutdown (api key 7) at a controller: listed by releases before 4.0, and always an error.
 
 ControllerApis has no case for it; brokers stop by their heartbeats.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def handle(request: ControlledShutdownRequest, context: RequestContext) -> ControlledShutdownResponse:  # noqa: ARG001
-    """Nobody stops by it."""
+    """Return the error: no broker stops by this API."""
     return ControlledShutdownResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 

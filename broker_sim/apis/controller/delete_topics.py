@@ -1,6 +1,6 @@
 """DeleteTopics (api key 20) at a controller. Mirrors ControllerApis.deleteTopics.
 
-The active controller deletes; where none of the topics exists, any controller can say so.
+The active controller deletes; where none of the topics exists, any controller can respond.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DescribeCluster (api key 60) at a controller: the controllers that are registered (KIP-919). Mirrors
 ControllerApis.handleDescribeCluster with AuthHelper.
 
-Versions: v0 asks for brokers, which no controller tells of. v2 has fenced brokers, of which there are none here.
+Versions: v0 requests brokers, which no controller lists. v2 has fenced brokers, of which there are none here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_NODE: Final = -1
 
 
 def handle(request: DescribeClusterRequest, context: RequestContext) -> DescribeClusterResponse:
-    """Answer from this node's own view."""
+    """Respond from this node's own view."""
     server = controller_view(context)
     image = server.image
     if not record_versions(image.finalized_features.get(METADATA_VERSION, 0)).has_controllers:

@@ -1,7 +1,7 @@
 """DescribeQuorum (api key 55) at a controller (KIP-595). Mirrors KafkaRaftClient.handleDescribeQuorumRequest.
 
-The leader of the quorum describes it; any controller knows which partition there is, and one that does not lead says so
-of the partition. Versions: v1 times of voters and observers (KIP-836). v2 (4.x) directory ids, error messages, the
+The leader of the quorum describes it; any controller knows the partition, and one that does not lead returns an error
+for the partition. Versions: v1 times of voters and observers (KIP-836). v2 (4.x) directory ids, error messages, the
 nodes' listeners (KIP-853).
 """
 

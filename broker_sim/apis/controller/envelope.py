@@ -1,8 +1,8 @@
-"""Envelope (api key 58) at a controller: what a broker passes on is opened and answered as if its client had asked
-(KIP-590). Mirrors EnvelopeUtils with RequestChannel.
+"""Envelope (api key 58) at a controller: a forwarded request is decoded and served as its client's (KIP-590). Mirrors
+EnvelopeUtils with RequestChannel.
 
-Errors of the envelope itself: the principal (97), the address or an API that is not passed on (42), a request that
-cannot be read (35). NOT_CONTROLLER anywhere in the answer is the envelope's, so that the broker looks for another.
+Errors of the envelope itself: the principal (97), the address or an API that is not forwardable (42), a request that
+cannot be read (35). NOT_CONTROLLER anywhere in the response is the envelope's, so that the broker finds the new one.
 """
 
 from __future__ import annotations

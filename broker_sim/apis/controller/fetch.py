@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 FETCH_BYTES_MAX: Final = 8 * 1024 * 1024
-"""KafkaRaftClient.MAX_FETCH_SIZE_BYTES, whatever the request says."""
+"""KafkaRaftClient.MAX_FETCH_SIZE_BYTES, independent of the request."""
 LOOK_AGAIN_MS: Final = 500
 """How long a fetch waits at most before the log is looked at again."""
 NODE_ENDPOINTS_SINCE: Final = 17
@@ -97,7 +97,7 @@ def _is_empty(partition: PartitionData) -> bool:
 
 
 def _fetched(server: ControllerView, requested: FetchPartition) -> PartitionData:
-    """What the leader has for a replica whose log ends as it says."""
+    """Return the leader's result for a replica whose log ends at the requested offset."""
     error_code = refusal_of_leader(server.node, requested.current_leader_epoch)
     if error_code:
         return PartitionData(error_code=error_code, high_watermark=-1)

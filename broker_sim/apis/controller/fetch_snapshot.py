@@ -25,10 +25,10 @@ SNAPSHOT_ENDPOINTS_SINCE: Final = 1
 
 
 def handle(request: FetchSnapshotRequest, context: RequestContext) -> HandlerResult:
-    """A part of the snapshot that there is.
+    """Return a part of the present snapshot.
 
-    Whatever is wrong with what is asked of the partition, a real controller fails to write its answer, which has no
-    records, and answers an unexpected error for the whole. One that is asked for no partition at all ends.
+    For every error of the partition a real controller fails to write its response, which has no records, and returns an
+    unexpected error for the whole request. It terminates when a request names no partition at all.
     """
     server = controller_view(context)
     if context.replica_id in server.node.voters and isinstance(server.node, QuorumNode):

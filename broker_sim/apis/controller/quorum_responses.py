@@ -1,4 +1,4 @@
-"""What the responses of the quorum's APIs have in common: the leader, its endpoint, and the error of another node."""
+"""The common part of the responses of the quorum's APIs: the leader, its endpoint, and the error of another node."""
 
 from __future__ import annotations
 

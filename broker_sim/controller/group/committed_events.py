@@ -1,4 +1,4 @@
-"""What the journal is told of brokers by several controllers: nothing when one decides, all when a majority has it."""
+"""Journal events about brokers with several controllers: recorded when a majority has them, not when one decides."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["UndecidedJournal", "note_brokers"]
 
 
 class UndecidedJournal:
-    """A journal that hears nothing of brokers; all else is the journal's own."""
+    """A journal that drops events about brokers; it passes all others to the journal of the cluster."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal

@@ -1,9 +1,8 @@
 """How one broker reaches the active controller. Mirrors NodeToControllerChannelManager and RaftControllerNodeProvider.
 
-A request goes to the node that leads as far as the broker knows. When that one answers NOT_CONTROLLER, or is not
-there, the broker asks the voters for the leader, one after the other, as any observer of the metadata log does, and
-tries the request again until its time is up. The voters are asked by Fetch; the broker's own Fetch of the metadata log
-is MetadataLoader's.
+A request goes to the last known leader. If that node responds NOT_CONTROLLER or cannot be reached, the broker requests
+the leader from the voters, one after the other, as any observer of the metadata log does, and retries the request until
+its time is up. It sends them Fetch requests for that; the broker's own Fetch of the metadata log is MetadataLoader's.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["ControllerChannel"]
 
 RETRY_BACKOFF_MS: Final = 50
-"""How long a broker waits after it has not found the controller before it asks the next voter."""
+"""How long a broker that has not found the controller waits before it tries the next voter."""
 UUID_BYTES: Final = 16
 NO_NODE: Final = -1
 
@@ -68,13 +67,13 @@ class ControllerChannel:
         self._stopped = False
 
     def send(self, request: Any, *, version: int, timeout_ms: int) -> Deferred[Any]:
-        """Ask the active controller; fails with LinkFailure when none answers in time."""
+        """Send a request to the active controller; fails with LinkFailure without a response in time."""
         call = _Call(request, version, self._reactor.seconds() + timeout_ms / 1000)
         self._try(call)
         return call.deferred
 
     def stop(self) -> None:
-        """The broker is gone: nobody waits any more."""
+        """Drop all requests: the broker's process has ended."""
         self._stopped = True
         for call in self._waiting:
             if call.timer is not None:
@@ -132,7 +131,9 @@ class ControllerChannel:
 
     def _expire(self, call: _Call) -> None:
         name = call.request.NAME
-        call.deferred.errback(LinkFailure(f"{name} from {self._broker_id}: no active controller answered in time"))
+        call.deferred.errback(
+            LinkFailure(f"{name} from {self._broker_id}: no response of an active controller in time")
+        )
 
     def _look_later(self) -> None:
         if self._timer is None and not self._looking:

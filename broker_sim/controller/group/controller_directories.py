@@ -39,7 +39,7 @@ class ControllerDirectories:
         return storage
 
     def read(self, empty: MetadataImage) -> MetadataImage:
-        """What the newest of the logs says."""
+        """Return the image of the newest of the logs."""
         image = empty
         newest = max((storage.log for storage in self._storages), key=lambda log: (log.last_epoch, log.end_offset))
         for batch in newest.batches:

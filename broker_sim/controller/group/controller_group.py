@@ -61,7 +61,7 @@ class ControllerGroup:
         self.streams = streams
         self.settings = RaftSettings.from_config(config)
         self.published_offset = 0
-        """How far the journal has been told what was committed."""
+        """The offset up to which the journal has the committed records."""
         self.published_image = MetadataImage.empty(cluster_id)
         self._config = config
         self._cluster_id = cluster_id
@@ -86,7 +86,7 @@ class ControllerGroup:
     # Parts of nodes ------------------------------------------------------------------------------------------
 
     def make_controller(self, node: ControllerNode) -> QuorumController:
-        """A controller without a log, with everything that it answers."""
+        """A controller without a log, with its request handlers."""
         controller = QuorumController(
             node,
             reactor=self.reactor,
@@ -98,7 +98,7 @@ class ControllerGroup:
         return controller
 
     def messages_of(self, node_id: int, directory_id: bytes | None = None) -> RaftMessages:
-        """What a voter says, or, with a directory of its own, a broker."""
+        """The request builder of a voter, or, with a directory of its own, of a broker."""
         return RaftMessages(
             release=self._config.release,
             cluster_id=self._cluster_id,
@@ -114,7 +114,7 @@ class ControllerGroup:
         return LeaderChangeMessage(version=0, leader_id=CONTROLLER_ID, voters=voters, granting_voters=voters)
 
     def storage_of(self, node_id: int) -> RaftStorage:
-        """What a node's processes leave to each other."""
+        """The storage that the processes of a node share."""
         return self._storages[node_id]
 
     def newest_log(self) -> Sequence[RaftBatch]:
@@ -123,7 +123,7 @@ class ControllerGroup:
         return max(logs, key=lambda log: (log.last_epoch, log.end_offset)).batches
 
     def next_epoch(self) -> int:
-        """An epoch that nobody has heard of."""
+        """An epoch higher than any before."""
         known = [max(each.quorum_state.leader_epoch, each.log.last_epoch) for each in self._storages.values()]
         return max(known) + 1
 
@@ -194,7 +194,7 @@ class ControllerGroup:
         return reasons
 
     def leader_changed(self, node: ControllerNode, change: LeaderChanged) -> None:
-        """A node has heard of another leader; one that hears of itself is the active controller now."""
+        """A node has learned of another leader; one that learns of itself is the active controller now."""
         if change.leader_id == node.id and node.controller.is_active:
             self.journal.append(
                 ControllerElected(time_us=self.journal.now_us(), broker_id=node.id, controller_epoch=change.epoch)

@@ -1,4 +1,4 @@
-"""Links of a cluster with several controllers: what a broker sends to the controller goes to whoever is active."""
+"""Links of a cluster with several controllers: a broker's requests to the controller go to the active one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ControllerLinks"]
 
 FORWARDING_RETRY_TIMEOUT_MS: Final = 60_000
-"""How long a broker tries to have a client's request answered, whatever the client's own time-out is."""
+"""How long a broker tries to get the response to a client's request, independent of the client's own time-out."""
 
 
 class ControllerLinks(NodeLinks):
@@ -33,7 +33,7 @@ class ControllerLinks(NodeLinks):
     def send(
         self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
     ) -> Deferred[Any]:
-        """As NodeLinks does, but for what brokers ask of the controller."""
+        """As NodeLinks.send, except for requests of brokers to the controller."""
         if target != CONTROLLER_ID or source in self._quorum.nodes:
             return super().send(source, target, request, version=version, timeout_ms=timeout_ms)
         channel = self._channels.get(source)
@@ -47,7 +47,7 @@ class ControllerLinks(NodeLinks):
         return channel.send(request, version=version, timeout_ms=timeout_ms)
 
     def detach(self, node_id: int) -> None:
-        """The node is gone, and what it had to ask."""
+        """Drop the requests of a node whose process has ended."""
         channel = self._channels.pop(node_id, None)
         if channel is not None:
             channel.stop()

@@ -1,9 +1,9 @@
 """A controller that is one of several: active while it leads the quorum, else it only follows. Mirrors QuorumController
 with its QuorumMetaLogListener and deferred events.
 
-While it is active its `image` is ahead of what is committed. Nothing of that is seen outside: brokers fetch the
-committed image, and an answer waits until everything that it may rest upon is committed. When another leads, what is
-not committed is forgotten, and who waits for an answer is told to look for the new controller.
+While it is active its `image` is ahead of the committed records. No other node sees that: brokers fetch the committed
+image, and a response waits until every record that it may depend on is committed. When another controller leads, it
+drops its uncommitted records, and the callers that wait for a response get an error that makes them find the leader.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 def _published_before(batch: MetadataBatch) -> None:
-    """What an earlier cluster has committed is no news."""
+    """Do nothing: the records were committed by an earlier cluster."""
 
 
 class QuorumController(Controller):
@@ -59,12 +59,12 @@ class QuorumController(Controller):
 
     @property
     def is_active(self) -> bool:
-        """Whether it decides."""
+        """True if it decides."""
         return self._active_epoch is not None
 
     @property
     def committed_image(self) -> MetadataImage:
-        """What a majority has."""
+        """The image that a majority has."""
         return self.log.committed_image
 
     @property
@@ -80,7 +80,7 @@ class QuorumController(Controller):
     # Leading and following -----------------------------------------------------------------------------------
 
     def activate(self, epoch: int, leader_change: LeaderChangeMessage, epoch_start_offset: int) -> None:
-        """Decide from now on. Every broker gets a fresh session: nobody knows when it was last heard."""
+        """Decide from now on. Every broker gets a fresh session: the time of its last heartbeat is unknown here."""
         if self.log.end_offset <= epoch_start_offset:
             self.log.append_leader_change(epoch, leader_change)
         self._active_epoch = epoch
@@ -106,7 +106,7 @@ class QuorumController(Controller):
             waiting.errback(NotActive())
 
     def stop(self) -> None:
-        """The process ends: nobody is answered."""
+        """End the process: no pending request gets a response."""
         self._active_epoch = None
         self._deferred.clear()
         super().stop()
@@ -224,7 +224,7 @@ class QuorumController(Controller):
             quorum.published_offset = batch.last_offset + 1
             super()._committed(batch)
         elif batch.base_offset >= quorum.published_offset:
-            # Who sees it first tells it: that is the leader, as long as it lives.
+            # The first node that sees the commit records the events: that is the leader, as long as it lives.
             quorum.published_offset = batch.last_offset + 1
             old, quorum.published_image = quorum.published_image, self.log.committed_image
             note_changes(self._journal, old, quorum.published_image, self._unclean.pop(batch.base_offset, frozenset()))

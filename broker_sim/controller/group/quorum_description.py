@@ -31,7 +31,7 @@ UNKNOWN: Final = -1
 
 
 class ControllersDescription(Quorum):
-    """What the active controller knows of the voters; the brokers' progress is what they ask it for."""
+    """The active controller's view of the voters; the progress of brokers comes from their fetches."""
 
     def __init__(self, controller: QuorumController, *, random: Random) -> None:
         super().__init__(controller, voters=controller.node.quorum.node_ids, random=random)
@@ -40,11 +40,11 @@ class ControllersDescription(Quorum):
 
     @property
     def leader_id(self) -> int:
-        """The node itself: only the leader answers."""
+        """The node itself: only the leader responds."""
         return self._node.id
 
     def describe(self, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-        """The state of the one partition that there is, when it alone is asked for."""
+        """Return the state of the metadata partition, if the request names it alone."""
         requested = [
             (topic.topic_name, [each.partition_index for each in topic.partitions]) for topic in request.topics
         ]
@@ -92,7 +92,7 @@ class ControllersDescription(Quorum):
         directories = self._node.controller.committed_image.brokers[broker_id].log_dirs
         return ReplicaState(
             replica_id=broker_id,
-            # An observer says where it keeps its log, also where voters have no directories yet.
+            # An observer has a directory id also where voters have none yet.
             replica_directory_id=directories[0] if directories else ZERO_UUID,
             log_end_offset=log_end_offset,
             last_fetch_timestamp=fetched_ms,

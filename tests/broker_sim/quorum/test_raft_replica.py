@@ -313,7 +313,7 @@ def test_other_partitions_are_invalid(quorum) -> None:
 
 
 def test_a_request_of_another_api_is_a_mistake(quorum) -> None:
-    with pytest.raises(BrokerSimError, match="no answer for ApiVersionsRequest"):
+    with pytest.raises(BrokerSimError, match="does not serve ApiVersionsRequest"):
         response(quorum(), 1, ApiVersionsRequest())
 
 
