@@ -47,7 +47,7 @@ KEY = TopicPartition("orders", 0)
 
 
 class Served:
-    """A cluster of a release, and an admin of it."""
+    """A cluster of one release, and its admin client."""
 
     def __init__(self, release: str, cluster: ThreadedCluster, admin: Admin) -> None:
         self.number = tuple(map(int, release.split(".")))
@@ -56,13 +56,13 @@ class Served:
         self._marks = count()
 
     def topic(self, name: str, partitions: int = 2, replication_factor: int = 2, **configs: str) -> None:
-        """Make a topic and wait until it can be used."""
+        """Create a topic and wait until it can be used."""
         named = {key.replace("_", "."): value for key, value in configs.items()}
         self.admin.create_topic(name, partitions=partitions, replication_factor=replication_factor, configs=named)
         self.applied()
 
     def applied(self) -> None:
-        """Wait until every broker has applied what was changed: changes are applied in order, this topic's last."""
+        """Wait until every broker has applied all changes: they are applied in order, and this topic is the last."""
         self.cluster.create_topic(f"mark-{next(self._marks)}:1:1")
 
 
@@ -142,7 +142,7 @@ def test_failures_are_reported_per_item_and_the_rest_is_done(served: Served) -> 
 
 
 def test_offsets_are_listed_by_name_and_by_time(served: Served) -> None:
-    served.topic("timed", partitions=1, replication_factor=1)  # no follower is waited for
+    served.topic("timed", partitions=1, replication_factor=1)  # no wait for followers
     key = TopicPartition("timed", 0)
     with Producer(bootstrap_servers=served.cluster.bootstrap_servers, enable_idempotence=False) as producer:
         for timestamp_ms in (1_000, 3_000, 2_000):
@@ -168,7 +168,7 @@ def test_offsets_are_listed_by_name_and_by_time(served: Served) -> None:
             admin.delete_records({key: 9})
 
 
-def test_a_release_that_lacks_a_request_is_named_with_it(served: Served) -> None:
+def test_a_missing_request_names_the_release_that_has_it(served: Served) -> None:
     served.topic("orders")
     admin = served.admin
     resource = ConfigResource.topic("orders")
@@ -201,7 +201,7 @@ def test_a_release_that_lacks_a_request_is_named_with_it(served: Served) -> None
                 call()
 
 
-def test_configurations_are_set_appended_to_and_taken_away(newest: Served) -> None:
+def test_configurations_are_set_appended_and_subtracted(newest: Served) -> None:
     newest.topic("configured", retention_ms="1000")
     admin, topic, broker = newest.admin, ConfigResource.topic("configured"), ConfigResource.broker(2)
     described = admin.describe_configs(
@@ -256,7 +256,7 @@ def test_topics_are_found_by_their_ids(newest: Served) -> None:
         admin.describe_topics_by_id([topic_id])
 
 
-def test_partitions_are_added_where_they_are_wanted(newest: Served) -> None:
+def test_partitions_are_added_on_the_given_brokers(newest: Served) -> None:
     newest.topic("grown")
     admin = newest.admin
     more = {"grown": NewPartitions(total_count=3, assignments=[[3, 1]])}
@@ -365,7 +365,7 @@ def test_a_topic_given_twice_and_a_closed_client_are_refused(newest: Served) -> 
         consumer.poll()
 
 
-def test_a_consumer_takes_its_options_by_name(served: Served) -> None:
+def test_a_consumer_has_options_by_name(served: Served) -> None:
     served.topic("read")
     key, other = TopicPartition("read", 0), TopicPartition("read", 1)
     with Producer(bootstrap_servers=served.cluster.bootstrap_servers, enable_idempotence=False) as producer:

@@ -79,7 +79,7 @@ def values(cluster: ThreadedCluster, topic: str) -> list[bytes | None]:
     return [record.value for record in read_all(cluster, topic)]
 
 
-def test_what_is_sent_is_acknowledged_and_stored(cluster: ThreadedCluster, topic: str) -> None:
+def test_records_are_acknowledged_and_stored(cluster: ThreadedCluster, topic: str) -> None:
     async def main() -> None:
         async with AsyncProducer({"bootstrap.servers": cluster.bootstrap_servers}, linger_ms=0) as producer:
             place = await producer.send_and_wait(topic, b"v", key=b"k", headers={"h": "x"}, timestamp_ms=7)
@@ -93,7 +93,7 @@ def test_what_is_sent_is_acknowledged_and_stored(cluster: ThreadedCluster, topic
     assert (second.key, second.value) == (None, None)
 
 
-def test_it_needs_no_thread_of_its_own(cluster: ThreadedCluster) -> None:
+def test_the_producer_creates_no_thread(cluster: ThreadedCluster) -> None:
     before = threading.enumerate()
 
     async def main() -> list[threading.Thread]:
@@ -104,7 +104,7 @@ def test_it_needs_no_thread_of_its_own(cluster: ThreadedCluster) -> None:
     assert run(main) == before
 
 
-def test_sends_begun_together_keep_their_order(cluster: ThreadedCluster, topic: str) -> None:
+def test_concurrent_sends_keep_their_order(cluster: ThreadedCluster, topic: str) -> None:
     expected = [b"%04d" % number * 50 for number in range(1_000)]
 
     async def main() -> None:
@@ -116,7 +116,7 @@ def test_sends_begun_together_keep_their_order(cluster: ThreadedCluster, topic: 
     assert values(cluster, topic) == expected
 
 
-def test_a_loop_of_sends_lets_full_batches_go(cluster: ThreadedCluster, topic: str) -> None:
+def test_full_batches_are_sent_during_a_loop_of_sends(cluster: ThreadedCluster, topic: str) -> None:
     async def main() -> None:
         async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=60_000) as producer:
             await producer.send(topic, b"first")
@@ -156,7 +156,9 @@ def test_a_host_name_is_resolved(cluster: ThreadedCluster) -> None:
     run(main)
 
 
-def test_names_are_made_canonical_beside_the_loop(cluster: ThreadedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_canonical_names_are_resolved_in_the_executor(
+    cluster: ThreadedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     threads: list[threading.Thread] = []
     monkeypatch.setattr(ProducerConfig, "resolve_canonical_names", lambda _: threads.append(threading.current_thread()))
 
@@ -172,7 +174,7 @@ def test_names_are_made_canonical_beside_the_loop(cluster: ThreadedCluster, monk
     assert thread is not threading.current_thread()
 
 
-def test_the_loop_goes_on_while_a_send_waits_for_memory(
+def test_the_loop_continues_while_a_send_waits_for_memory(
     cluster: ThreadedCluster, topic: str, held: Callable[[], None]
 ) -> None:
     async def main() -> None:
@@ -190,9 +192,7 @@ def test_the_loop_goes_on_while_a_send_waits_for_memory(
     run(main)
 
 
-def test_a_send_waits_no_longer_than_max_block_ms(
-    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
-) -> None:
+def test_a_send_waits_at_most_max_block_ms(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
     async def main() -> None:
         async with AsyncProducer(
             bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000, max_block_ms=200
@@ -208,7 +208,7 @@ def test_a_send_waits_no_longer_than_max_block_ms(
     run(main)
 
 
-def test_a_cancelled_send_has_appended_nothing_and_holds_nothing(
+def test_a_cancelled_send_appends_nothing_and_keeps_no_memory(
     cluster: ThreadedCluster, topic: str, held: Callable[[], None]
 ) -> None:
     async def main() -> None:
@@ -235,9 +235,7 @@ def test_a_cancelled_send_has_appended_nothing_and_holds_nothing(
     assert values(cluster, topic) == [b"first" * 1_800]
 
 
-def test_memory_granted_to_a_send_that_is_cancelled_comes_back(
-    cluster: ThreadedCluster, topic: str, held: Callable[[], None]
-) -> None:
+def test_memory_of_a_cancelled_send_is_released(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
     async def main() -> None:
         producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000)
         await producer.start()
@@ -245,7 +243,7 @@ def test_memory_granted_to_a_send_that_is_cancelled_comes_back(
         waiting = asyncio.create_task(producer.send(topic, b"never" * 1_800))
         await until(lambda: producer.metrics()["waiting-threads"] == 1)
         held()
-        # In the very turn in which the first one's memory is handed on.
+        # In the loop iteration that grants the memory of the first send to the second.
         first.add_done_callback(lambda _: waiting.cancel())
         with pytest.raises(asyncio.CancelledError):
             await waiting
@@ -255,7 +253,7 @@ def test_memory_granted_to_a_send_that_is_cancelled_comes_back(
     run(main)
 
 
-def test_a_cancelled_wait_takes_no_record_back(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
+def test_a_cancelled_wait_withdraws_no_record(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
     async def main() -> None:
         async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers) as producer:
             future = await producer.send(topic, b"1")
@@ -276,7 +274,7 @@ def test_a_cancelled_wait_takes_no_record_back(cluster: ThreadedCluster, topic: 
     assert values(cluster, topic) == [b"1", b"2"]
 
 
-def test_flush_and_close_end_by_their_timeouts(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
+def test_flush_and_close_respect_their_timeouts(cluster: ThreadedCluster, topic: str, held: Callable[[], None]) -> None:
     async def main() -> None:
         producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers)
         future = await producer.send(topic, b"held")
@@ -307,7 +305,7 @@ def test_a_cancelled_close_fails_the_rest_at_once(
     run(main)
 
 
-def test_a_cancelled_block_still_sends_what_is_queued(cluster: ThreadedCluster, topic: str) -> None:
+def test_a_cancelled_block_sends_queued_records(cluster: ThreadedCluster, topic: str) -> None:
     async def block(sent: asyncio.Event) -> None:
         async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=60_000) as producer:
             await producer.send(topic, b"queued")
@@ -350,7 +348,7 @@ def test_close_wakes_a_send_that_waits_for_memory(
     run(main)
 
 
-def test_it_is_for_the_loop_that_it_began_on(cluster: ThreadedCluster) -> None:
+def test_another_loop_cannot_use_the_producer(cluster: ThreadedCluster) -> None:
     producer = AsyncProducer(bootstrap_servers=cluster.bootstrap_servers)
     with pytest.raises(IllegalState, match=r"the producer is not started; call start\(\) or send\(\) first"):
         producer.metrics()
@@ -367,7 +365,7 @@ def test_it_is_for_the_loop_that_it_began_on(cluster: ThreadedCluster) -> None:
     run(first)
 
 
-def test_one_that_never_began_is_closed_without_a_word() -> None:
+def test_a_producer_that_never_started_is_closed_silently() -> None:
     async def main() -> None:
         producer = AsyncProducer(bootstrap_servers="127.0.0.1:1")
         await producer.close()
@@ -395,7 +393,7 @@ def test_a_loop_that_cannot_watch_sockets_is_refused(monkeypatch: pytest.MonkeyP
     run(main)
 
 
-def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: ThreadedCluster, topic: str) -> None:
+def test_serializers_interceptors_and_callbacks_are_called(cluster: ThreadedCluster, topic: str) -> None:
     class Counting:
         sent = acknowledged = failed = closed = 0
 
@@ -431,7 +429,7 @@ def test_serializers_interceptors_and_callbacks_have_their_turn(cluster: Threade
     assert values(cluster, topic) == [b"text"]
 
 
-def test_records_of_a_batch_that_is_split_are_found_where_they_went(cluster: ThreadedCluster) -> None:
+def test_records_of_a_split_batch_have_their_places(cluster: ThreadedCluster) -> None:
     with Admin(bootstrap_servers=cluster.bootstrap_servers) as admin:
         admin.create_topic("small", partitions=1, replication_factor=1, configs={"max.message.bytes": "1000"})
 
@@ -462,7 +460,7 @@ def test_waits_and_the_id_for_metrics_are_those_of_the_threaded_producer(cluster
     run(main)
 
 
-def test_a_table_is_sent_as_it_is_by_threads(cluster: ThreadedCluster, topic: str) -> None:
+def test_a_table_is_sent_as_by_the_threaded_producer(cluster: ThreadedCluster, topic: str) -> None:
     async def main() -> None:
         async with AsyncProducer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=200_000) as producer:
             table = pa.table({"value": [b"%04d" % number * 200 for number in range(1_000)]})
@@ -493,7 +491,7 @@ def test_a_cancelled_table_sends_no_further_rows(
     assert 0 < len(values(cluster, topic)) < 200
 
 
-def test_it_speaks_tls(cluster: ThreadedCluster, topic: str, certificates: Certificates) -> None:
+def test_records_are_sent_with_tls(cluster: ThreadedCluster, topic: str, certificates: Certificates) -> None:
     async def main() -> None:
         async with AsyncProducer(
             bootstrap_servers=cluster.bootstrap_servers_of("SSL"),

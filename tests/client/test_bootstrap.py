@@ -33,7 +33,7 @@ def test_a_name_becomes_the_names_of_its_addresses() -> None:
     assert canonical_servers([("nowhere", 1), ("kafka", 9)]) == (("one.kafka", 9), ("10.0.0.2", 9))
 
 
-def test_names_that_stand_for_nothing_are_named() -> None:
+def test_unknown_host_names_are_reported() -> None:
     with pytest.raises(ConfigError, match=r"bootstrap\.servers='nowhere:1': none of these names can be resolved"):
         canonical_servers([("nowhere", 1)])
 
@@ -48,6 +48,6 @@ def test_canonical_names_are_looked_up_only_if_configured() -> None:
 
 
 @pytest.mark.parametrize("servers", ["a:1,", ",a:1", "a b:1", "a:1/path", "bücher:1", ":1", "a:0", "a:65536", []])
-def test_what_is_no_address_is_refused(servers: object) -> None:
+def test_an_invalid_address_is_refused(servers: object) -> None:
     with pytest.raises(ConfigError, match=r"bootstrap\.servers"):
         parse_bootstrap_servers(servers)

@@ -1,4 +1,4 @@
-"""Tables through the threaded APIs, on real sockets: sent, waited for, and read back by the column."""
+"""Tables through the threaded APIs, on real sockets: sent, acknowledged, and read back by column."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_table_is_sent_and_read_back(cluster: ThreadedCluster) -> None:
             "headers": pa.array([[{"key": "h", "value": b"%d" % number}] for number in range(count)]),
         }
     )
-    # Less memory than the table takes: it goes in parts.
+    # Less memory than the table needs: it is sent in parts.
     with Producer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=40_000, batch_size=4_000) as producer:
         results = producer.send_batch("rows", table).result(30)
     assert results["error"].null_count == count
@@ -56,7 +56,7 @@ def test_a_table_is_sent_and_read_back(cluster: ThreadedCluster) -> None:
         assert found["topic"] == "rows"
 
 
-def test_tables_of_many_threads_arrive_whole_and_in_order(cluster: ThreadedCluster) -> None:
+def test_tables_of_many_threads_arrive_complete_and_in_order(cluster: ThreadedCluster) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers, batch_size=100) as producer:
 
         def send(thread: int) -> None:
@@ -85,7 +85,7 @@ def test_a_callback_may_send_a_table(cluster: ThreadedCluster) -> None:
         assert chained[0].result(10)["offset"].to_pylist() == [1]
 
 
-def test_a_closed_producer_takes_no_table(cluster: ThreadedCluster) -> None:
+def test_a_closed_producer_refuses_tables(cluster: ThreadedCluster) -> None:
     producer = Producer(bootstrap_servers=cluster.bootstrap_servers)
     producer.close()
     with pytest.raises(ProducerClosed, match="cannot send_batch"):

@@ -43,7 +43,7 @@ class Recorder:
 
 
 class Broken:
-    """Fails at everything."""
+    """Raises in every method."""
 
     def on_send(self, record: ProducerRecord) -> ProducerRecord:
         raise RuntimeError(record.topic)
@@ -64,7 +64,7 @@ class Forgetful(Recorder):
 
 
 class Sent:
-    """Stands for the producer below: ends each send at once, with an error if it has one."""
+    """Replaces the producer: ends each send at once, with an error if it has one."""
 
     def __init__(self, error: ProducerError | None = None, raised: ProducerError | None = None) -> None:
         self.values: list[object] = []
@@ -103,13 +103,13 @@ def send(
         raise
 
 
-def test_each_gets_what_the_one_before_it_made() -> None:
+def test_each_interceptor_receives_the_record_of_the_one_before() -> None:
     first, second, sent = Recorder("1"), Recorder("2"), Sent()
     send(sent, chain(first, second))
     assert (first.seen, second.seen, sent.values) == (["v"], ["v1"], ["v12"])
 
 
-def test_what_one_raises_or_forgets_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_of_an_interceptor_have_no_effect(caplog: pytest.LogCaptureFixture) -> None:
     first, last, sent = Recorder("1"), Recorder("2"), Sent()
     interceptors = chain(first, Broken(), Forgetful(), last)
     send(sent, interceptors)
@@ -144,7 +144,7 @@ def test_an_error_of_send_is_reported_and_raised() -> None:
     assert recorder.ends == [("orders", -1, "ProducerClosed")]
 
 
-def test_they_are_made_of_classes_and_dotted_names_and_configured() -> None:
+def test_interceptors_are_created_from_classes_and_dotted_names() -> None:
     interceptors = ProducerInterceptors.of([Recorder, f"{__name__}.Recorder"], {"client.id": "c"})
     assert len(interceptors) == 2
     recorder = Recorder()
@@ -153,12 +153,12 @@ def test_they_are_made_of_classes_and_dotted_names_and_configured() -> None:
 
 
 @pytest.mark.parametrize("element", ["no.such.Interceptor", "java.lang.Object", object(), 5, lambda record: record])
-def test_what_is_no_interceptor_is_refused(element: object) -> None:
+def test_an_object_without_on_send_is_refused(element: object) -> None:
     with pytest.raises(ConfigError, match=r"interceptor\.classes"):
         ProducerInterceptors.of([element], {})
 
 
-def test_a_producer_sends_through_them_and_closes_them() -> None:
+def test_a_producer_calls_and_closes_its_interceptors() -> None:
     recorder = Recorder()
     settings = {"bootstrap.servers": "127.0.0.1:1", "max.block.ms": 0, "value.serializer": "StringSerializer"}
     producer = Producer(settings, interceptor_classes=[recorder])

@@ -1,4 +1,4 @@
-"""Reading metrics: by plain name, by group and tags, and what is not there."""
+"""Reading metrics by plain name, by group and by tags, and missing metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SNAPSHOT = MetricsSnapshot(
 )
 
 
-def test_a_plain_name_is_the_whole_producers() -> None:
+def test_a_plain_name_means_the_whole_producer() -> None:
     assert SNAPSHOT["record-send-total"] == SNAPSHOT.value("record-send-total") == 5
     with pytest.raises(KeyError):
         SNAPSHOT["record-send-rate"]
@@ -33,7 +33,7 @@ def test_tags_name_the_topic() -> None:
     assert len(SNAPSHOT.find("record-send-total", group="producer-topic-metrics")) == 2
 
 
-def test_every_value_stands_under_group_name_and_tags() -> None:
+def test_values_have_group_name_and_tags() -> None:
     name = MetricName(group="producer-topic-metrics", name="record-send-total", tags=(("topic", "orders"),))
     assert SNAPSHOT.by_name()[name] == 3
     assert len(SNAPSHOT) == len(SNAPSHOT.by_name()) == 4

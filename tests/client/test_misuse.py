@@ -36,7 +36,7 @@ SECONDS_MAX = 60
 
 @pytest.fixture(scope="module")
 def cluster(certificates: Certificates) -> Iterator[ThreadedCluster]:
-    # Who waits for a topic that is not there waits as long as the test wants.
+    # A send to a missing topic waits as long as the test requires.
     config = certificates.listeners | {"auto.create.topics.enable": "false"}
     with ThreadedCluster(brokers=1, topics=["orders:1:1"], config=config) as running:
         yield running
@@ -70,7 +70,7 @@ class Threaded:
 
 
 class OnAsyncio:
-    """The same with coroutines."""
+    """Sends records one after the other with coroutines; returns the place or the error of each."""
 
     def outcomes(self, records: list[dict[str, Any]], **options: Any) -> list[Any]:
         async def main() -> list[Any]:
@@ -91,8 +91,8 @@ def api(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-def why_not(api: Any, **options: Any) -> Any:
-    """Why a first record is not sent."""
+def error_of_first(api: Any, **options: Any) -> Any:
+    """Return the error of a first record."""
     return api.outcomes([{"topic": "unheard of", "value": b""}], **options)[0]
 
 
@@ -103,14 +103,14 @@ def test_a_port_without_a_listener(api: Any) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        failure = why_not(api, bootstrap_servers=address, max_block_ms=200)
+        failure = error_of_first(api, bootstrap_servers=address, max_block_ms=200)
     assert isinstance(failure, MetadataTimeout)
     assert f"(bootstrap.servers: {address}: Connection was refused" in str(failure)
     assert "raise max.block.ms to allow more" in str(failure)
 
 
 def test_a_name_that_does_not_resolve(api: Any) -> None:
-    failure = why_not(api, bootstrap_servers="nowhere.invalid:9092", max_block_ms=2_000)
+    failure = error_of_first(api, bootstrap_servers="nowhere.invalid:9092", max_block_ms=2_000)
     assert "(bootstrap.servers: nowhere.invalid:9092: DNS lookup failed" in str(failure)
 
 
@@ -122,10 +122,10 @@ def test_an_address_that_does_not_respond(api: Any) -> None:
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
         address = f"127.0.0.1:{full.getsockname()[1]}"
-        failure = why_not(api, bootstrap_servers=address, max_block_ms=200)
+        failure = error_of_first(api, bootstrap_servers=address, max_block_ms=200)
         assert isinstance(failure, MetadataTimeout)
         assert f"(bootstrap.servers: {address} has not responded to the connection attempt)" in str(failure)
-        failure = why_not(
+        failure = error_of_first(
             api,
             bootstrap_servers=address,
             max_block_ms=700,
@@ -139,15 +139,13 @@ def test_an_address_that_does_not_respond(api: Any) -> None:
 def test_a_silent_server(api: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        times = {
-            "request_timeout_ms": 500,
-            "delivery_timeout_ms": 600,
-        }  # close waits for requests in flight, as in Java
-        failure = why_not(api, bootstrap_servers=address, max_block_ms=200, **times)
+        # close waits for requests in flight, as in Java
+        times = {"request_timeout_ms": 500, "delivery_timeout_ms": 600}
+        failure = error_of_first(api, bootstrap_servers=address, max_block_ms=200, **times)
         assert f"{address} has accepted the connection and sends nothing: it may not be a Kafka listener" in str(
             failure
         )
-        failure = why_not(api, bootstrap_servers=address, max_block_ms=700, **times)
+        failure = error_of_first(api, bootstrap_servers=address, max_block_ms=700, **times)
         assert f"{address}: a request had no response within request.timeout.ms=500" in str(failure)
 
 
@@ -165,19 +163,19 @@ def test_a_web_server(api: Any) -> None:
 
         threading.Thread(target=serve, daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        failure = why_not(api, bootstrap_servers=address, max_block_ms=400)
+        failure = error_of_first(api, bootstrap_servers=address, max_block_ms=400)
         server.shutdown(socket.SHUT_RDWR)
     assert f"{address} sent an HTTP response: bootstrap.servers names no Kafka listener" in str(failure)
 
 
 def test_plaintext_on_a_tls_listener(api: Any, cluster: ThreadedCluster) -> None:
-    failure = why_not(api, bootstrap_servers=cluster.bootstrap_servers_of("SSL"))
+    failure = error_of_first(api, bootstrap_servers=cluster.bootstrap_servers_of("SSL"))
     assert isinstance(failure, SslAuthenticationFailed)
     assert "it is a TLS listener, security.protocol names another (SSL is needed)" in str(failure)
 
 
 def test_tls_on_a_plaintext_listener(api: Any, cluster: ThreadedCluster, certificates: Certificates) -> None:
-    failure = why_not(
+    failure = error_of_first(
         api,
         bootstrap_servers=cluster.bootstrap_servers,
         security_protocol="SSL",
@@ -190,7 +188,7 @@ def test_tls_on_a_plaintext_listener(api: Any, cluster: ThreadedCluster, certifi
 
 
 def test_a_server_with_an_untrusted_certificate(api: Any, cluster: ThreadedCluster, certificates: Certificates) -> None:
-    failure = why_not(
+    failure = error_of_first(
         api,
         bootstrap_servers=cluster.bootstrap_servers_of("SSL"),
         security_protocol="SSL",
@@ -225,7 +223,7 @@ ODD_RECORDS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-def test_what_is_no_record_is_refused_and_stops_nothing(api: Any, cluster: ThreadedCluster) -> None:
+def test_an_invalid_record_is_refused_and_the_next_is_sent(api: Any, cluster: ThreadedCluster) -> None:
     records: list[dict[str, Any]] = []
     for odd, _ in ODD_RECORDS:
         records += [{"topic": "orders", "value": b"odd", **odd}, {"topic": "orders", "value": b"plain"}]
@@ -237,7 +235,7 @@ def test_what_is_no_record_is_refused_and_stops_nothing(api: Any, cluster: Threa
     assert offsets == list(range(offsets[0], offsets[0] + len(ODD_RECORDS)))
 
 
-def test_what_is_unusual_is_a_record_all_the_same(api: Any, cluster: ThreadedCluster) -> None:
+def test_unusual_records_are_sent(api: Any, cluster: ThreadedCluster) -> None:
     unusual: list[dict[str, Any]] = [
         {"value": None},
         {"key": None, "headers": None},
@@ -251,7 +249,7 @@ def test_what_is_unusual_is_a_record_all_the_same(api: Any, cluster: ThreadedClu
     assert [failure for failure in outcomes if isinstance(failure, Exception)] == []
 
 
-def test_a_topic_that_no_broker_would_have(api: Any, cluster: ThreadedCluster) -> None:
+def test_an_invalid_topic_name(api: Any, cluster: ThreadedCluster) -> None:
     outcomes = api.outcomes(
         [{"topic": "a b", "value": b""}, {"topic": "orders", "value": b""}], bootstrap_servers=cluster.bootstrap_servers
     )
@@ -319,7 +317,7 @@ def test_transactions_without_their_id(cluster: ThreadedCluster) -> None:
 
 
 def interrupted_when(condition: Callable[[], bool]) -> None:
-    """Ctrl-C for the main thread as soon as the condition holds and it waits."""
+    """Interrupt the main thread as soon as the condition holds and it waits."""
     main = threading.main_thread().ident or 0
 
     def wait() -> None:
@@ -331,7 +329,7 @@ def interrupted_when(condition: Callable[[], bool]) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def test_an_interrupted_send_leaves_its_place_for_memory(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
+def test_an_interrupted_send_leaves_the_queue_for_memory(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers, buffer_memory=10_000, batch_size=10_000) as producer:
         first = producer.send("orders", b"x" * 9_000)
         with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the interrupt may come as soon as it is ordered
@@ -345,7 +343,7 @@ def test_an_interrupted_send_leaves_its_place_for_memory(cluster: ThreadedCluste
         assert producer.metrics()["buffer-available-bytes"] == 10_000
 
 
-def test_an_interrupted_flush_is_begun_again(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
+def test_an_interrupted_flush_can_be_repeated(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
         future = producer.send("orders", b"x")
         with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - the interrupt may come as soon as it is ordered
@@ -357,7 +355,7 @@ def test_an_interrupted_flush_is_begun_again(cluster: ThreadedCluster, held: Cal
 
 
 def program(text: str, *arguments: str) -> subprocess.Popen[str]:
-    """A process of its own, as a user would start it."""
+    """Run a program in another process, as a user would start it."""
     return subprocess.Popen(
         [sys.executable, "-c", text, *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
@@ -400,7 +398,7 @@ def test_ctrl_c_ends_a_wait_of_threads_and_logs_the_lost_records(
     assert "1 records of producer-1 are given up: " in stderr
 
 
-def test_ctrl_c_without_a_with_warns_of_what_is_unsent(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
+def test_ctrl_c_outside_a_block_logs_the_unsent_records(cluster: ThreadedCluster, held: Callable[[], None]) -> None:
     stderr = interrupted_at_its_word(
         """if True:
             import sys
@@ -416,7 +414,7 @@ def test_ctrl_c_without_a_with_warns_of_what_is_unsent(cluster: ThreadedCluster,
 
 
 @pytest.mark.parametrize("wait", ["future", "producer.send('nowhere', b'')"])
-def test_ctrl_c_ends_a_wait_of_a_coroutine_and_sends_what_is_queued(cluster: ThreadedCluster, wait: str) -> None:
+def test_ctrl_c_ends_a_wait_of_a_coroutine_and_sends_queued_records(cluster: ThreadedCluster, wait: str) -> None:
     topic = "queued-" + "".join(filter(str.isalpha, wait))
     cluster.create_topic(f"{topic}:1:1")
     interrupted_at_its_word(
@@ -437,7 +435,7 @@ def test_ctrl_c_ends_a_wait_of_a_coroutine_and_sends_what_is_queued(cluster: Thr
         assert producer.send(topic, b"next").result(SECONDS_MAX).offset == 1
 
 
-def test_a_block_that_ends_by_sys_exit_sends_what_is_queued(cluster: ThreadedCluster) -> None:
+def test_a_block_that_ends_by_sys_exit_sends_queued_records(cluster: ThreadedCluster) -> None:
     options: dict[str, Any] = {"bootstrap_servers": cluster.bootstrap_servers, "linger_ms": 60_000}
     sent: list[Any] = []
 

@@ -68,7 +68,7 @@ def test_a_trace_has_a_request_that_the_socket_accepts_at_once(cluster: Threaded
     assert [event.kind for event in events][-2:] == [BatchEventKind.ACKNOWLEDGED, BatchEventKind.FREED]
 
 
-def test_records_of_many_threads_all_arrive_in_their_threads_order(cluster: ThreadedCluster) -> None:
+def test_records_of_many_threads_arrive_in_order_per_thread(cluster: ThreadedCluster) -> None:
     cluster.create_topic("threads:1:3")
     with Producer(bootstrap_servers=cluster.bootstrap_servers, batch_size=1_000) as producer:
         futures: list[Any] = []
@@ -89,7 +89,7 @@ def test_records_of_many_threads_all_arrive_in_their_threads_order(cluster: Thre
         assert mine == [b"%d-%04d" % (number, index) for index in range(300)]
 
 
-def test_close_sends_what_is_queued(cluster: ThreadedCluster) -> None:
+def test_close_sends_queued_records(cluster: ThreadedCluster) -> None:
     producer = Producer(bootstrap_servers=cluster.bootstrap_servers, linger_ms=60_000)
     futures = [producer.send("alone", b"%d" % number) for number in range(10)]
     producer.close()
@@ -142,7 +142,7 @@ def test_done_callbacks_and_waits_work_as_with_futures(cluster: ThreadedCluster)
         assert called == [future, future]
 
 
-def test_serializers_make_bytes(cluster: ThreadedCluster) -> None:
+def test_serializers_convert_keys_and_values(cluster: ThreadedCluster) -> None:
     cluster.create_topic("text:1:1")
     with Producer(
         bootstrap_servers=cluster.bootstrap_servers,
@@ -154,7 +154,7 @@ def test_serializers_make_bytes(cluster: ThreadedCluster) -> None:
     assert (record.key, record.value, record.headers) == (b"k", b"{'a': 1}", (("h", b"text"), ("n", None)))
 
 
-def test_what_is_not_bytes_is_refused_with_the_option(cluster: ThreadedCluster) -> None:
+def test_a_value_without_serializer_names_the_option(cluster: ThreadedCluster) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
         with pytest.raises(SerializationError, match=r"is str, not bytes or None: set value\.serializer"):
             producer.send("alone", "text")
@@ -182,7 +182,7 @@ def test_null_keys_and_values_are_records_too(cluster: ThreadedCluster) -> None:
     assert (record.key, record.value) == (None, None)
 
 
-def test_a_topic_that_is_not_there_times_out(cluster: ThreadedCluster) -> None:
+def test_a_missing_topic_times_out(cluster: ThreadedCluster) -> None:
     with Producer(bootstrap_servers=cluster.bootstrap_servers, max_block_ms=300) as producer:
         failure = producer.send("no such topic!", b"").exception(0)
         assert isinstance(failure, ProducerError)
@@ -248,7 +248,7 @@ def test_full_memory_ends_a_send_after_max_block_ms(cluster: ThreadedCluster) ->
         assert futures[0].exception(10) is None
 
 
-def test_flush_and_close_end_by_their_timeouts(cluster: ThreadedCluster) -> None:
+def test_flush_and_close_respect_their_timeouts(cluster: ThreadedCluster) -> None:
     cluster.add_rule({"name": "held", "select": {"api": "Produce"}, "act": {"hold": True}})
     try:
         producer = Producer(bootstrap_servers=cluster.bootstrap_servers)
@@ -273,7 +273,7 @@ def in_child(producer: Producer, results: Any) -> None:
         results.put("sent")
 
 
-def test_a_fork_is_refused_clearly(cluster: ThreadedCluster) -> None:
+def test_a_child_process_cannot_use_the_producer(cluster: ThreadedCluster) -> None:
     fork = multiprocessing.get_context("fork")
     with Producer(bootstrap_servers=cluster.bootstrap_servers) as producer:
         results = fork.Queue()
@@ -285,7 +285,7 @@ def test_a_fork_is_refused_clearly(cluster: ThreadedCluster) -> None:
     assert "make a producer after the fork" in result
 
 
-def test_a_process_that_ends_with_unsent_records_is_warned() -> None:
+def test_unsent_records_are_logged_at_exit() -> None:
     code = """if True:
         from broker_client import Producer
         from broker_client.core.producer.producer_core import ProducerCore
@@ -352,7 +352,7 @@ def test_a_consumer_reads_from_where_it_seeks(cluster: ThreadedCluster) -> None:
         assert [record.offset for record in consumer.poll(1.0)][:1] == [0]
 
 
-def test_latest_reads_only_what_comes(cluster: ThreadedCluster) -> None:
+def test_latest_reads_only_new_records(cluster: ThreadedCluster) -> None:
     cluster.create_topic("latest:1:1")
     key = TopicPartition("latest", 0)
     with (

@@ -1,4 +1,4 @@
-"""Every producer configuration: known by name, typed, checked as Java checks it, or refused with the reason."""
+"""Every producer configuration: its name, its type, its validation as in Java, or the reason of its refusal."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_an_unknown_key_names_the_nearest() -> None:
         ({"interceptor_classes": [object()]}, "expected an object with on_send(record)"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(options: dict[str, Any], message: str) -> None:
+def test_an_invalid_setting_is_refused_by_name(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         config(**options)
 
@@ -93,17 +93,17 @@ def test_a_codec_without_its_package_is_refused(
 
 
 @pytest.mark.parametrize("servers", ["", "localhost", "localhost:", "localhost:0", "localhost:99999", [], 9092])
-def test_an_address_that_is_none_is_refused(servers: object) -> None:
+def test_an_invalid_address_is_refused(servers: object) -> None:
     with pytest.raises(ConfigError, match=re.escape("bootstrap.servers")):
         ProducerConfig(bootstrap_servers=servers)
 
 
-def test_without_servers_there_is_no_producer() -> None:
+def test_bootstrap_servers_are_required() -> None:
     with pytest.raises(ConfigError, match=r"missing required configuration bootstrap\.servers"):
         ProducerConfig()
 
 
-def test_addresses_are_taken_in_every_form() -> None:
+def test_addresses_have_several_forms() -> None:
     expected = (("a", 1), ("::1", 2))
     assert ProducerConfig(bootstrap_servers="a:1, [::1]:2").bootstrap_servers == expected
     assert ProducerConfig(bootstrap_servers=["PLAINTEXT://a:1", "[::1]:2"]).bootstrap_servers == expected
@@ -114,7 +114,7 @@ def test_idempotence_by_default_yields(options: dict[str, Any]) -> None:
     assert not config(**options).idempotent
 
 
-def test_a_default_delivery_timeout_grows_with_what_it_holds() -> None:
+def test_a_default_delivery_timeout_grows_with_linger_and_request_timeout() -> None:
     assert config(linger_ms=100_000, request_timeout_ms=60_000).delivery_timeout_ms == 160_000
 
 
@@ -127,7 +127,7 @@ def test_a_refused_list_may_be_empty(nothing: object) -> None:
     assert config(metric_reporters=nothing)["metric.reporters"] == ()
 
 
-def test_javas_names_of_classes_are_mapped() -> None:
+def test_class_names_of_java_are_mapped() -> None:
     mapped = config(
         key_serializer="org.apache.kafka.common.serialization.StringSerializer",
         partitioner_class="org.apache.kafka.clients.producer.RoundRobinPartitioner",
@@ -142,7 +142,7 @@ def test_javas_names_of_classes_are_mapped() -> None:
 
 
 @pytest.mark.parametrize("key", KEYS.values(), ids=lambda key: key.name)
-def test_every_key_is_documented_and_takes_its_own_default(key: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_key_is_documented_and_accepts_its_default(key: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert key.doc
     ProducerConfig.docs()
     assert f"\n{key.name} " in "\n" + capsys.readouterr().out

@@ -40,7 +40,7 @@ def failure_of(**options: Any) -> BaseException | None:
         return producer.send("unknown so far", b"").exception(20)
 
 
-def test_what_is_sent_by_tls_is_read_by_tls(tls: dict[str, Any]) -> None:
+def test_records_sent_with_tls_are_read_with_tls(tls: dict[str, Any]) -> None:
     with Admin(**tls) as admin:
         admin.create_topic("admitted", partitions=1)
     values = [b"%d" % number * 900 for number in range(300)]  # more than TCP's buffer takes at once
@@ -56,7 +56,7 @@ def test_what_is_sent_by_tls_is_read_by_tls(tls: dict[str, Any]) -> None:
     assert found == values
 
 
-def test_acks_0_is_complete_when_tls_has_it(tls: dict[str, Any]) -> None:
+def test_a_send_with_acks_0_ends_when_tls_has_the_bytes(tls: dict[str, Any]) -> None:
     with Producer(**tls, acks="0") as producer:
         assert producer.send("orders", b"x").result(10).offset == -1
 
@@ -73,7 +73,7 @@ def test_plaintext_to_a_tls_listener_fails_the_first_send_at_once(tls: dict[str,
     assert "it is a TLS listener, security.protocol names another (SSL is needed)" in str(failure)
 
 
-def test_tls_to_a_plaintext_listener_is_tried_until_the_time_is_over(
+def test_tls_to_a_plaintext_listener_is_retried_until_the_timeout(
     tls: dict[str, Any], cluster: ThreadedCluster
 ) -> None:
     failure = failure_of(**tls | {"bootstrap_servers": cluster.bootstrap_servers, "max_block_ms": 300})
@@ -93,7 +93,7 @@ def test_a_silent_server_ends_with_the_set_up_timeout(tls: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize("client", [Producer, Consumer, Admin])
-def test_stores_that_cannot_be_are_refused_when_the_client_is_made(client: Any, tls: dict[str, Any]) -> None:
+def test_invalid_stores_are_refused_by_the_constructor(client: Any, tls: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.truststore\.location='/nowhere' cannot be read: No such file"):
         client(**tls | {"ssl_truststore_location": "/nowhere"})
     with pytest.raises(ConfigError, match=r"ssl\.provider='BC' is refused"):

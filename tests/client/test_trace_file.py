@@ -38,7 +38,7 @@ def test_an_event_comes_back_as_it_was_and_unset_fields_are_left_out(tmp_path: P
         assert list(read_trace(path)) == [EVENT]
 
 
-def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
+def test_an_incomplete_last_line_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     with TraceFile(path) as trace:
         trace(EVENT)
@@ -46,7 +46,7 @@ def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     assert list(read_trace(path)) == [EVENT]
 
 
-def test_what_is_beyond_the_limit_or_comes_after_the_end_is_counted(tmp_path: Path) -> None:
+def test_events_beyond_the_limit_or_after_close_are_counted(tmp_path: Path) -> None:
     trace = TraceFile(tmp_path / "trace.jsonl", limit_events=2)
     for _ in range(3):
         trace(EVENT)
@@ -71,7 +71,7 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         ({"colour": 3}, "unexpected keyword argument 'colour'"),
     ],
 )
-def test_a_line_that_is_no_event_is_refused(tmp_path: Path, changes: dict[str, object], problem: str) -> None:
+def test_a_line_without_an_event_is_refused(tmp_path: Path, changes: dict[str, object], problem: str) -> None:
     values = {"kind": "sent", "time_us": 1, "client_id": "c", "topic": "t", "partition": 0, "batch": 1}
     values |= {"records": 1, "size_bytes": 1}
     assert problem in refusal(tmp_path / "trace.jsonl", json.dumps(values | changes))
@@ -79,7 +79,7 @@ def test_a_line_that_is_no_event_is_refused(tmp_path: Path, changes: dict[str, o
     assert "line 1: an event of a batch has a 'topic'" in refusal(tmp_path / "trace.jsonl", json.dumps(values))
 
 
-def test_a_file_that_is_no_trace_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_trace_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     assert "line 1: Expecting value" in refusal(path, "hello")
     assert "line 1: an event is an object, not [1]" in refusal(path, "[1]")

@@ -30,7 +30,7 @@ class First:
 
 
 class NeedsMore(First):
-    """Cannot be made without an argument."""
+    """Cannot be instantiated without an argument."""
 
     def __init__(self, more: int) -> None:
         self.more = more
@@ -61,7 +61,7 @@ def config(**options: object) -> ProducerConfig:
         ("Void", None, None),
     ],
 )
-def test_javas_serializers_make_javas_bytes(name: str, value: object, expected: bytes | None) -> None:
+def test_serializers_return_the_bytes_of_java(name: str, value: object, expected: bytes | None) -> None:
     for prefix in ("", "org.apache.kafka.common.serialization."):
         serializer = config(value_serializer=f"{prefix}{name}Serializer").value_serializer
         assert serializer is not None
@@ -69,7 +69,7 @@ def test_javas_serializers_make_javas_bytes(name: str, value: object, expected: 
         assert serializer(None) is None
 
 
-def test_what_a_serializer_cannot_take_raises() -> None:
+def test_a_serializer_raises_for_a_wrong_type() -> None:
     short, void = (config(key_serializer=f"{name}Serializer").key_serializer for name in ("Short", "Void"))
     assert short is not None
     assert void is not None

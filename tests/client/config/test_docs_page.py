@@ -1,4 +1,4 @@
-"""docs/reference/producer-configs.md is what `make docs` would write now."""
+"""docs/reference/producer-configs.md is the current output of `make docs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ends of the ranges that Java takes: a record gets through, and nothing breaks."""
+"""The limits of the ranges of Java: a record is sent with each of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_record_gets_through(
     assert world.run_until(sent.as_deferred(), deadline_ms=10_000).offset == 0
 
 
-def test_a_linger_without_end_is_ended_by_a_flush(
+def test_a_flush_ends_an_endless_linger(
     world: World, cluster: ScriptedCluster, producer_on: Callable[..., ProducerCore]
 ) -> None:
     producer = producer_on(cluster, linger_ms=LONG_MAX)
@@ -71,7 +71,7 @@ def test_a_linger_without_end_is_ended_by_a_flush(
     assert sent.result(0).offset == 0
 
 
-def test_a_send_that_may_wait_for_ever_is_ended_by_close() -> None:
+def test_close_ends_a_send_without_time_limit() -> None:
     producer = Producer(bootstrap_servers="127.0.0.1:1", max_block_ms=LONG_MAX)
     raised: list[BaseException] = []
 

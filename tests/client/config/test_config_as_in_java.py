@@ -14,7 +14,7 @@ from broker_client.errors import ConfigError
 from broker_client.producer_config import ProducerConfig
 from tests.client.config.producer_config_cases import GROUND, RECORDED, Settings, all_settings
 
-# Where we differ on purpose: the key, the value as JSON, why.
+# Intended differences: the key, the value as JSON, the reason.
 DIFFERENT: Final[dict[tuple[str, str], str]] = {
     ("acks", "1"): "YAML and JSON have numbers where Java insists on text",
     ("acks", "-1"): "as above",
@@ -91,7 +91,7 @@ def effective(config: ProducerConfig) -> dict[str, Any]:
 
 
 def mismatch(outcome: dict[str, Any]) -> list[str]:
-    """In which ways we differ from Java; none when we do not."""
+    """Return the differences from Java."""
     settings = outcome["settings"]
     ours = verdict(settings)
     if isinstance(ours, str):
@@ -124,8 +124,8 @@ def test_every_recorded_case_has_the_result_of_java() -> None:
     assert {settings: ways for settings, ways in found.items() if ways} == {}
 
 
-def test_what_is_listed_as_different_is_different() -> None:
-    """A difference that is none any more is to be taken off the list."""
+def test_listed_differences_exist() -> None:
+    """A difference that no longer exists must be removed from the list."""
     for (name, value), reason in DIFFERENT.items():
         (outcome,) = [one for one in recorded()["outcomes"] if json.dumps(one["settings"]) == f'{{"{name}": {value}}}']
         ours = verdict(outcome["settings"])
@@ -136,7 +136,7 @@ def test_the_record_holds_the_cases() -> None:
     assert [outcome["settings"] for outcome in recorded()["outcomes"]] == json.loads(json.dumps(all_settings()))
 
 
-def test_the_table_of_keys_is_javas() -> None:
+def test_the_table_of_keys_is_that_of_java() -> None:
     ours = [
         {
             "name": key.name,
@@ -151,7 +151,7 @@ def test_the_table_of_keys_is_javas() -> None:
     assert ours == javas
 
 
-def test_ranges_and_words_are_javas() -> None:
+def test_ranges_and_valid_texts_are_those_of_java() -> None:
     for key in recorded()["keys"]:
         ours, valid = KEYS[key["name"]], key["valid"]
         if not valid:

@@ -24,7 +24,7 @@ def test_the_streams_are_those_of_java(script: Script) -> None:
     assert not differences, differences
 
 
-def test_every_script_has_a_name_and_a_recording_of_its_own() -> None:
+def test_every_script_has_its_own_name_and_recording() -> None:
     names = [script.name for script in SCRIPTS]
     assert sorted(names) == recorded_names()
 
