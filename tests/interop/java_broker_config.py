@@ -1,4 +1,4 @@
-"""What Java's KafkaConfig makes of a broker's settings: one JVM is asked about all.
+"""The outcome of a broker's settings in Java's KafkaConfig: one JVM reads all of them.
 
 python -m tests.interop.java_broker_config      writes what `make test` compares with anew
 """
@@ -21,7 +21,7 @@ PROGRAM: Final = Path(__file__).parent / "java" / "BrokerConfigs.java"
 RUN_SECONDS_MAX: Final = 240
 
 
-def ask_java(release: str, questions: Sequence[Settings]) -> list[str]:
+def run_java(release: str, questions: Sequence[Settings]) -> list[str]:
     """Why a broker of the release would not start with each of these settings; empty where it would."""
     java_tool("javac")  # a runtime alone cannot launch a source file
     lines = ["\x1f".join(f"{name}={value}" for name, value in settings.items()) for settings in questions]
@@ -33,19 +33,19 @@ def ask_java(release: str, questions: Sequence[Settings]) -> list[str]:
         timeout=RUN_SECONDS_MAX,
     )
     assert run.returncode == 0, run.stderr.decode()
-    answers = run.stdout.decode().split("\n")[:-1]
-    assert len(answers) == len(questions)
-    return answers
+    results = run.stdout.decode().split("\n")[:-1]
+    assert len(results) == len(questions)
+    return results
 
 
-def as_text(told: dict[str, list[str]]) -> str:
+def as_text(texts: dict[str, list[str]]) -> str:
     """As the file of recordings has it."""
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(texts, indent=1, ensure_ascii=False) + "\n"
 
 
 def main() -> int:
     """Write the recordings."""
-    RECORDED.write_text(as_text({release: ask_java(release, TOGETHER) for release in RELEASES}))
+    RECORDED.write_text(as_text({release: run_java(release, TOGETHER) for release in RELEASES}))
     return 0
 
 

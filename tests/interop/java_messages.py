@@ -1,7 +1,7 @@
-"""Kafka's own message classes, asked about drawn messages: what they read, write and refuse. One JVM reads all cases.
+"""Kafka's own message classes with drawn messages: they read, write and refuse them. One JVM reads all cases.
 
-Each sound case is proven in both directions by value: Java reads our bytes and says what it found as JSON and as bytes,
-then reads our JSON value and says its bytes. Where a release has no JSON converter for a class, the bytes alone.
+Each sound case is proven in both directions by value: Java reads our bytes and returns its value as JSON and as bytes,
+then reads our JSON value and returns its bytes. Where a release has no JSON converter for a class, the bytes alone.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class Case(NamedTuple):
         return f"{self.cls.__name__}\t{java_version(self.cls, self.version, release)}\t{self.data.hex()}\t{value}\n"
 
 
-class Answer(NamedTuple):
-    """What Java wrote after it read the bytes, the JSON that it made of them, what it wrote after it read the JSON."""
+class JavaResult(NamedTuple):
+    """Bytes that Java wrote after it read ours, its JSON of them, and bytes that it wrote from our JSON."""
 
     release: str
     case: Case
@@ -108,7 +108,7 @@ class Answer(NamedTuple):
 
     @property
     def has_value(self) -> bool:
-        """Whether the release has a JSON converter for the class."""
+        """True if the release has a JSON converter for the class."""
         return bool(self.value)
 
     def expected_value(self) -> Any:
@@ -125,14 +125,14 @@ class Answer(NamedTuple):
 
     @property
     def is_readable_json(self) -> bool:
-        """Whether the release can read our JSON: there is a converter, and it knows all the names and numbers in it."""
+        """True if the release can read our JSON: there is a converter, and it knows all the names and numbers in it."""
         line = self.case.line(self.release)
         later = (f'"{name}"' for name in LATER_NAMES.get(self.release, {}).values())
         return self.has_value and not any(text in line for text in (*later, *NUMBERS_AS_TEXT))
 
     @property
     def is_of_later_tags(self) -> bool:
-        """Whether the rule that the case breaks is about tags, of which this release does not know all yet."""
+        """True if the broken rule is about tags, of which this release does not know all yet."""
         if self.case.rule == _OTHER_VERSION:
             return (self.case.cls, self.case.cls.VERSIONS.highest) not in pairs_of(self.release)
         return self.case.rule == _WRONG_SIZE and self.case.cls.__name__ in LATER_TAGS.get(self.release, {})
@@ -149,8 +149,8 @@ def java_version(cls: type[Message], version: int, release: str) -> int:
 
 
 @cache
-def answers(release: str) -> tuple[Answer, ...]:
-    """The answers of a release to every case of a message version that it has."""
+def results(release: str) -> tuple[JavaResult, ...]:
+    """Return the results of a release for every case of a message version that it has."""
     java_tool("javac")  # a runtime alone cannot launch a source file
     drawn = [case for case in every_case() if case.cls.__name__ not in DRAFTS.get(release, ())]
     run = subprocess.run(
@@ -163,14 +163,14 @@ def answers(release: str) -> tuple[Answer, ...]:
     )
     assert run.returncode == 0, run.stderr
     lines = run.stdout.split("\n")[:-1]
-    answered = (Answer(release, case, *line.split("\t")) for case, line in zip(drawn, lines, strict=True))
-    return tuple(answer for answer in answered if answer.written != _NO_VERSION)
+    responses = (JavaResult(release, case, *line.split("\t")) for case, line in zip(drawn, lines, strict=True))
+    return tuple(result for result in responses if result.written != _NO_VERSION)
 
 
 @cache
 def pairs_of(release: str) -> tuple[tuple[type[Message], int], ...]:
-    """The message versions that a release has: those that its answers are about."""
-    return tuple(dict.fromkeys((answer.case.cls, answer.case.version) for answer in answers(release)))
+    """Return the message versions that a release has: those of its results."""
+    return tuple(dict.fromkeys((result.case.cls, result.case.version) for result in results(release)))
 
 
 @cache

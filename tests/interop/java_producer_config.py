@@ -1,4 +1,4 @@
-"""What Java's ProducerConfig and KafkaProducer make of settings: one JVM is asked about all, its answers kept as data.
+"""The outcome of settings in Java's ProducerConfig and KafkaProducer: one JVM reads all, its results are kept as data.
 
 python -m tests.interop.java_producer_config      writes what `make test` compares with anew
 """
@@ -26,7 +26,7 @@ _INT_MAX: Final = 2**31
 _BLAMED: Final = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z0-9]+)+|acks|retries")
 
 
-def ask_java(questions: list[Settings]) -> dict[str, Any]:
+def run_java(questions: list[Settings]) -> dict[str, Any]:
     """The table of keys, the values of the ground, and an outcome for each question."""
     java_tool("javac")  # a runtime alone cannot launch a source file
     options = ["-XX:TieredStopAtLevel=1", "-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
@@ -38,16 +38,16 @@ def ask_java(questions: list[Settings]) -> dict[str, Any]:
         timeout=RUN_SECONDS_MAX,
     )
     assert run.returncode == 0, run.stderr.decode()
-    keys, ground, *answers = [json.loads(line) for line in run.stdout.decode().splitlines()]
-    assert len(answers) == len(questions)
+    keys, ground, *results = [json.loads(line) for line in run.stdout.decode().splitlines()]
+    assert len(results) == len(questions)
     names = [key["name"] for key in keys]
     return {
         "release": RELEASE,
         "keys": keys,
         "ground": ground,
         "outcomes": [
-            {"settings": settings, **_outcome(answer, ground, names)}
-            for settings, answer in zip(questions, answers, strict=True)
+            {"settings": settings, **_outcome(result, ground, names)}
+            for settings, result in zip(questions, results, strict=True)
         ],
     }
 
@@ -72,16 +72,16 @@ def _typed(value: object) -> str:
     return f"s:{value}"
 
 
-def _outcome(answer: dict[str, Any], ground: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    if "error" in answer:
+def _outcome(result: dict[str, Any], ground: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    if "error" in result:
         known = set(names)
-        blamed = next((name for name in _BLAMED.findall(answer["message"]) if name in known), None)
-        return {"stage": answer["stage"], "error": answer["error"], "blamed": blamed}
-    return {part: _changed(answer[part], ground[part]) for part in ("values", "effective")}
+        blamed = next((name for name in _BLAMED.findall(result["message"]) if name in known), None)
+        return {"stage": result["stage"], "error": result["error"], "blamed": blamed}
+    return {part: _changed(result[part], ground[part]) for part in ("values", "effective")}
 
 
-def _changed(told: dict[str, Any], ground: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in told.items() if value != ground[name]}
+def _changed(values: dict[str, Any], ground: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value != ground[name]}
 
 
 def as_text(recorded: dict[str, Any]) -> str:
@@ -95,5 +95,5 @@ def as_text(recorded: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     RECORDED.parent.mkdir(exist_ok=True)
-    RECORDED.write_text(as_text(ask_java(all_settings())))
+    RECORDED.write_text(as_text(run_java(all_settings())))
     print(f"{RECORDED}: {len(all_settings())} questions", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a Java producer measures in one run of sends, kept as data.
+"""The metrics of a Java producer in one run of sends, kept as data.
 
 python -m tests.interop.java_producer_metrics      writes what `make test` compares with anew
 """
@@ -29,8 +29,8 @@ RUN_SECONDS_MAX: Final = 120
 SERVED: Final = ("--brokers", "1", "--topic", f"{TOPIC}:1:1")
 
 
-def ask_java(bootstrap_servers: str) -> dict[str, list[dict[str, Any]]]:
-    """What its producer measures, in the form that is kept."""
+def run_java(bootstrap_servers: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the metrics of its producer, in the form of the data file."""
     java_tool("javac")  # a runtime alone cannot launch a source file
     sizes = "/".join(",".join(map(str, flushed)) for flushed in SENT)
     settings = {"bootstrap.servers": bootstrap_servers, **CONFIG}
@@ -51,5 +51,5 @@ def ask_java(bootstrap_servers: str) -> dict[str, list[dict[str, Any]]]:
 
 if __name__ == "__main__":
     with served_cluster(*SERVED) as served:
-        RECORDED.write_text(as_text(ask_java(served.bootstrap_servers)))
+        RECORDED.write_text(as_text(run_java(served.bootstrap_servers)))
     print(RECORDED, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Record sets and Kafka's own record classes: what is drawn, and how one JVM is asked about many of them."""
+"""Record sets and Kafka's own record classes: the drawn sets, and one JVM that reads many of them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ FORMATS = [
 ]
 
 
-def ask_java(program: str, release: str, lines: list[str], scratch: Path) -> list[str]:
-    """The answers of a program in `java/`, one a line."""
+def run_java(program: str, release: str, lines: list[str], scratch: Path) -> list[str]:
+    """Return the output of a program in `java/`, one line per input line."""
     source = (JAVA / f"{program}.java").read_text()
     if not release.startswith("3."):
         # 4.x keeps all of the package but TimestampType to itself.
@@ -51,9 +51,9 @@ def ask_java(program: str, release: str, lines: list[str], scratch: Path) -> lis
         timeout=RUN_SECONDS_MAX,
     )
     assert run.returncode == 0, run.stderr
-    answers = run.stdout.splitlines()
-    assert len(answers) == len(lines)
-    return answers
+    results = run.stdout.splitlines()
+    assert len(results) == len(lines)
+    return results
 
 
 def draw_records(random: Random, magic: int, base_offset: int) -> list[Record]:
@@ -89,7 +89,7 @@ def build(
     base_offset: int = 0,
     producer_id: int = -1,
 ) -> bytes:
-    """What our builders write; with a producer id it is a transactional batch of that producer."""
+    """Return the output of our builders; with a producer id it is a transactional batch of that producer."""
     if magic < 2:
         messages = MessageSetBuilder(
             magic=magic,
@@ -125,7 +125,7 @@ def build_line(
     producer_id: int = -1,
     delete_horizon_ms: int = -1,
 ) -> str:
-    """The line that asks Java for the same."""
+    """The input line of the Java program for the same set."""
     producer = "-1 -1 -1 false" if producer_id < 0 else f"{producer_id} 3 7 true"
     log_append_time = NOW_MS
     head = f"build {magic} {codec.type_name} {TYPE_NAMES[timestamp_type]} {base_offset} {log_append_time} {producer}"
@@ -133,7 +133,7 @@ def build_line(
 
 
 def describe(record_set: bytes) -> str:
-    """What our validating reader finds, in the words of RecordSets.java."""
+    """Return the result of our validating reader, in the format of RecordSets.java."""
     batches = zip(iterate_any(record_set), read_validated(record_set), strict=True)
     return "|".join(describe_batch(header, batch, records) for (header, batch), (_, records) in batches)
 

@@ -1,4 +1,4 @@
-"""Runs producers' scripts with the Java producer on TCP, and keeps what it asked for.
+"""Runs producers' scripts with the Java producer on TCP, and keeps its requests.
 
 `python -m tests.interop.java_scripts [SCRIPT ...]` records the streams of those scripts, or of all, anew.
 """
@@ -40,13 +40,13 @@ STOP_SECONDS_MAX = 10
 
 
 class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is untyped
-    """Commands to one Java producer, and what it says."""
+    """Commands to one Java producer, and its output."""
 
     delimiter = b"\n"
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._asked = 0
+        self._requested = 0
         self._tokens: dict[str, Deferred[str]] = {}
 
     def lineReceived(self, line: bytes) -> None:  # noqa: N802 - Twisted's name
@@ -56,24 +56,24 @@ class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is un
         else:
             self._progress.ended(int(about), " ".join(rest) if rest[0] == "ok" else "failed")
 
-    def tell(self, *words: object) -> None:
+    def command(self, *words: object) -> None:
         self.sendLine(" ".join(map(str, words)).encode())
 
-    async def ask(self, word: str, *rest: object) -> str:
-        self._asked += 1
+    async def exchange(self, word: str, *rest: object) -> str:
+        self._requested += 1
         done: Deferred[str] = Deferred()
-        self._tokens[str(self._asked)] = done
-        self.tell(word, self._asked, *rest)
+        self._tokens[str(self._requested)] = done
+        self.command(word, self._requested, *rest)
         return await done
 
     def start(self, servers: str, config: Mapping[str, object]) -> None:
         given = {"bootstrap.servers": servers, **config}
         texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
-        self.tell("start", *(f"{name}={text}" for name, text in texts.items()))
+        self.command("start", *(f"{name}={text}" for name, text in texts.items()))
 
     async def send(self, index: int, record: Record) -> None:
         places = [record.partition, record.timestamp_ms]
-        await self.ask(
+        await self.exchange(
             "send",
             index,
             record.topic,
@@ -82,17 +82,17 @@ class JavaProducer(LineReceiver):  # type: ignore[misc]  # Twisted's class is un
         )
 
     async def flush(self) -> None:
-        await self.ask("flush")
+        await self.exchange("flush")
 
     def transact(self, call: str) -> CallWaiting:
-        return self.ask(call)
+        return self.exchange(call)
 
     def send_offsets(self, step: SendOffsets) -> CallWaiting:
         offsets = (f"{key}@{offset}" for key, offset in step.offsets.items())
-        return self.ask("offsets", step.group, step.generation, step.member or "-", *offsets)
+        return self.exchange("offsets", step.group, step.generation, step.member or "-", *offsets)
 
     async def close(self, timeout_ms: int | None) -> None:
-        await self.ask("close", -1 if timeout_ms is None else timeout_ms)
+        await self.exchange("close", -1 if timeout_ms is None else timeout_ms)
 
 
 @contextlib.contextmanager

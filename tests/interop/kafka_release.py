@@ -28,7 +28,7 @@ DEPENDENCY_ALONE = DEPENDENCY.replace(
 
 
 class ToolMissingError(Exception):
-    """A tool that only interop tests need is not on this machine; the message says which."""
+    """A tool that only interop tests need is not on this machine; the message names it."""
 
 
 def java_tool(name: str) -> str:
@@ -51,7 +51,7 @@ def classpath(release: str) -> str:
 def clients_folder(release: str, *others: str) -> Path:
     """The folder of the jars of a release's clients alone, and what logs for them. Raise ToolMissingError.
 
-    One run of Maven fetches those of other releases too, which the caller will ask for next.
+    One run of Maven fetches those of other releases too, which the caller needs next.
     """
     folders = {each: cache_folder() / f"kafka-clients-{each}" for each in (release, *others)}
     missing = {folder: _clients_of(each) for each, folder in folders.items() if not folder.exists()}

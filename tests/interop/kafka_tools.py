@@ -24,7 +24,7 @@ class Tools:
         self._java = [java_tool("java"), "-cp", classpath(release)]
 
     def run(self, name: str, *arguments: str, status: int = 0, stdin: str | None = None) -> str:
-        """What a tool prints; it must end with this exit status."""
+        """Return the output of a tool; it must end with this exit status."""
         servers = ["--bootstrap-server", self.bootstrap_servers]
         # kafka-cluster wants its verb first, the others the servers.
         verb, rest = (arguments[:1], arguments[1:]) if name == "ClusterTool" else ((), arguments)

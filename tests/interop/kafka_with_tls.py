@@ -40,10 +40,10 @@ class KafkaWithTls(RealKafka):
     def _write_properties(self, broker_id: int) -> str:
         written = super()._write_properties(broker_id)
         names = ("PLAINTEXT", "SECURE", "KNOWN")
-        told = ",".join(f"{name}://{self.bootstrap_servers_of(name)}" for name in names)
+        listeners = ",".join(f"{name}://{self.bootstrap_servers_of(name)}" for name in names)
         with Path(written).open("a", encoding="ascii") as file:  # the last of a name counts
-            file.write(f"listeners={told},CONTROLLER://127.0.0.1:{self._controller_ports[broker_id]}\n")
-            file.write(f"advertised.listeners={told}\n")
+            file.write(f"listeners={listeners},CONTROLLER://127.0.0.1:{self._controller_ports[broker_id]}\n")
+            file.write(f"advertised.listeners={listeners}\n")
         return written
 
 

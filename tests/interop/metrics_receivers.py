@@ -41,17 +41,17 @@ class Pushed:
 
 
 class Receiver:
-    """A running cluster; `received` reads what a client has pushed, `asked` (ours alone) its telemetry requests."""
+    """A running cluster; `received` reads a client's pushed metrics, `requests` (ours only) its telemetry requests."""
 
     def __init__(
         self,
         bootstrap_servers: str,
         received: Callable[[str], list[Pushed]],
-        asked: Callable[[str], list[str]] | None = None,
+        requests: Callable[[str], list[str]] | None = None,
     ) -> None:
         self.bootstrap_servers = bootstrap_servers
         self.received = received
-        self.asked = asked
+        self.requests = requests
 
     def await_pushes(self, client_id: str, count: int) -> list[Pushed]:
         """Wait until there are so many."""
@@ -71,7 +71,7 @@ def our_receiver(folder: Path) -> Iterator[Receiver]:
         yield Receiver(
             served.bootstrap_servers,
             lambda client_id: _pushed_to_ours(journal, client_id),
-            lambda client_id: _asked_of_ours(journal, client_id),
+            lambda client_id: _requests_to_ours(journal, client_id),
         )
 
 
@@ -99,7 +99,7 @@ def _prepare(bootstrap_servers: str) -> None:
         admin.incremental_alter_configs({ConfigResource(type=ConfigResourceType.CLIENT_METRICS, name="all"): changes})
 
 
-def _asked_of_ours(journal: Path, client_id: str) -> list[str]:
+def _requests_to_ours(journal: Path, client_id: str) -> list[str]:
     events = (event for _, event in read_journal(journal) if isinstance(event, RequestReceived))
     return [event.api for event in events if event.client_id == client_id and event.api in TELEMETRY]
 

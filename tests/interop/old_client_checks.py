@@ -1,4 +1,4 @@
-"""What Java clients of an age are asked to do, the topics that they do it on, and what they say that it came to."""
+"""The calls that Java clients of a release make, their topics, and the outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 SECONDS_MAX: Final = 10
-"""How long a client waits for one record: where a broker knows its requests no more, it waits in vain."""
+"""The time that a client waits for one record: where a broker no longer serves its requests, it times out."""
 PREFIX: Final = "t-"
 PROGRAMS: Final[Mapping[str, str]] = {
     "OldProduce": "0.8.2",
@@ -51,7 +51,7 @@ def topics_of(release: str) -> list[TopicSpec]:
 
 
 def outcomes(jvm: OldClientsJvm, client: str, broker: str, servers: str) -> dict[str, str]:
-    """What each call of a client came to, by program and call: "ok VALUE", or the exception and its message."""
+    """The outcome of each call of a client, by program and call: "ok VALUE", or the exception and its message."""
     newest = min(behaviour_of(client).newest_codec, behaviour_of(broker).newest_codec)
     found: dict[str, str] = {}
     for program, since in PROGRAMS.items():

@@ -33,7 +33,7 @@ class OldClientsJvm:
     def run(
         self, release: str, program: str, *arguments: str, when_ready: Callable[[], None] | None = None
     ) -> list[str]:
-        """What `java/PROGRAM.java` prints; when it says "ready" it is answered, after `when_ready`, with a line."""
+        """Return the output of `java/PROGRAM.java`; on "ready" call `when_ready` and send it a line."""
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -41,20 +41,22 @@ class OldClientsJvm:
         deadline = threading.Timer(RUN_SECONDS_MAX, process.kill)
         deadline.start()
         try:
-            self._tell("\t".join([str(clients_folder(release)), str(JAVA / f"{program}.java"), *arguments]))
+            self._send_line("\t".join([str(clients_folder(release)), str(JAVA / f"{program}.java"), *arguments]))
             for line in process.stdout:
                 if line.startswith(END):
-                    assert line == f"{END}ok\n", f"{program} of {release}: {line}\n{self._told()}"
+                    assert line == f"{END}ok\n", f"{program} of {release}: {line}\n{self._log_text()}"
                     return lines
                 lines.append(line.strip())
                 if lines[-1] == "ready" and when_ready is not None:
                     when_ready()
-                    self._tell("done")
+                    self._send_line("done")
         finally:
             deadline.cancel()
         self.stop()
-        said = "\n".join(lines[-20:])
-        raise AssertionError(f"{program} of {release} did not end in {RUN_SECONDS_MAX} s:\n{said}\n{self._told()}")
+        output = "\n".join(lines[-20:])
+        raise AssertionError(
+            f"{program} of {release} did not end in {RUN_SECONDS_MAX} s:\n{output}\n{self._log_text()}"
+        )
 
     def stop(self) -> None:
         process, self._process = self._process, None
@@ -74,10 +76,10 @@ class OldClientsJvm:
                 )
         return self._process
 
-    def _told(self) -> str:
+    def _log_text(self) -> str:
         return self._errors.read_text()[-ERRORS_CHARACTERS_MAX:]
 
-    def _tell(self, line: str) -> None:
+    def _send_line(self, line: str) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
         with contextlib.suppress(BrokenPipeError):

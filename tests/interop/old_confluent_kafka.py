@@ -27,7 +27,7 @@ LIBRARIES = {("Linux", "x86_64", "glibc"): "librdkafka_glibc_linux.a"}
 
 
 def confluent_kafka_1_9_2() -> str:
-    """The interpreter of an environment with it. Raise ToolMissingError that says all that could be installed."""
+    """The interpreter of an environment with it. Raise ToolMissingError with the reason of each failed install."""
     cached = cached_interpreter(WHEEL) or cached_interpreter(COMPILED)
     if cached is not None:
         return cached

@@ -38,7 +38,7 @@ def interpreter_with(
 ) -> str:
     """The interpreter of a virtual environment that has these packages. Raise ToolMissingError.
 
-    `pip` says how they are installed (of wheels alone), `environment` what a compiler is told.
+    `pip` has options of the install (wheels only), `environment` the variables of a compiler.
     """
     found = cached_interpreter(name)
     if found is not None:
@@ -67,7 +67,7 @@ def cached_interpreter(name: str) -> str | None:
 
 
 def run_tool(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
-    """What a command prints. Raise ToolMissingError with the last line of what went wrong."""
+    """Return the output of a command. Raise ToolMissingError with the last line of its errors."""
     try:
         run = subprocess.run(
             command,
@@ -78,8 +78,8 @@ def run_tool(command: Sequence[str], environment: Mapping[str, str] | None = Non
             env={**os.environ, **(environment or {})},
         )
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired, FileNotFoundError) as error:
-        said = getattr(error, "stderr", "") or str(error)
-        reason = (said if isinstance(said, str) else said.decode()).strip().splitlines()
+        output = getattr(error, "stderr", "") or str(error)
+        reason = (output if isinstance(output, str) else output.decode()).strip().splitlines()
         # pip ends with a hint; what failed stands before it.
         errors = [line for line in reason if line.lower().lstrip().startswith("error")] or reason
         raise ToolMissingError(f"{' '.join(command[1:])} failed: {errors[-1]}") from None
@@ -108,7 +108,7 @@ def _candidates(version: str) -> Iterator[str]:
 def _is(python: str, version: str) -> bool:
     # pyenv puts commands on PATH for versions that are not chosen: those exist, and fail. Debian has Pythons without
     # what an environment needs.
-    asked = subprocess.run(
+    probed = subprocess.run(
         [python, "-c", "import ensurepip, venv, sys; print(sys.version)"], capture_output=True, text=True, check=False
     )
-    return asked.returncode == 0 and asked.stdout.startswith(f"{version}.")
+    return probed.returncode == 0 and probed.stdout.startswith(f"{version}.")

@@ -1,4 +1,4 @@
-"""A real Apache Kafka cluster (KRaft, combined roles) on 127.0.0.1: our answers are compared with its."""
+"""A real Apache Kafka cluster (KRaft, combined roles) on 127.0.0.1, the reference for our responses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ log4j.appender.stderr.layout.ConversionPattern=[%d] %p %m (%c)%n
 QUICK_START = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """What lives for a minute starts sooner without the second compiler."""
 AS_SHIPPED = ("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
-"""As kafka-server-start.sh starts it: for whoever measures."""
+"""As kafka-server-start.sh starts it, for measurements."""
 
 
 class RealKafka:
@@ -79,12 +79,12 @@ class RealKafka:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client's bootstrap.servers takes."""
+        """The value of a client's bootstrap.servers."""
         return ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
 
     @property
     def probe_servers(self) -> str:
-        """What a Probe takes."""
+        """The servers argument of a Probe."""
         controllers = {(node_id, "CONTROLLER"): port for node_id, port in self._controller_ports.items()}
         return probe_servers(self.bootstrap_servers, self._extra_ports | controllers)
 
@@ -130,7 +130,7 @@ class RealKafka:
             raise
 
     def stop(self) -> None:
-        """End every broker; the data is of no further use, so nobody waits for a controlled shutdown."""
+        """End every broker; the data is of no further use, so that no controlled shutdown is needed."""
         for broker_id in list(self._processes):
             self.kill(broker_id)
 
@@ -195,7 +195,7 @@ class RealKafka:
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
             with contextlib.suppress(KafkaException):
-                # A broker may be told of before its own listener is open.
+                # The metadata may list a broker before its own listener is open.
                 if sorted(admin.list_topics(timeout=1).brokers) == self._ids and all(
                     map(accepts, self._ports.values())
                 ):
@@ -207,7 +207,7 @@ class RealKafka:
 
 
 def accepts(port: int) -> bool:
-    """Whether somebody takes connections at a port of 127.0.0.1."""
+    """Return True if a port of 127.0.0.1 accepts connections."""
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
 

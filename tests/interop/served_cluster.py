@@ -31,7 +31,7 @@ class ServedCluster:
     log: Path
 
     def stop(self, signal_number: int = signal.SIGTERM) -> int:
-        """Ask it to end; the exit status."""
+        """Terminate it and return the exit status."""
         self.process.send_signal(signal_number)
         return self.process.wait(STOP_SECONDS_MAX)
 

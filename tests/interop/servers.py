@@ -32,7 +32,7 @@ def serving(server: str, topic: str, partitions: int) -> Iterator[str]:
 
 
 def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
-    """Create a topic of one replica and wait until every leader answers as such: metadata tells of it earlier.
+    """Create a topic of one replica and wait until every leader serves requests: metadata lists it earlier.
 
     What is sent with acks=0 before would be lost, and anything else refused once.
     """

@@ -79,10 +79,10 @@ def test_an_unknown_configuration_is_refused(tools: Tools) -> None:
 
 def test_records_are_written_measured_counted_and_deleted(tools: Tools, tmp_path: Path) -> None:
     load = ("--topic", "written", "--num-records", "2000", "--record-size", "100", "--throughput", "-1")
-    told = tools.run_bare(
+    output = tools.run_bare(
         "ProducerPerformance", *load, "--producer-props", f"bootstrap.servers={tools.bootstrap_servers}", "acks=all"
     )
-    assert "2000 records sent" in told
+    assert "2000 records sent" in output
     tools.run("ConsoleProducer", "--topic", "written", stdin="one\ntwo\nthree\n")
 
     def offsets(*time: str) -> dict[str, int]:
@@ -114,7 +114,7 @@ def test_replicas_are_moved_under_a_throttle(tools: Tools, tmp_path: Path) -> No
     begun = tools.run(reassign, *moves, "--execute", "--throttle", "1000000")
     assert "The inter-broker throttle limit was set to 1000000 B/s" in begun
     assert "Successfully started partition reassignment for moved-0" in begun
-    # What is not done yet is told, with the same exit status; the tool itself is the wait.
+    # A pending move is printed, with the same exit status; the tool's run time is the wait.
     for _ in range(10):
         verified = tools.run(reassign, *moves, "--verify")
         if "is completed" in verified:
@@ -133,8 +133,8 @@ def test_versions_and_directories_are_shown(tools: Tools) -> None:
     versions = tools.run("BrokerApiVersionsCommand")
     newest = {"3.7.2": "Produce(0): 0 to 10 [usable: 10]", "4.3.1": "Produce(0): 0 to 13 [usable: 13]"}
     assert versions.count(newest[tools.release]) == 3
-    told = tools.run("LogDirsCommand", "--describe", "--topic-list", "seen")
-    directories = json.loads(told[told.index("{") :])
+    output = tools.run("LogDirsCommand", "--describe", "--topic-list", "seen")
+    directories = json.loads(output[output.index("{") :])
     held = [
         replica["partition"]
         for broker in directories["brokers"]

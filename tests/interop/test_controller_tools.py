@@ -43,7 +43,7 @@ def run(cluster: ThreadedCluster) -> Callable[..., str]:
 
 
 def test_the_quorum_is_described(run: Callable[..., str], cluster: ThreadedCluster) -> None:
-    for at in (None, 3002):  # whoever is asked names the others, and the tool finds the leader
+    for at in (None, 3002):  # any controller names the others, and the tool finds the leader
         status = run("MetadataQuorumCommand", "describe", "--status", at=at)
         assert re.search(r"LeaderId:\s+3000", status)
         assert cluster.cluster.cluster_id in status

@@ -22,7 +22,7 @@ TOPIC = "go"
 PARTITIONS = 3
 BUILD_SECONDS_MAX = 220
 RUN_SECONDS_MAX = 200
-# From 1.21 on, `go` fetches the toolchain that a go.mod asks for; an older one cannot.
+# From 1.21 on, `go` fetches the toolchain that a go.mod names; an older one cannot.
 FETCHES_TOOLCHAINS = (1, 21)
 
 
@@ -61,7 +61,7 @@ def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module", params=["broker-sim", "kafka-4.3.1"])
 def outcomes(request: pytest.FixtureRequest, program: Path) -> dict[tuple[str, str], str]:
-    """What each combination of codec and acks came to: one process tries them all."""
+    """The outcome of each combination of codec and acks: one process tries them all."""
     with serving(request.param, TOPIC, PARTITIONS) as bootstrap_servers:
         run = subprocess.run(
             [str(program), bootstrap_servers, TOPIC, str(PARTITIONS)],

@@ -29,7 +29,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture(scope="module", params=RELEASES, ids=[f"kafka-clients-{release}" for release in RELEASES])
 def outcomes(request: pytest.FixtureRequest, server: str) -> dict[tuple[str, str], str]:
-    """What each combination of codec and acks came to: one JVM tries them all."""
+    """The outcome of each combination of codec and acks: one JVM tries them all."""
     java_tool("javac")  # a runtime alone cannot launch a source file
     run = subprocess.run(
         [java_tool("java"), "-cp", classpath(request.param), str(PROGRAM), server, TOPIC],

@@ -89,7 +89,7 @@ def test_the_log_of_each_controller_is_dumped_after_a_change_of_leader(release: 
         world.run_for(ms=20_000)
         world.run_until(cluster.create_topic(TopicSpec(name=f"made-{start}")))
         world.run_until(cluster.close())
-    # The node that was killed last has not heard of the last topic.
+    # The node that was killed last does not know the last topic.
     for node, names in ((3000, {"orders", "made-0"}), (3001, {"orders", "made-0", "made-1"})):
         file = tmp_path / f"controller-{node}" / "__cluster_metadata-0" / "00000000000000000000.log"
         text = dump(release, "--cluster-metadata-decoder", "--files", str(file))

@@ -6,45 +6,45 @@ import pytest
 
 from protocol_specs import coverage
 from tests.against.coverage import java_source
-from tests.interop.java_messages import DRAFTS, LATER_NAMES, LATER_TAGS, SOUND, Answer, answers, pairs_of
+from tests.interop.java_messages import DRAFTS, LATER_NAMES, LATER_TAGS, SOUND, JavaResult, pairs_of, results
 from tests.interop.kafka_release import RELEASES
 
 
 @pytest.fixture(scope="module", params=RELEASES, ids=[f"kafka-{release}" for release in RELEASES])
 def release(request: pytest.FixtureRequest) -> str:
-    """A release whose classes have answered."""
+    """A release whose classes have run."""
     name: str = request.param
-    answers(name)
+    results(name)
     return name
 
 
 @pytest.fixture(scope="module")
-def sound(release: str) -> list[Answer]:
-    """Its answers to sound bytes."""
-    return [answer for answer in answers(release) if answer.case.rule == SOUND]
+def sound(release: str) -> list[JavaResult]:
+    """Its results for valid bytes."""
+    return [result for result in results(release) if result.case.rule == SOUND]
 
 
-def test_java_writes_sound_bytes_as_it_read_them(sound: list[Answer]) -> None:
+def test_java_writes_sound_bytes_as_it_read_them(sound: list[JavaResult]) -> None:
     assert len(sound) > 4000
-    assert [answer for answer in sound if answer.written != answer.case.data.hex()] == []
+    assert [result for result in sound if result.written != result.case.data.hex()] == []
 
 
-def test_java_finds_our_values_in_our_bytes(sound: list[Answer]) -> None:
-    told = [answer for answer in sound if answer.has_value]
-    assert len(told) > 4000
-    assert [answer for answer in told if answer.found_value() != answer.expected_value()] == []
+def test_java_finds_our_values_in_our_bytes(sound: list[JavaResult]) -> None:
+    with_values = [result for result in sound if result.has_value]
+    assert len(with_values) > 4000
+    assert [result for result in with_values if result.found_value() != result.expected_value()] == []
 
 
-def test_java_writes_our_values_as_our_bytes(sound: list[Answer]) -> None:
-    readable = [answer for answer in sound if answer.is_readable_json]
+def test_java_writes_our_values_as_our_bytes(sound: list[JavaResult]) -> None:
+    readable = [result for result in sound if result.is_readable_json]
     assert len(readable) > 4000
-    assert [answer for answer in readable if answer.from_value != answer.expected_bytes()] == []
+    assert [result for result in readable if result.from_value != result.expected_bytes()] == []
 
 
 def test_java_refuses_what_is_predicted_and_takes_the_rest(release: str) -> None:
-    broken = [answer for answer in answers(release) if answer.case.rule != SOUND and not answer.is_of_later_tags]
+    broken = [result for result in results(release) if result.case.rule != SOUND and not result.is_of_later_tags]
     assert len(broken) > 4000
-    assert [answer for answer in broken if answer.written.startswith("refused") is not answer.case.refused] == []
+    assert [result for result in broken if result.written.startswith("refused") is not result.case.refused] == []
 
 
 def test_coverage_claims_of_java_what_is_tried_here_and_all_of_it(release: str) -> None:

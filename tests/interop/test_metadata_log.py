@@ -64,7 +64,7 @@ def test_every_record_is_dumped_with_its_offset_type_and_version(release: str, t
         for offset, payload in re.findall(r"^\| offset: (\d+).* payload: (\{.*\})$", text, re.MULTILINE)
     ]
     written = [each for each in log.records() if not isinstance(each.message, LeaderChangeMessage)]
-    assert [(offset, _class_name(said["type"]), said["version"]) for offset, said in dumped] == [
+    assert [(offset, _class_name(record["type"]), record["version"]) for offset, record in dumped] == [
         (each.offset, type(each.message).__name__, each.version) for each in written
     ]
     kinds = {type(each.message).__name__ for each in written}

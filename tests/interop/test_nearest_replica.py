@@ -74,7 +74,7 @@ def test_a_consumer_reads_in_its_own_rack(cluster: ThreadedCluster, rack: str, r
         consumer.close()
     brokers = _fetched_from(cluster, client_id)
     assert brokers[-1] == replica
-    assert brokers[0] == 1, "the leader is asked first"
+    assert brokers[0] == 1, "the first fetch goes to the leader"
     assert set(brokers) == {1, replica}
 
 

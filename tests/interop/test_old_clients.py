@@ -32,7 +32,7 @@ DEATH_IS_SEEN_SOON = {
     True: {"zookeeper.session.timeout.ms": "1000"},
     False: {"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "200"},
 }
-"""How brokers with ZooKeeper are told, and those without."""
+"""The lines of brokers with ZooKeeper, and of those without."""
 
 
 def codecs_of(release: str, without: str = "") -> list[str]:
@@ -46,7 +46,7 @@ def kill_the_leader(cluster: ThreadedCluster) -> None:
 
 
 def run_while_a_leader_dies(cluster: ThreadedCluster, command: Sequence[str]) -> list[str]:
-    """What a program prints; when it says that it is ready, the leader of its first partition dies."""
+    """Return the output of a program; when it prints "ready", the leader of its first partition dies."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -70,7 +70,7 @@ def run_while_a_leader_dies(cluster: ThreadedCluster, command: Sequence[str]) ->
     return lines
 
 
-def told(lines: list[str], verb: str) -> list[str]:
+def lines_of(lines: list[str], verb: str) -> list[str]:
     return sorted(line.partition(" ")[2] for line in lines if line.startswith(f"{verb} "))
 
 
@@ -123,14 +123,14 @@ def test_java_clients_work_against_the_release_of_their_time(jvm: OldClientsJvm,
         topic = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS)]
         arguments = [*topic, ",".join(codecs), *settings]
         lines = jvm.run(release, "OldProducer", *arguments, when_ready=lambda: kill_the_leader(cluster))
-        assert told(lines, "sent") == expected(codecs)
+        assert lines_of(lines, "sent") == expected(codecs)
         found = stored(cluster)
-        # A retry without idempotence may store twice what it lost the answer of.
+        # A retry without idempotence may store a batch twice whose response was lost.
         assert sorted(set(found)) == expected(codecs)
         assert not settings or found == expected(codecs)
         if release.startswith("0.8"):
             return  # its KafkaConsumer reads nothing yet
-        assert told(jvm.run(release, "OldConsumer", *topic, str(len(found))), "read") == found
+        assert lines_of(jvm.run(release, "OldConsumer", *topic, str(len(found))), "read") == found
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,11 @@ def test_java_clients_read_what_brokers_keep_in_another_message_format(
         topic = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS)]
         arguments = [*topic, ",".join(codecs), "enable.idempotence=false"]
         lines = jvm.run(client, "OldProducer", *arguments, when_ready=lambda: kill_the_leader(cluster))
-        assert told(lines, "sent") == expected(codecs)
+        assert lines_of(lines, "sent") == expected(codecs)
         assert magics(cluster) == [magic]
         found = stored(cluster)
         assert sorted(set(found)) == expected(codecs)
-        assert told(jvm.run(client, "OldConsumer", *topic, str(len(found))), "read") == found
+        assert lines_of(jvm.run(client, "OldConsumer", *topic, str(len(found))), "read") == found
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def _check_python_client(program: Sequence[str], release: str, version: str, wit
     with cluster_of(release) as cluster:
         arguments = [cluster.bootstrap_servers, TOPIC, str(PARTITIONS), ",".join(codecs), version]
         lines = run_while_a_leader_dies(cluster, [*program, *arguments])
-        assert told(lines, "sent") == expected(codecs)
+        assert lines_of(lines, "sent") == expected(codecs)
         found = stored(cluster)
         assert sorted(set(found)) == expected(codecs)
-        assert set(told(lines, "read")) == set(found)
+        assert set(lines_of(lines, "read")) == set(found)

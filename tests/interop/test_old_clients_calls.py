@@ -1,4 +1,4 @@
-"""What each call of a Java client of an age comes to: on real brokers as on ours, and on the releases of its time."""
+"""Each call of an old Java client has the same outcome on real brokers and on ours, also on old releases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BROKERS = {
 }
 """Clients, and the brokers of their time and beside it; before 0.10.2 a client speaks to no older broker."""
 MISSING_BEFORE = {"offset at": (0, 10, 1), "reassign": (2, 4), "cancel": (2, 4), "elect uncleanly": (2, 4)}
-"""Calls that brokers serve from a release on only: an older client does not have them, a newer one is told."""
+"""Calls that brokers serve only from a release on: older clients do not have them, newer ones get an error."""
 ELECTION_NOT_NEEDED_SINCE = (2, 4)
 WITH_DELETION = (1, 0)
 CONFIGS_OF_NOTE = re.compile(r"retention\.ms=-1|cleanup\.policy=(?:delete,)?compact")
@@ -53,7 +53,7 @@ def jvm() -> Iterator[OldClientsJvm]:
 
 @pytest.fixture(scope="module")
 def ours() -> dict[tuple[str, str], dict[str, str]]:
-    """What was found on our brokers already, by client and release."""
+    """The outcomes on our brokers so far, by client and release."""
     return {}
 
 
@@ -79,7 +79,7 @@ def on_real(jvm: OldClientsJvm, client: str, release: str, servers: str) -> dict
     topics = [NewTopic(each.name, each.partitions, 1, config=dict(each.configs)) for each in topics_of(release)]
     for created in admin.create_topics(topics, operation_timeout=TOPICS_SECONDS_MAX).values():
         created.result(TOPICS_SECONDS_MAX)
-    # Metadata tells of leaders before they know it.
+    # Metadata lists leaders before they know it.
     with Consumer(bootstrap_servers=servers) as consumer:
         consumer.end_offsets(
             [TopicPartition(topic.topic, index) for topic in topics for index in range(topic.num_partitions)]
@@ -115,7 +115,7 @@ def test_every_call_works_on_the_releases_of_its_time(
 
 
 def of_note(name: str, outcome: str) -> str:
-    """What all releases have in common of an outcome: they put their refusals into words of their own."""
+    """Return the part of an outcome that all releases share: their error texts differ."""
     if not outcome.startswith("ok"):
         return outcome.partition(":")[0]
     if "configs" in name:
@@ -124,7 +124,7 @@ def of_note(name: str, outcome: str) -> str:
 
 
 def expected_on(release: str, name: str, reference: str) -> str:
-    """The same as on the reference, but for what is told in `release_behaviour`."""
+    """The same as on the reference, except for the differences in `release_behaviour`."""
     behaviour = behaviour_of(release)
     number = release_number(release)
     call = name.partition(" ")[2]

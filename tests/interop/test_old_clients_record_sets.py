@@ -63,8 +63,8 @@ def produce(channel: socket.socket, partition: int, magic: int, data: bytes) -> 
         timeout_ms=SECONDS_MAX * 1000,
         topic_data=[TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=partition, records=data)])],
     )
-    answer = call(channel, request, PRODUCE_VERSION[magic], ProduceResponse)
-    [stored] = answer.responses[0].partition_responses
+    responded = call(channel, request, PRODUCE_VERSION[magic], ProduceResponse)
+    [stored] = responded.responses[0].partition_responses
     assert (stored.error_code, stored.base_offset) == (0, 0)
 
 

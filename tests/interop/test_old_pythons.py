@@ -31,9 +31,9 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def put_python(path: Path, says: str) -> str:
+def put_python(path: Path, output: str) -> str:
     path.parent.mkdir(parents=True)
-    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.write_text(f"#!/bin/sh\necho '{output}'\n")
     path.chmod(0o755)
     return str(path)
 

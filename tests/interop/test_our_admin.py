@@ -1,4 +1,4 @@
-"""Our Admin and Consumer on real Kafka and on our cluster of its release: equal calls, equal answers."""
+"""Our Admin and Consumer on real Kafka and on our cluster of its release: equal calls, equal results."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ M = TypeVar("M", bound=Message)
 
 
 class PinnedCore(ClientCore):
-    """Whatever may go to any node goes to one broker."""
+    """Sends each request that any node serves to one broker."""
 
     broker_id: int
 
@@ -82,7 +82,7 @@ class PinnedCore(ClientCore):
 
 
 class OneBroker:
-    """What one broker tells, however far it is behind."""
+    """The view of one broker, which may be behind."""
 
     def __init__(self, servers: str, broker_id: int) -> None:
         self.thread = ReactorThread(f"admin of broker {broker_id}")
@@ -96,7 +96,7 @@ class OneBroker:
         core.broker_id = broker_id
         return core
 
-    def tells(self, call: Callable[[AdminCore], Coroutine[Any, Any, T]], settled: Callable[[T], bool]) -> bool:
+    def reports(self, call: Callable[[AdminCore], Coroutine[Any, Any, T]], settled: Callable[[T], bool]) -> bool:
         try:
             return settled(self.thread.call(lambda: call(self.admin)))
         except ItemsFailed:
@@ -115,21 +115,21 @@ class Both:
         self.admins = [Admin(bootstrap_servers=servers) for servers in self.servers]
         self.brokers = [OneBroker(servers, number + 1) for servers in self.servers for number in range(BROKERS)]
 
-    def ask(self, call: Callable[[Admin], Any]) -> Any:
-        """The answer that both give; errors are answers too."""
+    def call_both(self, call: Callable[[Admin], Any]) -> Any:
+        """Return the result that both give; errors are results too."""
         kafka, ours = (normalised(_outcome(call, admin)) for admin in self.admins)
         assert ours == kafka
         return kafka
 
     def settle(self, call: Callable[[AdminCore], Coroutine[Any, Any, T]], settled: Callable[[T], bool]) -> None:
-        """Wait until what was changed has come to every broker, so that whichever is asked then tells it."""
+        """Wait until every broker has the change, so that any of them returns it."""
         for broker in self.brokers:
-            until(functools.partial(broker.tells, call, settled), bool)
+            until(functools.partial(broker.reports, call, settled), bool)
 
     def create(self, *topics: NewTopic) -> None:
         """Create topics and wait until they can be used."""
-        answer = self.ask(lambda admin: admin.create_topics(topics))
-        assert "errors" not in answer, answer
+        returned = self.call_both(lambda admin: admin.create_topics(topics))
+        assert "errors" not in returned, returned
         names = [topic.name for topic in topics]
         self.settle(lambda admin: admin.describe_topics(names), _are_led)
 
@@ -150,46 +150,51 @@ def _are_led(described: dict[str, TopicDescription]) -> bool:
 
 
 def until(call: Callable[[], T], settled: Callable[[T], bool]) -> T:
-    """Ask again until an answer fits."""
-    for _ in attempts("an answer that fits", seconds=SETTLE_SECONDS_MAX):
-        answer = call()
-        if settled(answer):
-            return answer
+    """Retry until a result fits."""
+    for _ in attempts("a result that fits", seconds=SETTLE_SECONDS_MAX):
+        returned = call()
+        if settled(returned):
+            return returned
     raise AssertionError
 
 
-def normalised(answer: Any) -> Any:
+def normalised(returned: Any) -> Any:
     """Without what differs by nature: ids, addresses, paths, times and the words of documentation."""
-    if isinstance(answer, ItemsFailed):
-        return {"errors": normalised(answer.errors), "done": normalised(answer.done)}
-    if isinstance(answer, ProducerError):
+    if isinstance(returned, ItemsFailed):
+        return {"errors": normalised(returned.errors), "done": normalised(returned.done)}
+    if isinstance(returned, ProducerError):
         # Whichever node leads the quorum names itself.
-        return (type(answer).__name__, answer.error_code.name, re.sub(r"Local controller \d", "", str(answer)))
-    if isinstance(answer, Node):
-        return (answer.id, answer.rack)
-    if isinstance(answer, ClusterDescription):
-        return (normalised(answer.nodes), answer.fenced, answer.controller in answer.nodes, bool(answer.cluster_id))
-    if isinstance(answer, QuorumInfo):
-        voters = sorted((voter.replica_id, voter.directory_id is None) for voter in answer.voters)
-        return (answer.leader_id in (1, 2), voters, answer.observers, sorted(answer.nodes))
-    if isinstance(answer, LogDirDescription):
-        return (answer.error, normalised(answer.replicas), answer.total_bytes > 0, answer.is_cordoned)
-    if isinstance(answer, ConfigEntry):
-        told = {one.name: normalised(getattr(answer, one.name)) for one in fields(answer)}
-        return told | {"documentation": bool(answer.documentation)}
-    if isinstance(answer, Enum):
-        return answer.name
-    if is_dataclass(answer):
+        return (type(returned).__name__, returned.error_code.name, re.sub(r"Local controller \d", "", str(returned)))
+    if isinstance(returned, Node):
+        return (returned.id, returned.rack)
+    if isinstance(returned, ClusterDescription):
+        return (
+            normalised(returned.nodes),
+            returned.fenced,
+            returned.controller in returned.nodes,
+            bool(returned.cluster_id),
+        )
+    if isinstance(returned, QuorumInfo):
+        voters = sorted((voter.replica_id, voter.directory_id is None) for voter in returned.voters)
+        return (returned.leader_id in (1, 2), voters, returned.observers, sorted(returned.nodes))
+    if isinstance(returned, LogDirDescription):
+        return (returned.error, normalised(returned.replicas), returned.total_bytes > 0, returned.is_cordoned)
+    if isinstance(returned, ConfigEntry):
+        found_one = {one.name: normalised(getattr(returned, one.name)) for one in fields(returned)}
+        return found_one | {"documentation": bool(returned.documentation)}
+    if isinstance(returned, Enum):
+        return returned.name
+    if is_dataclass(returned):
         return {
             one.name: bool(value) if one.name == "topic_id" else normalised(value)
-            for one in fields(answer)
-            if (value := getattr(answer, one.name)) is not NotImplemented
+            for one in fields(returned)
+            if (value := getattr(returned, one.name)) is not NotImplemented
         }
-    if isinstance(answer, dict):
-        return {str(key): normalised(value) for key, value in answer.items()}
-    if isinstance(answer, (list, tuple)):
-        return [normalised(one) for one in answer]
-    return answer
+    if isinstance(returned, dict):
+        return {str(key): normalised(value) for key, value in returned.items()}
+    if isinstance(returned, (list, tuple)):
+        return [normalised(one) for one in returned]
+    return returned
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -203,12 +208,12 @@ def both(request: pytest.FixtureRequest) -> Iterator[Both]:
         clients.close()
 
 
-def test_topics_are_made_and_told_alike(both: Both) -> None:
+def test_topics_are_created_and_described_alike(both: Both) -> None:
     topics = [
         NewTopic(name="counted", partitions=3, replication_factor=2, configs={"retention.ms": "1000"}),
         NewTopic(name="assigned", assignments={0: [2, 1], 1: [1, 2]}),
     ]
-    both.ask(lambda admin: admin.create_topics(topics, validate_only=True))
+    both.call_both(lambda admin: admin.create_topics(topics, validate_only=True))
     both.create(*topics)
     refused = [
         NewTopic(name="counted"),
@@ -218,21 +223,23 @@ def test_topics_are_made_and_told_alike(both: Both) -> None:
         NewTopic(name="none", partitions=0),
         NewTopic(name="gap", assignments={0: [1], 2: [2]}),
     ]
-    failed = both.ask(lambda admin: admin.create_topics(refused))
+    failed = both.call_both(lambda admin: admin.create_topics(refused))
     assert failed["done"] == {}
-    told = both.ask(lambda admin: admin.describe_topics(["assigned"]))
-    assert [one["replicas"] for one in told["assigned"]["partitions"]] == [[2, 1], [1, 2]]
-    both.ask(lambda admin: sorted(name for name in admin.list_topics() if name in ("counted", "assigned")))
-    both.ask(lambda admin: admin.describe_topics(["assigned", "nowhere"], partitions_per_response=1))
-    both.ask(lambda admin: list(admin.describe_topics_by_id([_id_of(admin, "assigned")]).values()))
-    both.ask(lambda admin: admin.describe_topics_by_id(["AAAAAAAAAAAAAAAAAAAAAQ"]))
+    found_one = both.call_both(lambda admin: admin.describe_topics(["assigned"]))
+    assert [one["replicas"] for one in found_one["assigned"]["partitions"]] == [[2, 1], [1, 2]]
+    both.call_both(lambda admin: sorted(name for name in admin.list_topics() if name in ("counted", "assigned")))
+    both.call_both(lambda admin: admin.describe_topics(["assigned", "nowhere"], partitions_per_response=1))
+    both.call_both(lambda admin: list(admin.describe_topics_by_id([_id_of(admin, "assigned")]).values()))
+    both.call_both(lambda admin: admin.describe_topics_by_id(["AAAAAAAAAAAAAAAAAAAAAQ"]))
     grow = {"assigned": NewPartitions(total_count=3, assignments=[[1, 2]]), "nowhere": NewPartitions(total_count=2)}
-    both.ask(lambda admin: admin.create_partitions(grow, validate_only=True))
-    both.ask(lambda admin: admin.create_partitions(grow))
-    both.settle(lambda admin: admin.describe_topics(["assigned"]), lambda told: len(told["assigned"].partitions) == 3)
-    both.ask(lambda admin: admin.create_partitions({"assigned": NewPartitions(total_count=1)}))
-    both.ask(lambda admin: admin.delete_topics(["assigned", "nowhere"]))
-    both.ask(lambda admin: admin.delete_topics_by_id([_id_of(admin, "counted")]))
+    both.call_both(lambda admin: admin.create_partitions(grow, validate_only=True))
+    both.call_both(lambda admin: admin.create_partitions(grow))
+    both.settle(
+        lambda admin: admin.describe_topics(["assigned"]), lambda found_one: len(found_one["assigned"].partitions) == 3
+    )
+    both.call_both(lambda admin: admin.create_partitions({"assigned": NewPartitions(total_count=1)}))
+    both.call_both(lambda admin: admin.delete_topics(["assigned", "nowhere"]))
+    both.call_both(lambda admin: admin.delete_topics_by_id([_id_of(admin, "counted")]))
 
 
 def _id_of(admin: Admin, name: str) -> str:
@@ -241,12 +248,12 @@ def _id_of(admin: Admin, name: str) -> str:
     return topic_id
 
 
-def test_configurations_are_told_and_changed_alike(both: Both) -> None:
+def test_configurations_are_described_and_changed_alike(both: Both) -> None:
     both.create(NewTopic(name="configured", partitions=1, replication_factor=1, configs={"retention.ms": "1000"}))
     topic, broker = ConfigResource.topic("configured"), ConfigResource.broker(1)
-    both.ask(lambda admin: admin.describe_configs([topic], include_synonyms=True, include_documentation=True))
+    both.call_both(lambda admin: admin.describe_configs([topic], include_synonyms=True, include_documentation=True))
     names = ["num.io.threads", "log.retention.ms", "log.cleaner.threads", "no.such.config"]
-    both.ask(lambda admin: admin.describe_configs([broker], names=names, include_synonyms=True))
+    both.call_both(lambda admin: admin.describe_configs([broker], names=names, include_synonyms=True))
     changes = {
         topic: [
             AlterConfigOp(name="cleanup.policy", value="compact", operation=ConfigOperation.APPEND),
@@ -254,41 +261,52 @@ def test_configurations_are_told_and_changed_alike(both: Both) -> None:
         ],
         broker: [AlterConfigOp(name="log.cleaner.threads", value="2")],
     }
-    both.ask(lambda admin: admin.incremental_alter_configs(changes, validate_only=True))
-    both.ask(lambda admin: admin.incremental_alter_configs(changes))
-    both.settle(lambda admin: admin.describe_topic_configs("configured"), lambda told: told["retention.ms"].is_default)
-    both.settle(lambda admin: admin.describe_broker_configs(1), lambda told: told["log.cleaner.threads"].value == "2")
-    both.ask(lambda admin: admin.describe_configs([topic, broker], names=["cleanup.policy", "log.cleaner.threads"]))
+    both.call_both(lambda admin: admin.incremental_alter_configs(changes, validate_only=True))
+    both.call_both(lambda admin: admin.incremental_alter_configs(changes))
+    both.settle(
+        lambda admin: admin.describe_topic_configs("configured"), lambda found_one: found_one["retention.ms"].is_default
+    )
+    both.settle(
+        lambda admin: admin.describe_broker_configs(1), lambda found_one: found_one["log.cleaner.threads"].value == "2"
+    )
+    both.call_both(
+        lambda admin: admin.describe_configs([topic, broker], names=["cleanup.policy", "log.cleaner.threads"])
+    )
     refused = {
         topic: [AlterConfigOp(name="retention.ms", value="soon")],
         broker: [AlterConfigOp(name="node.id", value="7")],
         ConfigResource.topic("nowhere"): [AlterConfigOp(name="retention.ms", value="1")],
     }
-    both.ask(lambda admin: admin.incremental_alter_configs(refused))
+    both.call_both(lambda admin: admin.incremental_alter_configs(refused))
 
 
-def test_loggers_and_client_metrics_are_told_and_changed_alike(both: Both) -> None:
+def test_loggers_and_client_metrics_are_described_and_changed_alike(both: Both) -> None:
     logger = ConfigResource(ConfigResourceType.BROKER_LOGGER, "2")
     quiet = AlterConfigOp(name="kafka.log.LogManager", value="ERROR")
-    both.ask(lambda admin: admin.incremental_alter_configs({logger: [quiet]}))
-    both.ask(lambda admin: admin.describe_configs([logger], names=["kafka.log.LogManager"], include_synonyms=True))
+    both.call_both(lambda admin: admin.incremental_alter_configs({logger: [quiet]}))
+    both.call_both(
+        lambda admin: admin.describe_configs([logger], names=["kafka.log.LogManager"], include_synonyms=True)
+    )
     odd = AlterConfigOp(name="kafka.log.LogManager", value="LOUD")
-    both.ask(lambda admin: admin.incremental_alter_configs({logger: [odd]}))
+    both.call_both(lambda admin: admin.incremental_alter_configs({logger: [odd]}))
     metrics = ConfigResource(ConfigResourceType.CLIENT_METRICS, "all")
-    both.ask(
+    both.call_both(
         lambda admin: admin.incremental_alter_configs({metrics: [AlterConfigOp(name="interval.ms", value="60000")]})
     )
     both.settle(
-        lambda admin: admin.list_config_resources([ConfigResourceType.CLIENT_METRICS]), lambda told: told == [metrics]
+        lambda admin: admin.list_config_resources([ConfigResourceType.CLIENT_METRICS]),
+        lambda found_one: found_one == [metrics],
     )
-    both.ask(lambda admin: admin.describe_configs([metrics], include_synonyms=True))
-    both.ask(lambda admin: admin.incremental_alter_configs({metrics: [AlterConfigOp(name="interval.ms", value="1")]}))
-    both.ask(
+    both.call_both(lambda admin: admin.describe_configs([metrics], include_synonyms=True))
+    both.call_both(
+        lambda admin: admin.incremental_alter_configs({metrics: [AlterConfigOp(name="interval.ms", value="1")]})
+    )
+    both.call_both(
         lambda admin: [one for one in admin.list_config_resources() if one.type is ConfigResourceType.CLIENT_METRICS]
     )
 
 
-def test_offsets_and_records_are_told_and_deleted_alike(both: Both) -> None:
+def test_offsets_are_listed_and_records_deleted_alike(both: Both) -> None:
     both.create(NewTopic(name="timed", assignments={0: [1], 1: [2]}))
     key, empty = TopicPartition("timed", 0), TopicPartition("timed", 1)
     for servers in both.servers:
@@ -297,54 +315,56 @@ def test_offsets_and_records_are_told_and_deleted_alike(both: Both) -> None:
                 producer.send("timed", b"x", partition=0, timestamp_ms=timestamp_ms).result(30)
     specs = [OffsetSpec.EARLIEST, OffsetSpec.LATEST, OffsetSpec.MAX_TIMESTAMP, OffsetSpec.EARLIEST_LOCAL, 1_500, 9_000]
     for spec in specs:
-        both.ask(lambda admin, spec=spec: admin.list_offsets({key: spec, empty: spec}))  # type: ignore[misc]
-    both.ask(lambda admin: admin.list_offsets({key: OffsetSpec.LATEST_TIERED}))
-    both.ask(lambda admin: admin.list_offsets({key: OffsetSpec.LATEST}, isolation_level="read_committed"))
-    both.ask(lambda admin: admin.delete_records({key: 2, empty: 5}))
-    both.ask(lambda admin: admin.list_offsets({key: OffsetSpec.EARLIEST}))
-    both.ask(lambda admin: admin.delete_records({key: HIGH_WATERMARK}))
+        both.call_both(lambda admin, spec=spec: admin.list_offsets({key: spec, empty: spec}))  # type: ignore[misc]
+    both.call_both(lambda admin: admin.list_offsets({key: OffsetSpec.LATEST_TIERED}))
+    both.call_both(lambda admin: admin.list_offsets({key: OffsetSpec.LATEST}, isolation_level="read_committed"))
+    both.call_both(lambda admin: admin.delete_records({key: 2, empty: 5}))
+    both.call_both(lambda admin: admin.list_offsets({key: OffsetSpec.EARLIEST}))
+    both.call_both(lambda admin: admin.delete_records({key: HIGH_WATERMARK}))
 
 
-def test_leaders_replicas_and_log_directories_are_told_alike(both: Both) -> None:
+def test_leaders_replicas_and_log_directories_are_described_alike(both: Both) -> None:
     both.create(NewTopic(name="moved", assignments={0: [1, 2]}))
     key = TopicPartition("moved", 0)
-    both.ask(lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [key, TopicPartition("nowhere", 0)]))
-    both.ask(lambda admin: admin.alter_partition_reassignments({key: [2, 1], TopicPartition("nowhere", 0): [1]}))
+    both.call_both(lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [key, TopicPartition("nowhere", 0)]))
+    both.call_both(lambda admin: admin.alter_partition_reassignments({key: [2, 1], TopicPartition("nowhere", 0): [1]}))
     both.settle(AdminCore.list_partition_reassignments, lambda moving: moving == {})
-    both.ask(lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [key]))
-    both.settle(lambda admin: admin.describe_topics(["moved"]), lambda told: told["moved"].partitions[0].leader == 2)
-    both.ask(lambda admin: admin.elect_leaders(ElectionType.UNCLEAN, [key]))
-    both.ask(lambda admin: admin.alter_partition_reassignments({key: None}))
-    both.ask(lambda admin: admin.alter_partition_reassignments({key: [7]}))
+    both.call_both(lambda admin: admin.elect_leaders(ElectionType.PREFERRED, [key]))
+    both.settle(
+        lambda admin: admin.describe_topics(["moved"]), lambda found_one: found_one["moved"].partitions[0].leader == 2
+    )
+    both.call_both(lambda admin: admin.elect_leaders(ElectionType.UNCLEAN, [key]))
+    both.call_both(lambda admin: admin.alter_partition_reassignments({key: None}))
+    both.call_both(lambda admin: admin.alter_partition_reassignments({key: [7]}))
     both.settle(
         lambda admin: admin.describe_log_dirs([2]),
-        lambda told: any(key in one.replicas for one in told[2].values()),
+        lambda found_one: any(key in one.replicas for one in found_one[2].values()),
     )
-    both.ask(lambda admin: [one.replicas.get(key) for one in admin.describe_log_dirs([2])[2].values()])
-    both.ask(lambda admin: admin.alter_replica_log_dirs({TopicPartitionReplica("moved", 0, 2): "/nowhere"}))
+    both.call_both(lambda admin: [one.replicas.get(key) for one in admin.describe_log_dirs([2])[2].values()])
+    both.call_both(lambda admin: admin.alter_replica_log_dirs({TopicPartitionReplica("moved", 0, 2): "/nowhere"}))
 
 
-def test_the_cluster_its_features_and_its_quotas_are_told_alike(both: Both) -> None:
-    both.ask(Admin.describe_cluster)
-    both.ask(Admin.describe_metadata_quorum)
-    both.ask(lambda admin: [sorted(level.items()) for level in _levels(admin)])
-    both.ask(lambda admin: admin.describe_cluster(include_fenced_brokers=True))
-    both.ask(lambda admin: admin.update_features({"no.such.feature": FeatureUpdate(max_version_level=1)}))
+def test_the_cluster_its_features_and_its_quotas_are_described_alike(both: Both) -> None:
+    both.call_both(Admin.describe_cluster)
+    both.call_both(Admin.describe_metadata_quorum)
+    both.call_both(lambda admin: [sorted(level.items()) for level in _levels(admin)])
+    both.call_both(lambda admin: admin.describe_cluster(include_fenced_brokers=True))
+    both.call_both(lambda admin: admin.update_features({"no.such.feature": FeatureUpdate(max_version_level=1)}))
     mine, default = QuotaEntity.of({"client-id": "me"}), QuotaEntity.of({"user": "anna", "client-id": None})
     quotas = {mine: {"producer_byte_rate": 1_000.0}, default: {"request_percentage": 50.0}}
-    both.ask(lambda admin: admin.alter_client_quotas(quotas))
-    both.settle(AdminCore.describe_client_quotas, lambda told: len(told) == 2)
-    both.ask(lambda admin: sorted(map(str, admin.describe_client_quotas())))
-    both.ask(lambda admin: admin.describe_client_quotas(QuotaFilter(exactly={"client-id": "me"})))
-    both.ask(lambda admin: admin.alter_client_quotas({mine: {"no_such_rate": 1.0}}))
-    both.ask(lambda admin: admin.alter_client_quotas({mine: {"producer_byte_rate": None}}))
+    both.call_both(lambda admin: admin.alter_client_quotas(quotas))
+    both.settle(AdminCore.describe_client_quotas, lambda found_one: len(found_one) == 2)
+    both.call_both(lambda admin: sorted(map(str, admin.describe_client_quotas())))
+    both.call_both(lambda admin: admin.describe_client_quotas(QuotaFilter(exactly={"client-id": "me"})))
+    both.call_both(lambda admin: admin.alter_client_quotas({mine: {"no_such_rate": 1.0}}))
+    both.call_both(lambda admin: admin.alter_client_quotas({mine: {"producer_byte_rate": None}}))
 
 
 def _levels(admin: Admin) -> list[dict[str, Any]]:
     features = admin.describe_features()
     return [
-        {name: (one.lowest, one.highest) for name, one in told.items()}
-        for told in (features.finalized, features.supported)
+        {name: (one.lowest, one.highest) for name, one in found_one.items()}
+        for found_one in (features.finalized, features.supported)
     ]
 
 
@@ -364,7 +384,7 @@ def test_a_consumer_leaves_out_what_was_aborted(both: Both) -> None:
         assert read(servers, key, "read_uncommitted") == [b"1", b"2", b"3", b"4", b"5"]
         assert read(servers, key, "read_committed") == [b"1", b"3"]
         producer.commit_transaction()
-    # The commit is told before its marker is written.
+    # The commit is acknowledged before its marker is written.
     until(lambda: read(servers, key, "read_committed"), lambda values: values == [b"1", b"3", b"5"])
 
 

@@ -48,7 +48,7 @@ def run(body: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
 
 
 def read(kafka: RealKafka, topic: str) -> list[list[bytes]]:
-    """What was committed, partition by partition, up to what is the end when it is read."""
+    """Return the committed records, partition by partition, up to the end offset at the time of the read."""
     consumer = LibrdkafkaConsumer(
         {
             "bootstrap.servers": kafka.bootstrap_servers,
@@ -101,15 +101,15 @@ def test_a_table_is_written_while_others_send(kafka: RealKafka, topic: str) -> N
             rows, *places = await asyncio.gather(
                 producer.send_batch(topic, table), *(producer.send_and_wait(topic, b"record") for _ in range(50))
             )
-            told = await rows
-            assert told["error"].null_count == 2_000
+            acknowledged = await rows
+            assert acknowledged["error"].null_count == 2_000
             assert len({(place.partition, place.offset) for place in places}) == 50
 
     run(main)
     assert sum(map(len, read(kafka, topic))) == 2_050
 
 
-def test_transactions_end_as_they_were_told_to(kafka: RealKafka, topic: str) -> None:
+def test_transactions_end_as_requested(kafka: RealKafka, topic: str) -> None:
     async def main() -> None:
         async with AsyncProducer(bootstrap_servers=kafka.bootstrap_servers, transactional_id=topic) as producer:
             await producer.init_transactions()
@@ -130,8 +130,8 @@ def test_transactions_end_as_they_were_told_to(kafka: RealKafka, topic: str) -> 
     assert read(kafka, topic) == [[b"committed"]] * PARTITIONS
     consumer = LibrdkafkaConsumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": f"group of {topic}"})
     try:
-        (told,) = consumer.committed([LibrdkafkaPartition(topic, 0)], timeout=30)
-        assert told.offset == 17
+        (acknowledged,) = consumer.committed([LibrdkafkaPartition(topic, 0)], timeout=30)
+        assert acknowledged.offset == 17
     finally:
         consumer.close()
 

@@ -38,7 +38,7 @@ def one_broker(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
 
 
 def create(bootstrap_servers: str, topic: str, replication_factor: int) -> None:
-    """Create a topic that is ready: a leader is told before it can be written to, which acks=0 would not notice."""
+    """Create a topic that is ready: metadata lists a leader before it accepts writes, which acks=0 would not notice."""
     with Admin(bootstrap_servers=bootstrap_servers) as admin:
         admin.create_topic(topic, partitions=PARTITIONS, replication_factor=replication_factor)
     with Consumer(bootstrap_servers=bootstrap_servers) as consumer:
@@ -46,7 +46,7 @@ def create(bootstrap_servers: str, topic: str, replication_factor: int) -> None:
 
 
 def read_all(bootstrap_servers: str, topic: str, count: int) -> list[ConsumerRecord]:
-    """Read until `count` records have come (what acks=0 sent may be on its way), and whatever else is there."""
+    """Read until `count` records have come (those with acks=0 may be in flight), and any further ones."""
     keys = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     with Consumer(bootstrap_servers=bootstrap_servers) as consumer:
         consumer.assign(keys)
@@ -82,12 +82,12 @@ def test_what_is_produced_is_read_back(one_broker: RealKafka, codec: str, guaran
     assert stored == {}
 
 
-def test_a_cluster_that_receives_no_metrics_is_not_asked_for_any(one_broker: RealKafka) -> None:
+def test_clients_of_a_cluster_without_a_receiver_push_no_metrics(one_broker: RealKafka) -> None:
     create(one_broker.bootstrap_servers, "quiet", 1)
-    told: list[str] = []
+    logged: list[str] = []
 
     def observe(event: dict[str, Any]) -> None:
-        told.append(event["log_namespace"])
+        logged.append(event["log_namespace"])
 
     globalLogPublisher.addObserver(observe)
     try:
@@ -96,4 +96,4 @@ def test_a_cluster_that_receives_no_metrics_is_not_asked_for_any(one_broker: Rea
             assert producer.client_instance_id(0.2) is None
     finally:
         globalLogPublisher.removeObserver(observe)
-    assert not [namespace for namespace in told if "telemetry" in namespace]
+    assert not [namespace for namespace in logged if "telemetry" in namespace]

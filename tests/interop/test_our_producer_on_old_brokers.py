@@ -66,8 +66,8 @@ def test_wrappers_end_where_those_of_java_3_0_do(jvm: OldClientsJvm) -> None:
     topics = {case: (f"java-{case[0]}-{case[1]}", f"ours-{case[0]}-{case[1]}") for case in cases}
     made = [f"{topic}:1:1" for both in topics.values() for topic in both]
     with ThreadedCluster(brokers=1, release="0.10.2.2", topics=made) as cluster:
-        told = [f"{codec}:{size}:{topics[codec, size][0]}" for codec, size in cases]
-        jvm.run("3.0.2", "OldBatches", cluster.bootstrap_servers, str(RECORDS), *told)
+        reported = [f"{codec}:{size}:{topics[codec, size][0]}" for codec, size in cases]
+        jvm.run("3.0.2", "OldBatches", cluster.bootstrap_servers, str(RECORDS), *reported)
         for codec, size in cases:
             with Producer(
                 bootstrap_servers=cluster.bootstrap_servers,
@@ -99,7 +99,7 @@ def wrappers(cluster: ThreadedCluster, topic: str) -> list[bytes]:
 
 
 def write(cluster: ThreadedCluster) -> list[str]:
-    """Send records in every codec; answers their values."""
+    """Send records in every codec; return their values."""
     written: list[str] = []
     for codec in CODECS:
         texts = [f"{codec}-{number}-{'x' * 100}" for number in range(RECORDS)]

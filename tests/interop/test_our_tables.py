@@ -28,7 +28,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[RealKafka]:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_rows_are_where_their_answer_says(kafka: RealKafka, codec: str) -> None:
+def test_rows_are_at_the_offsets_of_their_responses(kafka: RealKafka, codec: str) -> None:
     servers, topic = kafka.bootstrap_servers, f"tables-{codec}"
     create(servers, topic, 1)
     headers = [[{"key": "h", "value": b"%d" % number}] if number % 3 else [] for number in range(ROWS)]
@@ -41,8 +41,8 @@ def test_rows_are_where_their_answer_says(kafka: RealKafka, codec: str) -> None:
         }
     )
     with Producer(bootstrap_servers=servers, compression_type=codec) as producer:
-        told = producer.send_batch(topic, rows).result(60)
-    assert told["error"].null_count == ROWS
+        acknowledged = producer.send_batch(topic, rows).result(60)
+    assert acknowledged["error"].null_count == ROWS
     keys = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
     with Consumer(bootstrap_servers=servers) as consumer:
         consumer.assign(keys)
@@ -52,6 +52,6 @@ def test_rows_are_where_their_answer_says(kafka: RealKafka, codec: str) -> None:
             tables.append(consumer.poll_table(1.0))
     stored = {(row["partition"], row["offset"]): row for row in pa.concat_tables(tables).to_pylist()}
     assert len(stored) == ROWS
-    for place, row in zip(told.to_pylist(), rows.to_pylist(), strict=True):
+    for place, row in zip(acknowledged.to_pylist(), rows.to_pylist(), strict=True):
         found = stored[place["partition"], place["offset"]]
         assert {name: found[name] for name in row} == row

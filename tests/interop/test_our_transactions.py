@@ -141,7 +141,7 @@ def test_a_second_producer_fences_the_first_and_aborts_its_transaction(kafka: Re
     assert read(kafka, topic) == [b"of the second"]
 
 
-def test_a_producer_that_vanished_holds_nobody_up_after_the_next_began(kafka: RealKafka, topic: str) -> None:
+def test_a_vanished_producer_blocks_no_other_after_the_next_began(kafka: RealKafka, topic: str) -> None:
     vanished = producer_on(kafka, topic)
     vanished.init_transactions()
     vanished.begin_transaction()
@@ -171,8 +171,8 @@ def test_offsets_are_committed_with_the_transaction_or_not_at_all(
                 producer.commit_transaction()
             else:
                 producer.abort_transaction()
-        (told,) = consumer.committed([LibrdkafkaPartition(topic, 0)], timeout=30)
-        assert told.offset == (17 if committed else -1001)
+        (committed_offset,) = consumer.committed([LibrdkafkaPartition(topic, 0)], timeout=30)
+        assert committed_offset.offset == (17 if committed else -1001)
     finally:
         consumer.close()
     assert read(kafka, topic) == ([b"result"] if committed else [])

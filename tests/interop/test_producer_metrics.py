@@ -9,7 +9,7 @@ import pytest
 from broker_client import Producer
 from tests.client.core.metrics.metrics_as_java import CONFIG, SENT, TIMESTAMP_MS, TOPIC, comparable, of_ours, recorded
 from tests.differential.probe import attempts
-from tests.interop.java_producer_metrics import SERVED, ask_java
+from tests.interop.java_producer_metrics import SERVED, run_java
 from tests.interop.served_cluster import served_cluster
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tests.interop.served_cluster import ServedCluster
 
 WAIT_S = 20
-# Versions and metadata are asked for in any case: what comes after them is the same in every run.
-ANSWERED_FIRST = 2
+# Versions and metadata are requested in any case: all that follows is the same in every run.
+FIRST_RESPONSES = 2
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +29,14 @@ def served() -> Iterator[ServedCluster]:
 
 
 def test_java_measures_what_was_recorded(served: ServedCluster) -> None:
-    assert ask_java(served.bootstrap_servers) == recorded()
+    assert run_java(served.bootstrap_servers) == recorded()
 
 
 def test_ours_measures_the_same(served: ServedCluster) -> None:
     with Producer(CONFIG, bootstrap_servers=served.bootstrap_servers) as producer:
         made = of_ours(producer.metrics())
         for _ in attempts("versions and metadata", seconds=WAIT_S):
-            if producer.metrics()["response-total"] >= ANSWERED_FIRST:
+            if producer.metrics()["response-total"] >= FIRST_RESPONSES:
                 break
         for sizes in SENT:
             for size in sizes:

@@ -1,4 +1,4 @@
-"""Twenty restarts of brokers that lead, under load: what an idempotent producer was told is what is stored, in order.
+"""Twenty restarts of leaders under load: all records that an idempotent producer acknowledged are stored in order.
 
 Half of them are orderly (SIGTERM), half crashes (SIGKILL); the next comes as soon as the broker is in every ISR again.
 """
@@ -34,7 +34,7 @@ PARTITIONS = 3
 TOPIC = "restarts"
 PAUSE_SECONDS = 0.01
 IN_SYNC_SECONDS_MAX = 60
-ANSWER_SECONDS_MAX = 5
+RESPONSE_SECONDS_MAX = 5
 METADATA_VERSION = 8
 # A crash is noticed by silence: the defaults would make ten of them last minutes.
 OURS = {
@@ -70,7 +70,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 
 class Load:
-    """Sends some hundred numbered records a second until it is told to end; `futures` say what became of each."""
+    """Sends some hundred numbered records per second until it is stopped; `futures` have the outcome of each."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
@@ -106,7 +106,7 @@ def value_of(number: int) -> bytes:
 
 
 def metadata_of(address: str) -> MetadataResponse | None:
-    """What one broker knows of the topic; None while it does not answer."""
+    """Return one broker's view of the topic; None while it does not respond."""
     host, _, port = address.rpartition(":")
     request = MetadataRequest(topics=[MetadataRequestTopic(name=TOPIC)], allow_auto_topic_creation=False)
     try:
@@ -115,17 +115,17 @@ def metadata_of(address: str) -> MetadataResponse | None:
         return None
     with contextlib.closing(connection):
         connection.send(encode_request(request, METADATA_VERSION, correlation_id=1, client_id="restarts"))
-        answer = connection.receive(ANSWER_SECONDS_MAX)
-    if isinstance(answer, str):
+        response = connection.receive(RESPONSE_SECONDS_MAX)
+    if isinstance(response, str):
         return None
-    decoded = decode_response(MetadataResponse, METADATA_VERSION, answer)[1]
+    decoded = decode_response(MetadataResponse, METADATA_VERSION, response)[1]
     assert isinstance(decoded, MetadataResponse)
     return decoded
 
 
 def await_in_sync(address: str) -> MetadataResponse:
-    """Until the broker itself, which has heard of its own absence, knows that all are in every ISR."""
-    for _ in attempts(f"{address} to tell of {BROKERS} brokers in sync", seconds=IN_SYNC_SECONDS_MAX):
+    """Wait until the restarted broker itself lists all brokers in every ISR."""
+    for _ in attempts(f"{address} to list {BROKERS} brokers in sync", seconds=IN_SYNC_SECONDS_MAX):
         known = metadata_of(address)
         if known is not None and len(known.brokers) == BROKERS and known.topics[0].partitions:
             partitions = known.topics[0].partitions
@@ -180,8 +180,8 @@ def test_nothing_is_lost_doubled_or_moved_by_twenty_restarts(cluster: Cluster) -
         producer.flush(IN_SYNC_SECONDS_MAX)
     futures = load.futures
     assert [future.exception(0) for future in futures if future.exception(0) is not None] == []
-    told: dict[int, list[tuple[int | None, bytes | None]]] = {partition: [] for partition in range(PARTITIONS)}
+    acknowledged: dict[int, list[tuple[int | None, bytes | None]]] = {partition: [] for partition in range(PARTITIONS)}
     for number, future in enumerate(futures):
         place = future.result(0)
-        told[place.partition].append((place.offset, value_of(number)))
-    assert read_all(cluster.bootstrap_servers) == told
+        acknowledged[place.partition].append((place.offset, value_of(number)))
+    assert read_all(cluster.bootstrap_servers) == acknowledged

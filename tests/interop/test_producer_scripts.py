@@ -1,4 +1,4 @@
-"""The scripts of tests/client again on TCP: the Java producer asks for what was recorded, and ours for the same."""
+"""The scripts of tests/client again on TCP: the Java producer sends the recorded requests, and ours sends the same."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def thread() -> Iterator[ReactorThread]:
 @pytest.fixture(scope="module")
 def of_java(thread: ReactorThread, request: pytest.FixtureRequest) -> Outcomes:
     with java_producers() as port:
-        return run_all_with_java(thread, asked_for(request, "test_java_asks_for_what_was_recorded"), port)
+        return run_all_with_java(thread, requested_for(request, "test_java_requests_what_was_recorded"), port)
 
 
 @pytest.fixture(scope="module")
 def ours(thread: ReactorThread, request: pytest.FixtureRequest) -> Outcomes:
-    return run_all_of_ours_on_tcp(thread, asked_for(request, "test_ours_asks_for_the_same_on_tcp"))
+    return run_all_of_ours_on_tcp(thread, requested_for(request, "test_ours_requests_the_same_on_tcp"))
 
 
-def asked_for(request: pytest.FixtureRequest, test: str) -> list[Script]:
+def requested_for(request: pytest.FixtureRequest, test: str) -> list[Script]:
     """The scripts that the session has a test of."""
     chosen = {item.name for item in request.session.items}
     return [script for script in SCRIPTS if f"{test}[{script.name}]" in chosen]
@@ -53,10 +53,10 @@ def check(name: str, outcomes: Outcomes) -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.name for script in SCRIPTS])
-def test_java_asks_for_what_was_recorded(of_java: Outcomes, script: Script) -> None:
+def test_java_requests_what_was_recorded(of_java: Outcomes, script: Script) -> None:
     check(script.name, of_java)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script.name for script in SCRIPTS])
-def test_ours_asks_for_the_same_on_tcp(ours: Outcomes, script: Script) -> None:
+def test_ours_requests_the_same_on_tcp(ours: Outcomes, script: Script) -> None:
     check(script.name, ours)

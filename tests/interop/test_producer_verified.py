@@ -1,4 +1,4 @@
-"""What our producer was told is what the Java consumer of each release reads: codecs, TLS, tables, transactions.
+"""The Java consumer reads the records that our producer has acknowledged: codecs, TLS, tables, transactions.
 
 One JVM a release is the broker and one the reader, for all tests.
 """
@@ -50,9 +50,9 @@ class Stored:
 
 @dataclass(slots=True)
 class Verified:
-    """By name: what our producer was told, and what the Java consumer has read."""
+    """By name: the records that our producer has acknowledged, and those that the Java consumer has read."""
 
-    told: dict[str, list[Stored]] = field(default_factory=dict)
+    acknowledged: dict[str, list[Stored]] = field(default_factory=dict)
     read: dict[str, list[Stored]] = field(default_factory=dict)
 
 
@@ -83,10 +83,10 @@ def verify(kafka: KafkaWithTls, certificates: Certificates) -> Verified:
     result = Verified()
     for listener in LISTENERS:
         for codec in CODECS:
-            result.told[f"{listener}-{codec}"] = produce(options[listener], f"{listener}-{codec}", codec)
-    result.told["table"] = produce_table(plain)
+            result.acknowledged[f"{listener}-{codec}"] = produce(options[listener], f"{listener}-{codec}", codec)
+    result.acknowledged["table"] = produce_table(plain)
     with Producer(plain, transactional_id="verified", compression_type="lz4", linger_ms=5) as producer:
-        result.told["committed"], result.told["all"] = produce_transactions(producer)
+        result.acknowledged["committed"], result.acknowledged["all"] = produce_transactions(producer)
         # What the Java client takes as a file, ours takes as text too.
         of_java = options | {
             "KNOWN": options["SECURE"]
@@ -107,7 +107,7 @@ def verify(kafka: KafkaWithTls, certificates: Certificates) -> Verified:
 
 
 def produce(options: Mapping[str, Any], topic: str, codec: str) -> list[Stored]:
-    """Records with and without keys, values and headers, idempotently; what each answer says."""
+    """Records with and without keys, values and headers, idempotently; return the acknowledged records."""
     records = [
         (
             f"key {number % 20}".encode() if number % 3 else None,
@@ -140,11 +140,11 @@ def produce_table(options: Mapping[str, Any]) -> list[Stored]:
         }
     )
     with Producer(options, compression_type="zstd") as producer:
-        told = producer.send_batch("table", rows).result(30)
-    assert told["error"].null_count == RECORDS
+        acknowledged = producer.send_batch("table", rows).result(30)
+    assert acknowledged["error"].null_count == RECORDS
     return sorted(
         Stored(place["partition"], place["offset"], row["timestamp"], row["key"], row["value"])
-        for place, row in zip(told.to_pylist(), rows.to_pylist(), strict=True)
+        for place, row in zip(acknowledged.to_pylist(), rows.to_pylist(), strict=True)
     )
 
 
@@ -175,7 +175,7 @@ def produce_transactions(producer: Producer) -> tuple[list[Stored], list[Stored]
 
 
 def read_by_java(release: str, readings: Sequence[tuple[str, str, Mapping[str, Any]]]) -> dict[str, list[Stored]]:
-    """What the Java consumer reads, by the reading's name."""
+    """Return the records that the Java consumer reads, by the reading's name."""
     lines = [
         "\t".join([name, topics, *(f"{key}={value}" for key, value in configs.items())])
         for name, topics, configs in readings
@@ -214,19 +214,19 @@ def bytes_of(word: str) -> bytes | None:
 @pytest.mark.parametrize("listener", LISTENERS)
 def test_java_reads_what_was_acknowledged(verified: Verified, listener: str, codec: str) -> None:
     name = f"{listener}-{codec}"
-    assert len(verified.told[name]) == RECORDS
-    assert verified.read[name] == verified.told[name]
+    assert len(verified.acknowledged[name]) == RECORDS
+    assert verified.read[name] == verified.acknowledged[name]
 
 
 def test_java_reads_the_rows_of_a_table(verified: Verified) -> None:
-    assert verified.read["table"] == verified.told["table"]
+    assert verified.read["table"] == verified.acknowledged["table"]
 
 
 def test_java_reads_what_was_committed_and_nothing_else(verified: Verified) -> None:
-    assert len(verified.told["committed"]) == TRANSACTIONS * 2 // 3 * 2 * PARTITIONS
-    assert verified.read["committed"] == verified.told["committed"]
+    assert len(verified.acknowledged["committed"]) == TRANSACTIONS * 2 // 3 * 2 * PARTITIONS
+    assert verified.read["committed"] == verified.acknowledged["committed"]
 
 
-def test_java_reads_aborted_and_open_transactions_when_it_asks_for_them(verified: Verified) -> None:
-    assert len(verified.told["all"]) == (TRANSACTIONS + 1) * 2 * PARTITIONS
-    assert verified.read["all"] == verified.told["all"]
+def test_java_reads_aborted_and_open_transactions_on_request(verified: Verified) -> None:
+    assert len(verified.acknowledged["all"]) == (TRANSACTIONS + 1) * 2 * PARTITIONS
+    assert verified.read["all"] == verified.acknowledged["all"]

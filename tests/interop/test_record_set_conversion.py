@@ -1,4 +1,4 @@
-"""What Kafka 3.7's broker makes of record sets, and what is made of them here: fetches, appends, decompression."""
+"""Record sets in Kafka 3.7's broker and here: fetches, appends, decompression."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.interop.java_record_sets import (
     FORMATS,
     NOW_MS,
     TYPE_NAMES,
-    ask_java,
     before_compression,
     build,
     draw_records,
+    run_java,
 )
 
 if TYPE_CHECKING:
@@ -46,15 +46,15 @@ CODES = {
 }
 
 
-class Asked(NamedTuple):
-    """A line for Java, and what is answered here: bytes with what else counts, or an error code."""
+class ConversionCase(NamedTuple):
+    """A line for Java, and our result: bytes and other values, or an error code."""
 
     line: str
     ours: list[object]
 
 
 def stored_sets() -> list[bytes]:
-    """What a partition may hold: one batch, several of mixed magic, transactions with their markers, a cut-off end."""
+    """Contents of a partition: one batch, several of mixed magic, transactions with markers, a truncated end."""
     random = Random(7)
     sets: list[bytes] = []
     for magic, codec in FORMATS:
@@ -83,16 +83,16 @@ def stored_sets() -> list[bytes]:
     return [*sets, b"", build(draw_records(random, 2, 0), 2) * 300]
 
 
-def fetches() -> list[Asked]:
-    asked: list[Asked] = []
+def fetches() -> list[ConversionCase]:
+    requested: list[ConversionCase] = []
     for data in stored_sets():
         for to_magic in (0, 1, 2):
             for first_offset in (0, 102):
                 line = f"{to_magic} {first_offset} {data.hex()}"
-                asked.append(Asked(f"down {line}", down(data, to_magic, first_offset)))
+                requested.append(ConversionCase(f"down {line}", down(data, to_magic, first_offset)))
                 if all(part[0] == 0 or len(part) == 1 for part in [*before_compression(data), (0,)]):
-                    asked.append(Asked(f"fetch {line}", fetch(data, to_magic, first_offset)))
-    return asked
+                    requested.append(ConversionCase(f"fetch {line}", fetch(data, to_magic, first_offset)))
+    return requested
 
 
 def down(data: bytes, to_magic: int, first_offset: int) -> list[object]:
@@ -111,7 +111,7 @@ def fetch(data: bytes, to_magic: int, first_offset: int) -> list[object]:
 
 
 def produced_sets() -> list[bytes]:
-    """What clients send: sound sets, and ones that a leader refuses or has to write anew."""
+    """The sets of clients: valid ones, and ones that a leader refuses or has to convert."""
     random = Random(8)
     sets: list[bytes] = []
     plain = [Record(offset=at, timestamp=NOW_MS, key=b"k", value=b"v") for at in range(3)]
@@ -144,9 +144,9 @@ def produced_sets() -> list[bytes]:
     ]
 
 
-def appends() -> list[Asked]:
+def appends() -> list[ConversionCase]:
     random = Random(9)
-    asked: list[Asked] = []
+    requested: list[ConversionCase] = []
     for data in produced_sets():
         for to_magic in (0, 1, 2):
             for timestamp_type in TimestampType:
@@ -163,8 +163,8 @@ def appends() -> list[Asked]:
                     compacted=random.random() < 0.3,
                     partition_leader_epoch=7,
                 )
-                asked.append(Asked(append_line(data, rules), append(data, rules)))
-    return asked
+                requested.append(ConversionCase(append_line(data, rules), append(data, rules)))
+    return requested
 
 
 def append_line(data: bytes, rules: AssignmentRules) -> str:
@@ -184,7 +184,7 @@ def append(data: bytes, rules: AssignmentRules) -> list[object]:
     return [str(assigned.next_offset), max_timestamp, *before_compression(assigned.records)]
 
 
-def decompressions() -> list[Asked]:
+def decompressions() -> list[ConversionCase]:
     """Snappy framed and raw, and what stands around and between; LZ4 with its two header checksums."""
     plain = b"The quick brown fox. " * 40
     framed = compress(CompressionCodec.SNAPPY, plain)
@@ -195,7 +195,7 @@ def decompressions() -> list[Asked]:
     frames = [compress(CompressionCodec.LZ4, plain, magic=magic) for magic in (0, 1, 2)]
     cases += [(CompressionCodec.LZ4, magic, frame) for magic in (0, 1, 2) for frame in frames]
     return [
-        Asked(f"decompress {magic} {codec.type_name} {data.hex()}", plain_of(codec, magic, data))
+        ConversionCase(f"decompress {magic} {codec.type_name} {data.hex()}", plain_of(codec, magic, data))
         for codec, magic, data in cases
     ]
 
@@ -207,29 +207,29 @@ def plain_of(codec: CompressionCodec, magic: int, data: bytes) -> list[object]:
         return [ErrorCode.UNKNOWN_SERVER_ERROR]
 
 
-ASKED = {"fetches": fetches, "appends": appends, "decompressions": decompressions}
+CASES_OF = {"fetches": fetches, "appends": appends, "decompressions": decompressions}
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", CASES_OF)
 def test_kafka_does_the_same(kind: str, tmp_path: Path) -> None:
-    asked = ASKED[kind]()
-    answers = ask_java("ConvertRecordSets", RELEASE, [one.line for one in asked], tmp_path)
-    assert any(not answer.startswith("refused") for answer in answers)
+    requested = CASES_OF[kind]()
+    results = run_java("ConvertRecordSets", RELEASE, [one.line for one in requested], tmp_path)
+    assert any(not result.startswith("refused") for result in results)
     assert [
-        (one.line, answer, one.ours)
-        for one, answer in zip(asked, answers, strict=True)
-        if java(one, answer) != one.ours
+        (one.line, result, one.ours)
+        for one, result in zip(requested, results, strict=True)
+        if java(one, result) != one.ours
     ] == []
 
 
-def java(asked: Asked, answer: str) -> list[object]:
-    if answer.startswith("refused"):
-        return [next((code for name, code in CODES.items() if f".{name}" in answer), ErrorCode.UNKNOWN_SERVER_ERROR)]
-    if asked.line.startswith("down"):
-        return list(before_compression(bytes.fromhex(answer)))
-    if asked.line.startswith("assign"):
-        next_offset, max_timestamp, records = answer.split(" ")
-        if asked.line.startswith("assign 0"):
-            max_timestamp = ""  # 3.7 tells a time here, which messages of magic 0 do not have; later releases do not
+def java(requested: ConversionCase, result: str) -> list[object]:
+    if result.startswith("refused"):
+        return [next((code for name, code in CODES.items() if f".{name}" in result), ErrorCode.UNKNOWN_SERVER_ERROR)]
+    if requested.line.startswith("down"):
+        return list(before_compression(bytes.fromhex(result)))
+    if requested.line.startswith("assign"):
+        next_offset, max_timestamp, records = result.split(" ")
+        if requested.line.startswith("assign 0"):
+            max_timestamp = ""  # 3.7 returns a time here, which messages of magic 0 do not have; later releases do not
         return [next_offset, max_timestamp, *before_compression(bytes.fromhex(records))]
-    return [bytes.fromhex(answer)]
+    return [bytes.fromhex(result)]

@@ -17,12 +17,12 @@ from protocol_specs.records.record_batch import Record, read_records
 from protocol_specs.records.retained_batch import retained_batch
 from tests.interop.java_record_sets import (
     FORMATS,
-    ask_java,
     before_compression,
     build,
     build_line,
     describe,
     draw_records,
+    run_java,
 )
 from tests.interop.kafka_release import RELEASES
 
@@ -34,7 +34,7 @@ CORRUPT_COMPRESSED_DATA = "corrupt compressed data"
 
 
 class Case(NamedTuple):
-    """A record set as we build it, and the line that asks Java for the same."""
+    """A record set as we build it, and the input line of the Java program for the same."""
 
     data: bytes
     line: str
@@ -82,7 +82,7 @@ def broken_sets() -> list[bytes]:
 
 
 def resealed(data: bytes) -> bytes:
-    """The same with the first checksum made right, where the header still says how far it goes."""
+    """The same with the first checksum made right, where the header still has its length."""
     if data[MAGIC_OFFSET] < 2:
         size = 12 + int.from_bytes(data[8:12], "big", signed=True)
         body = data[MAGIC_OFFSET:size]
@@ -132,57 +132,57 @@ def odd_sets() -> list[bytes]:
 
 
 @pytest.fixture(scope="module", params=RELEASES, ids=[f"kafka-clients-{release}" for release in RELEASES])
-def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What one JVM builds, reads of ours, and reads of the broken and odd ones."""
+def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The output of one JVM: sets that it builds, and its results for ours, broken and odd ones."""
     lines = [case.line for case in CASES]
     lines += [f"read {data.hex()}" for data in (*(case.data for case in CASES), *broken_sets(), *odd_sets())]
     scratch: Path = tmp_path_factory.mktemp("java")
-    return ask_java("RecordSets", request.param, lines, scratch)
+    return run_java("RecordSets", request.param, lines, scratch)
 
 
-def test_java_builds_the_same_bytes_before_compression(answers: list[str]) -> None:
-    for case, answer in zip(CASES, answers, strict=False):
-        assert before_compression(bytes.fromhex(answer)) == before_compression(case.data), case.line
-        assert describe(bytes.fromhex(answer)).split()[:6] == describe(case.data).split()[:6]
+def test_java_builds_the_same_bytes_before_compression(results: list[str]) -> None:
+    for case, result in zip(CASES, results, strict=False):
+        assert before_compression(bytes.fromhex(result)) == before_compression(case.data), case.line
+        assert describe(bytes.fromhex(result)).split()[:6] == describe(case.data).split()[:6]
 
 
-def test_java_reads_and_validates_what_is_built_here(answers: list[str]) -> None:
-    for case, answer in zip(CASES, answers[len(CASES) :], strict=False):
-        assert answer == describe(case.data), case.line
+def test_java_reads_and_validates_what_is_built_here(results: list[str]) -> None:
+    for case, result in zip(CASES, results[len(CASES) :], strict=False):
+        assert result == describe(case.data), case.line
 
 
-def test_broken_sets_are_refused_or_read_as_java_does(answers: list[str]) -> None:
+def test_broken_sets_are_refused_or_read_as_java_does(results: list[str]) -> None:
     broken = broken_sets()
-    found = answers[2 * len(CASES) : 2 * len(CASES) + len(broken)]
-    assert sum(answer.startswith("refused") for answer in found) > len(found) / 3
+    found = results[2 * len(CASES) : 2 * len(CASES) + len(broken)]
+    assert sum(result.startswith("refused") for result in found) > len(found) / 3
     assert [
-        (data.hex(), answer, ours)
-        for data, answer in zip(broken, found, strict=True)
-        if not same_verdict(answer, ours := our_verdict(data))
+        (data.hex(), result, ours)
+        for data, result in zip(broken, found, strict=True)
+        if not same_verdict(result, ours := our_verdict(data))
     ] == []
 
 
-def test_odd_wrappers_are_refused_or_read_as_java_does(answers: list[str]) -> None:
+def test_odd_wrappers_are_refused_or_read_as_java_does(results: list[str]) -> None:
     odd = odd_sets()
-    found = answers[-len(odd) :]
+    found = results[-len(odd) :]
     assert [
-        (data.hex(), answer, ours)
-        for data, answer in zip(odd, found, strict=True)
-        if verdict(answer) != (ours := our_verdict(data))
+        (data.hex(), result, ours)
+        for data, result in zip(odd, found, strict=True)
+        if verdict(result) != (ours := our_verdict(data))
     ] == []
 
 
-def same_verdict(answer: str, ours: str) -> bool:
+def same_verdict(result: str, ours: str) -> bool:
     # Java decompresses as it goes: it may stumble over a record before it comes to the bytes that we refuse first.
-    return verdict(answer) == ours or (ours == CORRUPT_COMPRESSED_DATA and answer.startswith("refused"))
+    return verdict(result) == ours or (ours == CORRUPT_COMPRESSED_DATA and result.startswith("refused"))
 
 
-def verdict(answer: str) -> str:
-    """What Java read, or which of Kafka's errors it raised; what is no error of Kafka's is one kind."""
-    if not answer.startswith("refused"):
-        return answer
+def verdict(result: str) -> str:
+    """Return the value that Java read, or the name of Kafka's error; all other exceptions are one kind."""
+    if not result.startswith("refused"):
+        return result
     for name in ("CorruptRecordException", "InvalidRecordException"):
-        if f".{name}:" in answer:
+        if f".{name}:" in result:
             return name
     return "other"
 

@@ -24,7 +24,7 @@ RECORDS = 3_000
 STREAM_SECONDS_MAX = 120
 
 # The connector's parent project is not resolvable: each of its parts is named apart. The token provider, which the
-# connector asks for Kerberos tokens that nobody has here, is the newest that there is.
+# connector requests Kerberos tokens that do not exist here, is the newest that there is.
 CONNECTOR = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",

@@ -30,18 +30,18 @@ class JavaProducer:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        self.instance_id = self._answer()
+        self.instance_id = self._result()
 
-    def ask(self, *words: str) -> str:
+    def call(self, *words: str) -> str:
         assert self._process.stdin is not None
         print(*words, file=self._process.stdin, flush=True)
-        return self._answer()
+        return self._result()
 
     def text_of(self, metrics: bytes) -> str:
         """OpenTelemetry's own reading."""
-        return base64.b64decode(self.ask("decode", base64.b64encode(metrics).decode())).decode()
+        return base64.b64decode(self.call("decode", base64.b64encode(metrics).decode())).decode()
 
-    def _answer(self) -> str:
+    def _result(self) -> str:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         assert line, f"the Java producer ended with {self._process.wait(WAIT_S)}"
@@ -69,7 +69,7 @@ def receiver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 def forms(pushed: Pushed) -> set[tuple[object, ...]]:
-    """What is pushed, but for times and values: names, attributes, and whether sums or gauges of which type."""
+    """Return the pushed metrics without times and values: names, attributes, and their kinds and types."""
     points, resource = read_metrics_data(pushed.metrics)
     assert resource == []
     return {
@@ -86,7 +86,7 @@ def sent(pushes: list[Pushed]) -> float:
 
 def test_ours_pushes_what_java_pushes(receiver: Receiver) -> None:
     with java_producer(receiver.bootstrap_servers) as java:
-        java.ask("send")
+        java.call("send")
         javas = receiver.await_pushes("java", len(receiver.received("java")) + 2)
         with Producer(bootstrap_servers=receiver.bootstrap_servers, client_id="ours") as producer:
             instance_id = producer.client_instance_id(WAIT_S)
@@ -101,6 +101,6 @@ def test_ours_pushes_what_java_pushes(receiver: Receiver) -> None:
         names = [point.name for point in read_metrics_data(ours[-1].metrics)[0]]
         assert [line.split('"')[1] for line in java.text_of(ours[-1].metrics).splitlines() if " name:" in line] == names
 
-        if receiver.asked is not None:
-            java_asked, ours_asked = receiver.asked("java")[:3], receiver.asked("ours")[:3]
-            assert ours_asked == java_asked == ["GetTelemetrySubscriptions", "PushTelemetry", "PushTelemetry"]
+        if receiver.requests is not None:
+            of_java, of_ours = receiver.requests("java")[:3], receiver.requests("ours")[:3]
+            assert of_ours == of_java == ["GetTelemetrySubscriptions", "PushTelemetry", "PushTelemetry"]

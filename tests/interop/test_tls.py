@@ -1,4 +1,4 @@
-"""TLS between us and Apache Kafka: our clients on its listeners, its tools on ours, and what is said of mistakes."""
+"""TLS between us and Apache Kafka: our clients on its listeners, its tools on ours, and the errors of wrong set-ups."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_mistake_ends_the_first_send_by_name(
     assert words in str(failure)
 
 
-def test_tls_to_a_plaintext_listener_is_told_when_the_time_is_over(
+def test_tls_to_a_plaintext_listener_is_logged_at_the_timeout(
     cluster: KafkaWithTls | ThreadedCluster, certificates: Certificates
 ) -> None:
     options = trusting(certificates) | {"bootstrap.servers": cluster.bootstrap_servers_of("PLAINTEXT")}
@@ -128,4 +128,4 @@ def test_javas_console_writes_and_reads_by_tls(
         )
         consumer = "ConsoleConsumer" if release.startswith("3.") else "consumer.ConsoleConsumer"
         read = tools.run(consumer, "--consumer.config", str(file), *wanted)
-    assert read.splitlines()[-2:] == ["one", "two"]  # 4.x first says that an option has another name now
+    assert read.splitlines()[-2:] == ["one", "two"]  # 4.x first prints that an option has been renamed

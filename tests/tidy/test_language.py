@@ -87,6 +87,7 @@ FOLDERS: Final = (
     "tests/client/config",
     "tests/client/scripts",
     "tests/differential",
+    "tests/interop",
 )
 """What the language pass has finished: folders and files, from the root of the checkout."""
 

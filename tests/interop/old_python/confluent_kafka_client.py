@@ -26,7 +26,7 @@ def main(servers, topic, partitions, codecs, fallback):
     print("ready", flush=True)
     sent += moved.send_at_once(range(RECORDS // 3, 2 * RECORDS // 3))
     if not dead.wait(SECONDS_MAX):
-        sys.exit(f"nobody said that the leader is dead within {SECONDS_MAX} s")
+        sys.exit(f"no notice of the leader's death within {SECONDS_MAX} s")
     sent += moved.send_one_by_one(range(2 * RECORDS // 3, RECORDS))
     read(settings, topic, partitions, sent)
 
@@ -49,17 +49,17 @@ class Sender:
             dict(settings, **{"compression.type": codec, "retries": 1000, "retry.backoff.ms": 50, "linger.ms": 5})
         )
         self.topic, self.partitions, self.name = topic, partitions, name
-        self.told = 0
+        self.acknowledged_count = 0
 
     def send_at_once(self, numbers):
-        before = self.told
+        before = self.acknowledged_count
         for number in numbers:
             value = f"{self.name}-{number}-{'x' * 100}"
             self.producer.produce(
                 self.topic, value.encode(), partition=number % self.partitions, on_delivery=self.delivered
             )
         self.producer.flush(SECONDS_MAX)
-        return self.told - before
+        return self.acknowledged_count - before
 
     def send_one_by_one(self, numbers):
         return sum(self.send_at_once([number]) for number in numbers)
@@ -67,7 +67,7 @@ class Sender:
     def delivered(self, error, message):
         if error is None:
             print("sent", message.value().decode())
-            self.told += 1
+            self.acknowledged_count += 1
         else:
             print("lost", error)
 

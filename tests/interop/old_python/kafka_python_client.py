@@ -1,6 +1,6 @@
 """kafka-python of another time: what OldProducer.java and OldConsumer.java do, in one. Arguments: servers, topic,
 number of partitions, codecs (comma-separated), api_version (0.10.2). Prints "sent" or "read" and a value; a third of
-its last records are under way when it prints "ready", and it waits for a line that says that the leader is dead."""
+its last records are in flight when it prints "ready", and it waits for a line after the leader's death."""
 
 import sys
 import threading
@@ -27,7 +27,7 @@ def main(servers, topic, partitions, codecs, version):
     print("ready", flush=True)
     sent += moved.send_at_once(range(RECORDS // 3, 2 * RECORDS // 3))
     if not dead.wait(SECONDS_MAX):
-        sys.exit(f"nobody said that the leader is dead within {SECONDS_MAX} s")
+        sys.exit(f"no notice of the leader's death within {SECONDS_MAX} s")
     sent += moved.send_one_by_one(range(2 * RECORDS // 3, RECORDS))
     moved.close()
     read(settings, topic, partitions, sent)
