@@ -24,7 +24,7 @@ SIZE = struct.Struct(">i")
 
 
 class RawClient:
-    """One connection; `frame` answers None where the broker closed it."""
+    """One connection; `frame` returns None where the broker closed it."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         self._socket = socket.create_connection(address, SECONDS_MAX)
@@ -33,7 +33,7 @@ class RawClient:
         self._socket.sendall(framed(frame))
 
     def frame(self, *, wait_s: float = SECONDS_MAX) -> bytes | None:
-        """The next answer. Raise TimeoutError when there is none."""
+        """Return the next response. Raise TimeoutError when there is none."""
         self._socket.settimeout(wait_s)
         size = self._take(4)
         return None if size is None else self._take(SIZE.unpack(size)[0])
@@ -51,7 +51,7 @@ class RawClient:
         return data
 
     def call(self, request: Message, version: int, response: type[M], *, served_as: int | None = None) -> M:
-        """The answer to a request of a version, read as of the same or of another version."""
+        """Return the response to a request of a version, decoded as of the same or of another version."""
         self._socket.sendall(encode_request(request, version, correlation_id=7, client_id="raw"))
         frame = self.frame()
         assert frame is not None, f"{type(request).__name__} v{version} closed the connection"

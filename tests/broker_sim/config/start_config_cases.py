@@ -1,4 +1,4 @@
-"""Settings that a broker is asked to start with: what KafkaConfig itself says of them is recorded beside."""
+"""Settings of a broker at its start: the result of KafkaConfig itself is recorded beside."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GIVEN_BY_EVERYBODY: Final = frozenset(
         "zookeeper.connect",
     }
 )
-"""What says where a broker is and who is beside it: asked of listeners apart."""
+"""The settings of addresses and quorums: tested with the listeners."""
 VALUES: Final = (
     *("", "0", "1", "2", "7", "-1", "-2", "99", "100", "101", "999", " 5 ", "0.5", "-0.1", "1.1", "nan", "x", "a,b"),
     *("15000", "15001", "60000", "524287", "524288", "1048576", "1048577", "104857599"),
@@ -56,7 +56,7 @@ def alone(release: str) -> Iterator[Settings]:
 
 
 def known(settings: Settings, release: str) -> bool:
-    """Whether a release has all these names: of others Kafka takes no notice."""
+    """Return True if a release has all these names: Kafka ignores others."""
     return settings.keys() <= broker_definitions(release).keys()
 
 
@@ -70,9 +70,9 @@ def ours(settings: Settings, release: str) -> str:
 
 
 def read_recorded() -> dict[str, list[str]]:
-    """What the real releases said of `TOGETHER`, in its order."""
-    notified: dict[str, list[str]] = json.loads(RECORDED.read_text())
-    return notified
+    """The results of the real releases for `TOGETHER`, in its order."""
+    results: dict[str, list[str]] = json.loads(RECORDED.read_text())
+    return results
 
 
 def _group(kind: str, **values: int) -> Settings:
@@ -146,4 +146,4 @@ TOGETHER: Final[tuple[Settings, ...]] = (
     {"zookeeper.metadata.migration.enable": "true"},
     {"zookeeper.metadata.migration.enable": "true", "log.roll.ms": "0"},
 )
-"""Settings that say something together."""
+"""Settings that are validated together."""

@@ -43,7 +43,7 @@ def test_a_time_in_milliseconds_replaces_the_files_hours() -> None:
     assert TopicConfig.resolve({}, dynamic.current).segment_ms == 5000
 
 
-def test_subscribers_hear_of_changes_alone_with_old_and_new() -> None:
+def test_subscribers_receive_changes_alone_with_old_and_new() -> None:
     seen: list[tuple[int, int]] = []
     dynamic = DynamicBrokerConfig(BrokerConfig.parse({}), 1)
     dynamic.subscribe(lambda old, new: seen.append((old.num_io_threads, new.num_io_threads)))
@@ -58,7 +58,7 @@ def test_other_brokers_configurations_are_not_ones_own() -> None:
     assert dynamic.current.num_io_threads == 8
 
 
-def test_what_has_no_effect_is_said_once() -> None:
+def test_a_configuration_without_effect_is_logged_once() -> None:
     dynamic = DynamicBrokerConfig(BrokerConfig.parse({}), 1)
     with capturedLogs() as logs:
         for value in ("1000000", "2000000"):

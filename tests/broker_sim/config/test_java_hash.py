@@ -50,7 +50,7 @@ def test_a_small_immutable_set_lists_as_it_was_filled() -> None:
 
 
 def test_a_larger_immutable_set_lists_as_real_brokers_list_topics() -> None:
-    # What Metadata of 3.7.2 and 4.3.1 answers for these names.
+    # The order of these names in Metadata responses of 3.7.2 and 4.3.1.
     names = [f"p-u{number}" for number in range(7)]
     assert [name[-1] for name in _listed(names, immutable_set_order(map(string_hash, names)))] == list("0634152")
 
@@ -72,7 +72,7 @@ def test_a_hash_set_is_by_hash_when_everything_fits_the_smallest_table() -> None
 
 
 def test_a_timeline_map_lists_as_a_real_controller_elects() -> None:
-    # ElectLeaders for all partitions, as 3.7.2 and 4.3.1 answer it.
+    # ElectLeaders for all partitions, as 3.7.2 and 4.3.1 return it.
     assert timeline_order(range(3)) == [2, 0, 1]
     names = ["pa", "pdef", "p.a_b", "auto1", "small", "comp", "__consumer_offsets", "__transaction_state"]
     assert _listed(names, timeline_order(map(string_hash, names))) == [

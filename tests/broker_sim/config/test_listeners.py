@@ -1,4 +1,4 @@
-"""What real brokers of two releases made of these files: KafkaConfig itself was asked, and its words are kept."""
+"""Listener configurations and the results of real KafkaConfig of two releases, with its texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from broker_sim.config.listeners import ListenerConfig, listener_config
 from broker_sim.errors import ConfigError
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("listener_configs.jsonl").read_text().splitlines()]
-REQUESTED = [(release, row) for row in ROWS for release in ("3.7.2", "4.3.1") if release in row]
+CASES = [(release, row) for row in ROWS for release in ("3.7.2", "4.3.1") if release in row]
 
 
 def parsed(file: dict[str, str], release: str) -> ListenerConfig:
@@ -24,7 +24,7 @@ def parsed(file: dict[str, str], release: str) -> ListenerConfig:
     return listener_config(config)
 
 
-@pytest.mark.parametrize(("release", "row"), REQUESTED, ids=[f"{release}-{row['name']}" for release, row in REQUESTED])
+@pytest.mark.parametrize(("release", "row"), CASES, ids=[f"{release}-{row['name']}" for release, row in CASES])
 def test_a_file_is_taken_or_refused_as_by_the_real_release(release: str, row: dict[str, Any]) -> None:
     real = row[release]
     if "refused" in real:

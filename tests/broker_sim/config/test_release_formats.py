@@ -71,7 +71,7 @@ def magics(data: bytes) -> set[int]:
     return {header.magic for header, _ in iterate_any(data)}
 
 
-def notified(data: bytes) -> list[tuple[int, bytes | None, bytes | None]]:
+def records_of(data: bytes) -> list[tuple[int, bytes | None, bytes | None]]:
     return [(record.offset, record.key, record.value) for record in read_any_record_set(data)]
 
 
@@ -116,7 +116,7 @@ def test_each_release_stores_its_own_format_and_gives_each_fetch_the_one_that_it
     for version, newest in ((0, 0), (1, 0), (2, 1), (3, 1), (4, 2)):
         if version <= highest:
             error, data = fetch(client, version)
-            assert (error, magics(data), notified(data)) == (ErrorCode.NONE, {min(stored, newest)}, WRITTEN)
+            assert (error, magics(data), records_of(data)) == (ErrorCode.NONE, {min(stored, newest)}, WRITTEN)
 
 
 def test_messages_are_stored_one_by_one_and_found_by_their_offsets(start: Start, connect: Connect) -> None:
@@ -127,7 +127,7 @@ def test_messages_are_stored_one_by_one_and_found_by_their_offsets(start: Start,
     assert [(batch.base_offset, batch.records_count) for batch in log_of(cluster).batches()] == [
         (offset, 1) for offset in range(2 * RECORDS)
     ]
-    assert [offset for offset, _, _ in notified(fetch(client, 3, offset=4)[1])] == [4, 5]
+    assert [offset for offset, _, _ in records_of(fetch(client, 3, offset=4)[1])] == [4, 5]
 
 
 def test_a_wrapper_is_one_batch_that_holds_its_offsets(start: Start, connect: Connect) -> None:
@@ -136,7 +136,7 @@ def test_a_wrapper_is_one_batch_that_holds_its_offsets(start: Start, connect: Co
     produce(client, 2, record_set(1, CompressionCodec.GZIP))
     [wrapper] = log_of(cluster).batches()
     assert (wrapper.base_offset, wrapper.last_offset, wrapper.records_count) == (0, 2, 3)
-    assert [offset for offset, _, _ in notified(fetch(client, 3, offset=2)[1])] == [0, 1, 2]
+    assert [offset for offset, _, _ in records_of(fetch(client, 3, offset=2)[1])] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(("version", "magic"), [("0.9.0", 0), ("0.10.2", 1), ("0.11.0", 2), ("2.8", 2)])
@@ -148,7 +148,7 @@ def test_message_format_version_decides_between_0_10_and_3_0(
     assert produce(client, 3, record_set(2)) == (ErrorCode.NONE, 0)
     assert {batch.data[16] for batch in log_of(cluster).batches()} == {magic}
     error, data = fetch(client, 11)
-    assert (error, magics(data), notified(data)) == (ErrorCode.NONE, {magic}, WRITTEN)
+    assert (error, magics(data), records_of(data)) == (ErrorCode.NONE, {magic}, WRITTEN)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What older releases made of topics."""
+"""Topics as older releases create and describe them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_topic_that_is_not_there_is_named_where_deletion_is_switched_off(start
 
 
 @pytest.mark.parametrize("release", ["0.8.0", "0.9", "1.1", "3.7", "4.3"])
-def test_an_empty_list_asks_metadata_v0_for_all_topics(start: Start, connect: Connect, release: str) -> None:
+def test_an_empty_list_requests_all_topics_in_metadata_v0(start: Start, connect: Connect, release: str) -> None:
     response = connect(start(release, "a:1:1", "b:1:1")).call(MetadataRequest(topics=[]), 0, MetadataResponse)
     assert sorted(topic.name or "" for topic in response.topics) == ["a", "b"]
 
@@ -90,7 +90,9 @@ def test_an_empty_list_asks_metadata_v0_for_all_topics(start: Start, connect: Co
         ("4.3", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
     ],
 )
-def test_asking_for_an_unknown_topic_creates_it(start: Start, connect: Connect, release: str, error: ErrorCode) -> None:
+def test_a_request_for_an_unknown_topic_creates_it(
+    start: Start, connect: Connect, release: str, error: ErrorCode
+) -> None:
     client = connect(start(release))
     requested = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
     assert client.call(requested, 0, MetadataResponse).topics[0].error_code == error

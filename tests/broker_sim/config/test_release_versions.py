@@ -1,4 +1,4 @@
-"""What a broker of each release lists, and what it does with a request of an API or version that it does not know."""
+"""The API versions of a broker of each release, and requests of unknown APIs or versions."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_exactly_the_releases_table_is_listed_as_far_as_it_is_implemented(
 
 
 @pytest.mark.parametrize("release", WITH_API_VERSIONS)
-def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_layout(
+def test_an_unknown_version_of_api_versions_gets_a_response_in_the_oldest_layout(
     start: Start, connect: Connect, release: str
 ) -> None:
     client = connect(start(release))
@@ -103,7 +103,7 @@ def test_an_unknown_api_closes_the_connection_to_0_8_too(start: Start, connect: 
     assert client.frame() is None
 
 
-def test_an_unknown_api_closes_the_connection_to_0_9_where_nobody_says_who_asks(start: Start, connect: Connect) -> None:
+def test_an_unknown_api_without_a_client_id_closes_the_connection_to_0_9(start: Start, connect: Connect) -> None:
     client = connect(start("0.9"))
     client.send(header(ApiKey.API_VERSIONS, 0))
     assert client.frame() is None

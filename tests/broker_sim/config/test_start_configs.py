@@ -1,4 +1,4 @@
-"""What configurations say together, as the real releases take or refuse it."""
+"""Cross-field validation of configurations, as the real releases accept or refuse them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from broker_sim.config.broker_config import BrokerConfig
 from broker_sim.config.connection_overrides import connection_overrides
 from tests.broker_sim.config.start_config_cases import RELEASES, TOGETHER, Settings, known, ours, read_recorded
 
-REQUESTED = [
+CASES = [
     (release, settings, real)
     for release in RELEASES
     for settings, real in zip(TOGETHER, read_recorded()[release], strict=True)
@@ -21,7 +21,7 @@ def shown(requested: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("release", "settings", "real"), REQUESTED, ids=lambda each: each if each in RELEASES else shown(each)
+    ("release", "settings", "real"), CASES, ids=lambda each: each if each in RELEASES else shown(each)
 )
 def test_settings_are_taken_or_refused_as_by_the_real_release(release: str, settings: Settings, real: str) -> None:
     refusal = ours(settings, release)
@@ -31,7 +31,7 @@ def test_settings_are_taken_or_refused_as_by_the_real_release(release: str, sett
     assert bool(refusal) == bool(real)
 
 
-def test_a_refusal_says_what_was_given() -> None:
+def test_a_refusal_names_the_given_value() -> None:
     assert ours({"log.retention.hours": "0", "num.io.threads": "3"}, "4.3.1") == (
         "log.retention.ms must be unlimited (-1) or, greater than or equal to 1 (given: log.retention.hours=0)"
     )

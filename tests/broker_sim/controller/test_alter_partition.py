@@ -48,7 +48,7 @@ def rules_of(metadata: MetadataImage, _: TopicPartition) -> ElectionRules:
 
 
 def send(metadata: MetadataImage, **changes: Any) -> tuple[Any, Any]:
-    """Ask as v3 does; `isr` is (broker, epoch) each."""
+    """Send a v3 request; `isr` is (broker, epoch) each."""
     topic_id, name = changes.pop("topic_id", TOPIC_ID), changes.pop("name", "")
     broker_id = changes.pop("broker_id", 1)
     members = changes.pop("isr", ((1, 10), (2, 10), (3, 10)))
@@ -72,7 +72,7 @@ def test_a_good_proposal_is_committed_with_the_next_partition_epoch() -> None:
     assert (response.error_code, response.isr, response.leader_epoch, response.partition_epoch) == (0, [1, 2, 3], 4, 7)
 
 
-def test_what_is_committed_already_is_answered_as_it_stands() -> None:
+def test_a_committed_state_is_returned_unchanged() -> None:
     committed, response = send(image(), isr=((1, 10), (2, 10)))
     assert committed == {}
     assert (response.error_code, response.isr, response.partition_epoch) == (0, [1, 2], 6)
@@ -102,7 +102,7 @@ def test_a_proposal_is_refused_for_its_first_fault(changes: dict[str, Any], erro
     assert (committed, response.error_code) == ({}, error)
 
 
-def test_a_fenced_broker_is_not_eligible_whatever_epoch_is_claimed() -> None:
+def test_a_fenced_broker_is_not_eligible_with_any_claimed_epoch() -> None:
     for epoch in (10, -1):
         _, response = send(image(b3=True), isr=((1, 10), (3, epoch)))
         assert response.error_code is ErrorCode.INELIGIBLE_REPLICA
@@ -116,7 +116,7 @@ def test_a_topic_may_be_named_as_before_v2_and_the_isr_be_without_epochs() -> No
     assert response.error_code is ErrorCode.NONE
 
 
-def test_a_leader_that_was_elected_uncleanly_has_recovered_when_it_asks_for_another_isr() -> None:
+def test_a_leader_of_an_unclean_election_has_recovered_when_it_requests_another_isr() -> None:
     metadata = image()
     recovering = replace(metadata.topics["t"].partitions[0], isr=(1,), leader_recovery_state=RECOVERING)
     metadata = metadata.with_partitions({NAME: recovering})

@@ -17,7 +17,7 @@ Make = Any
 
 
 def alter(replicas: Any, kind: ResourceType, name: str, *, by: int = 1, **configs: str | None) -> list[Any]:
-    """Forward a change from a broker; the list is empty until the controller has answered."""
+    """Forward a change from a broker; the list is empty until the controller has responded."""
     changes = [
         AlterableConfig(
             name=key.replace("_", "."),
@@ -50,7 +50,7 @@ def test_each_running_log_learns_of_a_change_when_its_broker_does(replicas: Make
     assert retention_of(cluster, 2) == 5000
 
 
-def test_who_listens_to_a_log_hears_old_and_new(replicas: Make) -> None:
+def test_a_subscriber_of_a_log_receives_old_and_new(replicas: Make) -> None:
     cluster = replicas()
     seen: list[Any] = []
     cluster.cluster.broker(1).storage.on_config_change(

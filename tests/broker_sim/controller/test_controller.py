@@ -141,9 +141,7 @@ def test_a_broker_that_leads_nothing_may_shut_down_at_once(replicas: Make) -> No
 
 
 @pytest.mark.parametrize(("clean", "elr"), [(True, (2, 3)), (False, (2,))])
-def test_a_broker_that_cannot_say_that_it_stopped_in_order_is_eligible_no_more(
-    replicas: Make, clean: bool, elr: tuple[int, ...]
-) -> None:
+def test_a_broker_without_a_clean_shutdown_is_not_eligible(replicas: Make, clean: bool, elr: tuple[int, ...]) -> None:
     cluster = replicas(topic_config={"min.insync.replicas": "3"})
     epoch = cluster.cluster.broker(3).broker_epoch
     for broker_id in (3, 2):
@@ -172,7 +170,7 @@ def test_a_change_of_what_is_not_there_names_it(replicas: Make) -> None:
         controller.change("delete u", lambda image: image.without_topics(["u"]))
 
 
-def test_the_journal_tells_of_topics(replicas: Make) -> None:
+def test_the_journal_has_an_event_per_topic(replicas: Make) -> None:
     (created,) = replicas().journal.events_of(TopicCreated)
     assert (created.topic, created.partitions) == ("t", 1)
 
@@ -192,7 +190,7 @@ def test_the_journal_tells_of_topics(replicas: Make) -> None:
         ),
     ],
 )
-def test_a_registration_is_refused_for_what_it_says(replicas: Make, changes: dict[str, Any], error: ErrorCode) -> None:
+def test_an_invalid_registration_is_refused(replicas: Make, changes: dict[str, Any], error: ErrorCode) -> None:
     cluster = replicas()
     cluster.cluster.kill(2)
     cluster.run(ms=9_000)

@@ -15,7 +15,7 @@ Make = Any
 
 
 def grow(cluster: Any, count: int, *assigned: list[int], validate_only: bool = False) -> tuple[int, str | None]:
-    """Ask for so many partitions of the topic; error and words of the result."""
+    """Request a number of partitions of the topic; return error and text of the result."""
     assignments = [CreatePartitionsAssignment(broker_ids=ids) for ids in assigned]
     request = CreatePartitionsRequest(
         topics=[CreatePartitionsTopic(name="t", count=count, assignments=assignments or None)],
@@ -65,7 +65,7 @@ def test_a_partition_on_brokers_that_are_all_down_is_refused(replicas: Make) -> 
     assert len(cluster.cluster.controller.image.topics["t"].partitions) == 1
 
 
-def test_of_too_many_partitions_the_first_ten_thousand_are_made_and_an_error_is_told(replicas: Make) -> None:
+def test_of_too_many_partitions_the_first_ten_thousand_are_made_and_an_error_is_returned(replicas: Make) -> None:
     cluster = replicas(brokers=1, replication_factor=1)
     assert grow(cluster, 10_002, validate_only=True) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
     assert len(cluster.cluster.controller.image.topics["t"].partitions) == 1

@@ -1,4 +1,4 @@
-"""Elections that somebody asks for: who is elected, who is not, and in which words."""
+"""Requested elections: the elected leaders, the errors and their texts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def without_replicas_in_sync(cluster: Any) -> None:
 
 
 @pytest.mark.parametrize("release", ["3.7.2", "4.3.1"])
-def test_an_unclean_election_takes_who_is_alive_and_says_so(replicas: Make, release: str) -> None:
+def test_an_unclean_election_elects_a_live_replica_and_is_reported(replicas: Make, release: str) -> None:
     cluster = replicas(release=release, config={"replica.lag.time.max.ms": "2000"})
     without_replicas_in_sync(cluster)
     assert elect(cluster, PREFERRED)[0][1] is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
@@ -118,7 +118,7 @@ def test_a_topic_that_allows_it_too_late_has_its_unclean_election_within_five_mi
     assert cluster.leader() == leader
 
 
-def test_an_unclean_election_without_anybody_alive_finds_nobody(replicas: Make) -> None:
+def test_an_unclean_election_without_a_live_replica_elects_none(replicas: Make) -> None:
     cluster = replicas(replication_factor=1, brokers=2)
     cluster.cluster.kill(1)
     cluster.run(ms=SESSION_MS + 500)

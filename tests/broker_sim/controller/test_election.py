@@ -1,4 +1,4 @@
-"""Who leads next: a partition's changes as tables of before and after."""
+"""The next leader of a partition: its changes as tables of before and after."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_an_unclean_election_takes_the_first_replica_alive_and_makes_it_the_isr(
     assert found.registration == partition(isr=(2,), leader=2, leader_epoch=6, partition_epoch=10, **AFTER_UNCLEAN)
 
 
-def test_an_unclean_election_prefers_whoever_is_in_sync() -> None:
+def test_an_unclean_election_prefers_an_in_sync_replica() -> None:
     found = change(partition(isr=(1, 3)), (3,), alive=(2, 3), election=Election.UNCLEAN)
     assert found is not None
     assert not found.unclean
@@ -106,7 +106,7 @@ def test_the_isr_empties_with_elr_and_the_last_leader_is_remembered() -> None:
     )
 
 
-def test_an_eligible_replica_leads_cleanly_when_nobody_is_in_sync() -> None:
+def test_an_eligible_replica_leads_cleanly_when_none_is_in_sync() -> None:
     before = partition(isr=(), elr=(1, 2), last_known_elr=(1,), leader=NO_LEADER)
     found = change(before, (), alive=(2, 3), min_isr=2, elr=True)
     assert found is not None
@@ -120,7 +120,7 @@ def test_who_may_have_lost_records_is_eligible_no_more() -> None:
     assert (after.elr, after.leader) == ((1,), NO_LEADER)
 
 
-def test_the_last_known_leader_comes_back_when_nobody_else_is_eligible() -> None:
+def test_the_last_known_leader_comes_back_when_no_other_is_eligible() -> None:
     before = partition(isr=(), elr=(), last_known_elr=(2,), leader=NO_LEADER)
     assert change(before, (), alive=(1, 3), elr=True) is None
     found = change(before, (), alive=(1, 2, 3), elr=True)
@@ -137,7 +137,7 @@ def test_every_change_keeps_what_must_always_hold(elr: bool, data: st.DataObject
         alive = tuple(data.draw(st.sets(st.sampled_from([1, 2, 3]))))
         kept = data.draw(st.sets(st.sampled_from([1, 2, 3])))
         if before.leader in alive:
-            kept.add(before.leader)  # nobody takes a leader that lives out of its ISR
+            kept.add(before.leader)  # no change removes a live leader from its ISR
         target = tuple(replica for replica in before.isr if replica in kept)
         election = data.draw(st.sampled_from(list(Election)))
         found = change(before, target, alive=alive, election=election, min_isr=2, elr=elr)

@@ -1,4 +1,4 @@
-"""What a broker passes on to the controller, as it would stand on a wire."""
+"""Requests that a broker forwards to the controller, with their bytes on a wire."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_an_envelope_holds_header_and_body_principal_and_address() -> None:
     assert read.client_host_address == bytes([10, 0, 0, 7])
 
 
-def test_the_answer_comes_back_in_an_envelope() -> None:
+def test_the_response_comes_back_in_an_envelope() -> None:
     context: Any = Context()
     forwarded = ForwardedRequest(DELETE, api_version=6, context=context)
     response = ForwardedResponse(forwarded, DeleteTopicsResponse(responses=[]))

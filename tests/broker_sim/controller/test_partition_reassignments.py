@@ -1,4 +1,4 @@
-"""Replicas that come, catch up and go, on virtual time; what is left of it when somebody crashes on the way."""
+"""Reassigned replicas join, catch up and leave on virtual time, also when brokers crash on the way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIN_ISR_2 = {"min.insync.replicas": "2"}
 
 
 def reassign(cluster: Any, *replicas: int, cancel: bool = False, may_change_factor: bool = True) -> Any:
-    """Ask the controller for other replicas of the topic's partition; its answer for the partition."""
+    """Request other replicas of the topic's partition from the controller; return the partition's response."""
     wanted = ReassignablePartition(partition_index=0, replicas=None if cancel else list(replicas))
     request = AlterPartitionReassignmentsRequest(
         timeout_ms=1_000,
@@ -36,7 +36,7 @@ def reassign(cluster: Any, *replicas: int, cancel: bool = False, may_change_fact
 
 
 def ongoing(cluster: Any) -> list[tuple[list[int], list[int], list[int]]]:
-    """What ListPartitionReassignments says: replicas, adding, removing."""
+    """The result of ListPartitionReassignments: replicas, adding, removing."""
     controller = cluster.cluster.controller
     response = controller.controls.partitions.list_reassignments(ListPartitionReassignmentsRequest())
     return [
@@ -109,13 +109,13 @@ def test_a_leader_that_goes_leads_until_the_others_are_in_sync(replicas: Make) -
     assert cluster.produce(3, broker=2).base_offset == 2
 
 
-def test_who_waits_for_acks_of_a_leader_that_goes_is_told_so(replicas: Make) -> None:
+def test_a_produce_that_waits_for_acks_of_a_removed_leader_gets_an_error(replicas: Make) -> None:
     cluster = replicas(replication_factor=2)
     cluster.produce(1)
     cluster.cluster.broker(1).metadata_lag_ms = 3_000
     reassign(cluster, 2, 3)
     cluster.run(ms=2_900)
-    assert cluster.leader() == 1, "it has not heard of the reassignment, and lets nobody join"
+    assert cluster.leader() == 1, "it has not received the reassignment, and adds no follower to the ISR"
     cluster.run(ms=1_000)
     assert (cluster.leader(), registration(cluster).replicas) == (2, (2, 3))
     assert cluster.partition(1).is_leader, "as far as it knows"
@@ -248,7 +248,7 @@ def test_a_partition_that_is_named_twice_is_changed_twice_from_one_beginning(rep
         assert [each.error_code for each in response.responses[0].partitions] == errors
         assert ongoing(cluster) == listed
         assert registration(cluster).leader_epoch == epoch
-    # Nothing is added any more: 3.7 ends it with whatever happens next, 4.x waits for broker 3.
+    # No replica is added any more: 3.7 ends it with any next change, 4.x waits for broker 3.
     election = ElectLeadersRequest(
         topic_partitions=[TopicPartitions(topic="t", partitions=[0])], election_type=0, timeout_ms=1_000
     )
@@ -261,7 +261,7 @@ def test_a_partition_that_is_named_twice_is_changed_twice_from_one_beginning(rep
         assert elected.error_code is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
 
 
-def test_taking_back_needs_an_unclean_election_when_nobody_of_before_is_in_sync(replicas: Make) -> None:
+def test_a_revert_needs_an_unclean_election_when_no_former_replica_is_in_sync(replicas: Make) -> None:
     for unclean, expected in (("false", ErrorCode.INVALID_REPLICA_ASSIGNMENT), ("true", ErrorCode.NONE)):
         cluster = replicas(
             replication_factor=1,
@@ -325,7 +325,7 @@ def test_a_leader_that_crashes_on_the_way_loses_nothing_and_the_next_one_goes_on
     assert cluster.values(1) == cluster.values(3) == [1, 2, 3, 4]
 
 
-def test_a_replica_that_goes_and_crashes_is_in_nobodys_way(replicas: Make) -> None:
+def test_a_removed_replica_that_crashes_blocks_no_reassignment(replicas: Make) -> None:
     cluster = replicas(replication_factor=2)
     moving(cluster)
     cluster.cluster.kill(2)
@@ -397,7 +397,7 @@ def test_nothing_that_goes_on_cannot_end() -> None:
     assert still.completed((1,), shrinks_safely=True) == (still, (1,))
 
 
-def test_a_revert_trusts_the_first_replica_when_nobody_is_in_sync() -> None:
+def test_a_revert_trusts_the_first_replica_when_none_is_in_sync() -> None:
     going = partition(3, 1, 2, isr=(3,), adding_replicas=(3,), removing_replicas=(1, 2))
     assert (revert(going).assignment, revert(going).isr, revert(going).unclean) == (
         Assignment(replicas=(1, 2)),

@@ -38,7 +38,7 @@ def test_the_next_block_is_fetched_before_the_last_one_is_used_up(replicas: Make
 
 
 @pytest.mark.parametrize("kill", [False, True])
-def test_a_broker_cut_off_from_the_controller_asks_until_it_is_answered(replicas: Make, kill: bool) -> None:
+def test_a_broker_cut_off_from_the_controller_retries_until_it_gets_a_response(replicas: Make, kill: bool) -> None:
     cluster = replicas()
     link = cluster.cluster.links.link(1, CONTROLLER_ID)
     link.cut()
@@ -65,7 +65,7 @@ def test_who_waits_for_a_block_has_an_id_each_in_order(replicas: Make) -> None:
     assert [each.result for each in waiting] == [0, 1, 2]
 
 
-def test_who_waits_for_a_block_in_vain_is_told_so(replicas: Make) -> None:
+def test_a_request_that_gets_no_block_in_time_fails(replicas: Make) -> None:
     cluster = replicas()
     cluster.cluster.links.link(1, CONTROLLER_ID).cut()
     waiting = cluster.cluster.broker(1).producer_ids.generate_within(1000)
@@ -75,7 +75,7 @@ def test_who_waits_for_a_block_in_vain_is_told_so(replicas: Make) -> None:
     assert waiting.result is ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_who_waits_at_a_broker_that_is_killed_is_not_answered(replicas: Make) -> None:
+def test_a_request_that_waits_at_a_killed_broker_gets_no_response(replicas: Make) -> None:
     cluster = replicas()
     cluster.cluster.links.link(1, CONTROLLER_ID).cut()
     waiting = cluster.cluster.broker(1).producer_ids.generate_within(1000)

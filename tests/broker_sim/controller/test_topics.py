@@ -95,7 +95,7 @@ def test_counts_of_minus_one_are_the_brokers_defaults() -> None:
     assert len(made.partitions[0].replicas) == 1
 
 
-def test_answered_configs_are_sorted_and_name_their_sources() -> None:
+def test_returned_configs_are_sorted_and_name_their_sources() -> None:
     result = only(create(topic(configs={"retention.ms": " 5 "})))
     assert result.configs is not None
     names = [entry.name for entry in result.configs]
@@ -267,13 +267,13 @@ def test_3_7_prohibits_the_metadata_topic_in_its_own_way() -> None:
 def deletion(*requested: tuple[str | None, bytes], timeout_ms: int = 1000) -> list[tuple[str | None, bytes, int]]:
     topics = [DeleteTopicState(name=name, topic_id=topic_id) for name, topic_id in requested]
     request = DeleteTopicsRequest(topics=topics, timeout_ms=timeout_ms)
-    responded = delete_topics(request, image=image("one", "two"))
-    deleted = [result.name for result in responded.response.responses if result.error_code == 0]
-    assert deleted == responded.names
-    return [(result.name, result.topic_id, result.error_code) for result in responded.response.responses]
+    deletion = delete_topics(request, image=image("one", "two"))
+    deleted = [result.name for result in deletion.response.responses if result.error_code == 0]
+    assert deleted == deletion.names
+    return [(result.name, result.topic_id, result.error_code) for result in deletion.response.responses]
 
 
-def test_topics_are_deleted_by_name_and_by_id_and_answered_with_both() -> None:
+def test_topics_are_deleted_by_name_and_by_id_and_returned_with_both() -> None:
     assert deletion(("two", ZERO_UUID), (None, ID_1)) == [("one", ID_1, 0), ("two", b"\2" * 16, 0)]
 
 
@@ -307,8 +307,8 @@ def test_deletion_that_needs_no_look_up_is_never_late() -> None:
 
 def test_old_versions_name_topics_in_their_own_field() -> None:
     request = DeleteTopicsRequest(topic_names=["one", "nope"], timeout_ms=1000)
-    responded = delete_topics(request, image=image("one"))
-    assert [(each.name, each.error_code) for each in responded.response.responses] == [("nope", 3), ("one", 0)]
+    deletion = delete_topics(request, image=image("one"))
+    assert [(each.name, each.error_code) for each in deletion.response.responses] == [("nope", 3), ("one", 0)]
 
 
 def test_3_7_counts_the_partitions_of_topics_that_can_be_made() -> None:

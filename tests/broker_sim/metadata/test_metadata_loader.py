@@ -34,7 +34,7 @@ def versions(cluster: Any) -> list[int]:
 
 
 def fetch(cluster: Any, **changes: Any) -> Any:
-    """What the controller answers to a fetch as it stands on the wire."""
+    """The controller's response to a fetch, encoded and decoded as on the wire."""
     log = cluster.cluster.controller.metadata_log
     fields = {"cluster_id": cluster.cluster.cluster_id, "fetch_offset": 0, "last_epoch": 0, "leader_epoch": 1}
     request = fetch_request(2, 17, **{**fields, **changes})
@@ -176,7 +176,7 @@ def test_a_fetch_is_refused_for_its_cluster_and_its_epoch(replicas: Make) -> Non
         assert fetch(cluster, leader_epoch=epoch).responses[0].partitions[0].error_code is error
 
 
-def test_a_broker_that_starts_hears_of_the_controllers_epoch_first(replicas: Make) -> None:
+def test_a_broker_that_starts_learns_of_the_controllers_epoch_first(replicas: Make) -> None:
     cluster = replicas()
     cluster.cluster.kill(2)
     cluster.run(ms=10_000)

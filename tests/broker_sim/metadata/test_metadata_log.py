@@ -130,7 +130,7 @@ def test_a_snapshot_is_a_file_between_header_and_footer() -> None:
     assert headers[1].base_offset == 1
 
 
-def test_an_idle_controller_has_written_no_ops_when_somebody_looks() -> None:
+def test_the_no_ops_of_an_idle_controller_are_written_on_access() -> None:
     log, clock = log_of(idle_interval_ms=500)
     clock.now_ms += 2_600
     assert [type(each.message).__name__ for each in log.records(1)] == ["NoOpRecord"] * 5

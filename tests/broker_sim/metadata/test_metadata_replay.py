@@ -98,7 +98,7 @@ class Recorded:
         self._hand_on(batch)
 
     def send(self, request: Any) -> None:
-        """Let broker 1 forward a request, and run until it has had time to be answered."""
+        """Let broker 1 forward a request, and run until its response has had time to arrive."""
         broker = next((each for each in self.cluster.brokers.values() if each.alive), None)
         if broker is not None:
             broker.forward_to_controller(request, timeout_ms=1_000).addErrback(lambda _: None)
@@ -243,7 +243,7 @@ def test_without_the_feature_another_minimum_clears_no_eligible_leaders() -> Non
     machine.teardown()
 
 
-def test_a_record_that_nobody_replays_is_named() -> None:
+def test_a_record_of_an_unknown_type_is_named() -> None:
     class StrangeRecord(TopicRecord):
         pass
 

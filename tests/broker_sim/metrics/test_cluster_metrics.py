@@ -143,7 +143,7 @@ def test_a_dead_broker_shows_in_the_metrics_of_the_others() -> None:
 
 
 def _leaderless(cluster: ThreadedCluster) -> Any:
-    """Fires when the controller has moved every leadership away from the dead broker, and all have heard of it."""
+    """Fires when the controller has moved every leadership away from the dead broker, and all brokers know."""
     from twisted.internet.defer import Deferred
 
     reactor = cluster.cluster.reactor

@@ -32,7 +32,7 @@ def test_a_broker_of_kraft_has_the_purgatories_of_its_release_and_waits_for_no_e
     assert found.get("ElectLeader", 0) == 0
 
 
-def test_a_produce_that_waits_is_counted_until_it_is_answered(replicas: Callable[..., Replicas]) -> None:
+def test_a_produce_that_waits_is_counted_until_its_response(replicas: Callable[..., Replicas]) -> None:
     made = replicas()
     made.hold_fetches(2, 3)
     made.run(ms=600)

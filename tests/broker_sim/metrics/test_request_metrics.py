@@ -50,7 +50,7 @@ def test_the_stages_of_a_request_add_up_to_its_time() -> None:
     assert metrics.busy_us == 3000
 
 
-def test_a_request_that_is_answered_at_once_is_local_alone() -> None:
+def test_a_request_with_an_immediate_response_is_local_alone() -> None:
     metrics = RequestMetrics(lambda: 5000)
     metrics.counts[METADATA_9] += 1
     metrics.sent(context(local_done_us=-1, remote_done_us=-1, throttle_ms=-1, dequeued_us=1000), 0, 0)

@@ -35,7 +35,7 @@ class Packet:
 
 @dataclass(slots=True, kw_only=True)
 class Seen:
-    """What one process was told since it started."""
+    """The notifications of one process since its start."""
 
     committed: list[RaftBatch] = field(default_factory=list)
     leaders: list[tuple[int, int]] = field(default_factory=list)
@@ -82,7 +82,7 @@ class QuorumOnATable:
         self._take(voter)
 
     def kill(self, voter: int) -> None:
-        """Its packets are lost, both ways; who waits for its answer learns that the connection is gone."""
+        """Lose its packets, both ways; the senders of requests to it see a closed connection."""
         self.replicas.pop(voter, None)
         for packet in [each for each in self.packets if voter in (each.source, each.destination)]:
             self.packets.remove(packet)
@@ -113,7 +113,7 @@ class QuorumOnATable:
         self._take(voter)
 
     def deliver(self, packet: Packet) -> None:
-        """Bring a packet to its end, whatever came before it."""
+        """Deliver a packet, independent of those before it."""
         self.packets.remove(packet)
         if (packet.source, packet.destination) in self.cuts:
             return
@@ -159,7 +159,7 @@ class QuorumOnATable:
         return self.now_ms - started_ms
 
     def elect(self, *, within_ms: float = 30_000) -> int:
-        """Run until one voter leads all that run and can be reached; answers its id."""
+        """Run until one voter leads all that run and can be reached; return its id."""
         self.run_until(lambda: self.leader is not None, within_ms=within_ms)
         assert self.leader is not None
         return self.leader
@@ -179,7 +179,7 @@ class QuorumOnATable:
         return None
 
     def contents(self, voter: int) -> list[Any]:
-        """What was committed to a process, without the leader changes."""
+        """The contents that were committed to a process, without the leader changes."""
         return [batch.content for batch in self.seen[voter].committed if not batch.is_control]
 
     def describe(self) -> str:
@@ -232,13 +232,13 @@ class QuorumOnATable:
         self._check(voter)
 
     def _check(self, voter: int) -> None:
-        """What must hold after every step of every voter."""
+        """Check the invariants after a step of a voter."""
         replica = self.replicas[voter]
         if replica.state is EpochState.LEADER:
             assert self.leaders_of_epochs.setdefault(replica.epoch, voter) == voter, "an epoch has one leader"
         offset = self.seen[voter].begins_at
         for batch in self.seen[voter].committed:
-            assert batch.base_offset == offset, "a process is told of every committed batch, in order"
+            assert batch.base_offset == offset, "a process receives every committed batch, in order"
             offset = batch.last_offset + 1
             known = self.ever_committed.setdefault(batch.base_offset, (batch.epoch, batch.content))
             assert known == (batch.epoch, batch.content), "what is committed stays"

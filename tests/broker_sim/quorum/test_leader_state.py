@@ -1,4 +1,4 @@
-"""What a leader concludes from fetches."""
+"""The conclusions of a leader from fetches."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_replica_without_a_vote_counts_for_nothing() -> None:
     assert leader.active_observers(300_001) == []
 
 
-def test_a_replica_was_caught_up_when_it_last_asked_for_what_was_the_end() -> None:
+def test_a_replica_was_caught_up_when_it_last_fetched_from_the_end() -> None:
     leader = leader_of(3)
     leader.appended(12)
     leader.fetched(2, 12, 100)

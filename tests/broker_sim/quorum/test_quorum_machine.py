@@ -1,4 +1,4 @@
-"""Whatever is lost, late, out of order, killed and started again: one leader an epoch, and what is committed stays.
+"""With lost, late and reordered packets, kills and restarts: one leader per epoch, and committed records stay.
 
 The invariants are checked by the quorum after every step of every voter; see conftest.
 """
@@ -55,7 +55,7 @@ class QuorumMachine(RuleBasedStateMachine):
 
     @rule(wanted=voters)
     def append(self, wanted: int) -> None:
-        """Every voter that believes to lead may be asked."""
+        """Send a request to every voter that leads as far as it knows."""
         leaders = [voter for voter, each in self.quorum.replicas.items() if each.state is EpochState.LEADER]
         if leaders:
             self.next_value += 1
@@ -133,7 +133,7 @@ class QuorumMachine(RuleBasedStateMachine):
         assert len(set(committed)) == len(committed)
 
     def again(self) -> bool:
-        """What the elected leader took may be lost with its epoch: then the next one is asked."""
+        """Retry at the next leader: the records of an elected leader may be lost with its epoch."""
         leader = self.quorum.leader
         if leader is not None:
             replica = self.quorum.replicas[leader]

@@ -27,15 +27,15 @@ def test_a_log_that_ends_within_ours_does_not_diverge() -> None:
     assert log_of((1, 3), (2, 2)).divergence(4, 2) is None
 
 
-def test_a_log_that_is_longer_in_an_epoch_is_told_where_that_ends() -> None:
+def test_a_log_that_is_longer_in_an_epoch_gets_the_end_of_that_epoch() -> None:
     assert log_of((1, 3), (4, 2)).divergence(5, 1) == OffsetAndEpoch(3, 1)
 
 
-def test_a_log_with_an_epoch_that_we_lack_is_told_of_the_one_before() -> None:
+def test_a_log_with_an_epoch_that_we_lack_gets_the_epoch_before() -> None:
     assert log_of((1, 3), (4, 2)).divergence(5, 3) == OffsetAndEpoch(3, 1)
 
 
-def test_a_log_of_a_later_epoch_is_told_of_our_end() -> None:
+def test_a_log_of_a_later_epoch_gets_our_end() -> None:
     assert log_of((1, 3)).divergence(5, 2) == OffsetAndEpoch(3, 1)
 
 

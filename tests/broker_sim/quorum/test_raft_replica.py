@@ -107,7 +107,7 @@ def test_an_uncommitted_tail_is_truncated_when_its_writer_comes_back(quorum, rel
     assert all(quorum.contents(voter) == ["kept"] for voter in quorum.voters)
 
 
-def test_two_of_five_that_are_cut_off_elect_nobody(quorum, release) -> None:
+def test_two_of_five_that_are_cut_off_elect_no_leader(quorum, release) -> None:
     quorum = quorum(voters=5, release=release)
     leader = quorum.elect()
     minority = [voter for voter in quorum.voters if voter != leader][:2]
@@ -185,7 +185,7 @@ def test_the_vote_of_an_epoch_outlives_the_process(quorum, release) -> None:
     assert quorum.storages[follower].quorum_state.leader_id == leader
 
 
-def test_a_new_leader_is_told_of_itself_after_all_that_it_leads(quorum, release) -> None:
+def test_a_new_leader_is_notified_after_all_records_before_its_epoch(quorum, release) -> None:
     quorum = quorum(release=release)
     leader = quorum.elect()
     quorum.run(600)
@@ -210,7 +210,7 @@ def test_nothing_but_fetches_goes_on_while_nothing_happens(quorum, release) -> N
     assert {voter: replica.epoch for voter, replica in quorum.replicas.items()} == epochs
 
 
-# What single requests are answered ---------------------------------------------------------------------------
+# The responses to single requests.
 
 
 def response(quorum, voter: int, request) -> object:
@@ -272,7 +272,7 @@ def test_a_pre_vote_changes_nothing(quorum) -> None:
     assert quorum.storages[1].quorum_state.voted_id == -1
 
 
-def test_a_follower_that_hears_its_leader_refuses_pre_votes(quorum) -> None:
+def test_a_follower_in_contact_with_its_leader_refuses_pre_votes(quorum) -> None:
     quorum = quorum(release="4.3.1")
     leader = quorum.elect()
     quorum.run(1_000)
@@ -287,7 +287,7 @@ def test_a_vote_that_cannot_be_is_invalid(quorum, epoch, end, pre_vote) -> None:
     assert vote(quorum(), 1, epoch=epoch, end=end, pre_vote=pre_vote).error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_a_vote_asked_of_another_voter_is_refused(quorum) -> None:
+def test_a_vote_request_for_another_voter_is_refused(quorum) -> None:
     assert vote(quorum(), 1, epoch=5, to=2).error_code == ErrorCode.INVALID_VOTER_KEY
 
 
@@ -333,7 +333,7 @@ def test_a_fetch_of_another_epoch_is_refused(quorum, requested) -> None:
     assert partition.current_leader.leader_id == leader
 
 
-def test_every_message_has_an_encoding_in_the_version_that_is_spoken(release) -> None:
+def test_every_message_has_an_encoding_in_its_version(release) -> None:
     messages = messages_of(1, release=release)
     by_type = {VoteRequest: 52, BeginQuorumEpochRequest: 53, EndQuorumEpochRequest: 54, FetchRequest: 1}
     for request in requests_of(messages):

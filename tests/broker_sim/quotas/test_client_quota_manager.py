@@ -46,7 +46,7 @@ def test_the_narrowest_entity_wins(narrow: int, wide: int) -> None:
     assert both.limit(ANONYMOUS, "c") == 1.0
 
 
-def test_nobody_is_limited_by_the_quota_of_another() -> None:
+def test_no_client_is_limited_by_the_quota_of_another() -> None:
     each = manager(({"client-id": "other"}, 1.0), ({"user": "other"}, 1.0), ({"user": "other", "client-id": "c"}, 1.0))
     assert each.limit(ANONYMOUS, "c") == UNBOUNDED
 

@@ -94,7 +94,7 @@ def test_each_broker_has_a_rate_of_its_own_or_everybodys_or_none() -> None:
 
 @pytest.mark.parametrize("version", [4, 11, 12, 16])
 @pytest.mark.parametrize("size", [0, 1, 126, 127, 128, 20_000])
-def test_the_leader_counts_the_answer_as_it_would_be_on_the_wire(version: int, size: int) -> None:
+def test_the_leader_counts_the_response_as_on_the_wire(version: int, size: int) -> None:
     quotas = quotas_at([0])
     quotas.topic_changed("t", {"leader.replication.throttled.replicas": "0:1"})
     data = PartitionData(

@@ -42,7 +42,7 @@ class ZooKeeperCluster:
     def send(
         self, broker_id: int, value: int, *, acks: int = 1, partition: int = 0, timeout_ms: int = 1_000
     ) -> list[PartitionAppend]:
-        """Produce one record in the release's format; the list is empty until the answer has come."""
+        """Produce one record in the release's format; the list is empty until the response has come."""
         name = TopicPartition("t", partition)
         records = self._records(broker_id, value)
         response = self.broker(broker_id).replica_manager.append_records(
@@ -84,7 +84,7 @@ class ZooKeeperCluster:
         self.cluster.links.link(ZOOKEEPER_ID, broker_id).restore()
 
     def run_out_session(self) -> None:
-        """Let a session that is not heard of expire, and what comes of it happen."""
+        """Let a session without heartbeats expire, and its consequences happen."""
         self.run(ms=self.zookeeper.session_timeout_ms + 2_000)
 
     def known_leader(self, broker_id: int, topic: str, partition: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Ask a real cluster of two brokers (ids 1 and 2, with ZooKeeper, just started) the wire cases, and keep the answers.
+"""Send the wire cases to a real cluster of two brokers (ids 1 and 2, with ZooKeeper, just started); keep the responses.
 
 python -m tests.broker_sim.zookeeper.record_wire RELEASE PORT-OF-BROKER-1 PORT-OF-BROKER-2
 """

@@ -1,4 +1,4 @@
-"""Trouble first, then liveness: whatever has happened to brokers and links, a healed cluster comes to rest."""
+"""Trouble first, then liveness: after any faults of brokers and links, a healed cluster comes to rest."""
 
 from __future__ import annotations
 

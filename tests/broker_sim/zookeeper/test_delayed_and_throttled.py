@@ -1,4 +1,4 @@
-"""What waits at the controller of the ZooKeeper era, and what a client's controller mutation quota lets it do."""
+"""Purgatories at the controller in ZooKeeper mode, and the controller mutation quota of clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THROTTLED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 def send(made: Any, request: Any, version: int, *, client_id: str = "c", broker_id: int = 1) -> Any:
-    """A client's request at the controller, answered or not yet."""
+    """Send a client's request to the controller; return its present or later response."""
     return PlainCalls(made.broker(broker_id)).call(request, version, client_id=client_id)
 
 
@@ -121,7 +121,7 @@ def create(made: Any, *sizes: int, version: int = 7, client_id: str = "c", valid
 
 
 @pytest.mark.parametrize("release", ["2.7", "2.8", "3.2"])
-def test_who_has_used_up_the_quota_is_refused_and_told_how_long_to_wait(
+def test_a_client_without_quota_is_refused_with_its_throttle_time(
     zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
     made = with_quota(zookeeper_cluster(release), 1.0)

@@ -24,7 +24,7 @@ def test_a_write_of_an_older_version_is_void(zookeeper_cluster: Callable[..., An
     assert zookeeper.state_of(T0).isr == (1, 2)
 
 
-def test_a_write_that_is_repeated_because_its_answer_was_lost_succeeds(zookeeper_cluster: Callable[..., Any]) -> None:
+def test_a_write_that_is_repeated_after_a_lost_response_succeeds(zookeeper_cluster: Callable[..., Any]) -> None:
     zookeeper = zookeeper_cluster("2.3").zookeeper
     shrunk = replace(zookeeper.state_of(T0), isr=(1, 2))
     first = zookeeper.write_states({T0: shrunk}, epoch_version=None)
@@ -50,17 +50,17 @@ def test_controllers_name_their_epoch_from_2_1_on(
     assert (zookeeper_cluster(release).broker(1).controller.context.epoch_version is not None) is fenced
 
 
-def test_an_event_that_was_lost_is_told_with_the_next_sign_of_life(zookeeper_cluster: Callable[..., Any]) -> None:
+def test_a_lost_event_is_sent_again_with_the_next_ping(zookeeper_cluster: Callable[..., Any]) -> None:
     cluster = zookeeper_cluster("2.3")
     notified: list[list[Path]] = []
     client = cluster.broker(2).client
     fired = client.watch_fired
 
-    def seen(event: WatchFired) -> None:
+    def receive(event: WatchFired) -> None:
         notified.append(event.paths)
         fired(event)
 
-    client.watch_fired = seen  # type: ignore[method-assign]
+    client.watch_fired = receive  # type: ignore[method-assign]
     cluster.cut_from_zookeeper(2)
     cluster.zookeeper.sessions.fire(Path.CONFIG_CHANGES)
     cluster.run(ms=2_000)
@@ -71,7 +71,7 @@ def test_an_event_that_was_lost_is_told_with_the_next_sign_of_life(zookeeper_clu
     assert set(cluster.replicas.isr()) == {1, 2, 3}, "its session has lived on"
 
 
-def test_a_request_without_a_session_is_told_so(zookeeper_cluster: Callable[..., Any]) -> None:
+def test_a_request_without_a_session_gets_an_error(zookeeper_cluster: Callable[..., Any]) -> None:
     cluster = zookeeper_cluster("2.3")
     client = cluster.broker(2).client
     cluster.cut_from_zookeeper(2)

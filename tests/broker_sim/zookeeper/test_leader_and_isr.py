@@ -55,7 +55,9 @@ def test_the_first_live_replica_in_sync_leads(
         (S.REASSIGN, (3,), (1, 2)),
     ],
 )
-def test_nobody_leads_when_nobody_may(strategy: ElectionStrategy, alive: tuple[int, ...], isr: tuple[int, ...]) -> None:
+def test_no_replica_leads_when_none_may(
+    strategy: ElectionStrategy, alive: tuple[int, ...], isr: tuple[int, ...]
+) -> None:
     assert choose(strategy, alive=alive, isr=isr) is None
 
 
@@ -66,7 +68,7 @@ def test_where_it_is_allowed_a_replica_out_of_sync_leads_alone(strategy: Electio
     assert (chosen.state.leader, chosen.state.isr, chosen.unclean) == (3, (3,), True)
 
 
-def test_an_unclean_election_needs_somebody_alive() -> None:
+def test_an_unclean_election_needs_a_live_replica() -> None:
     assert choose(S.OFFLINE_UNCLEAN, alive=(), allow_unclean=True) is None
 
 
@@ -74,10 +76,10 @@ def test_a_broker_that_shuts_down_gives_leadership_and_isr_away() -> None:
     chosen = choose(S.CONTROLLED_SHUTDOWN, alive=(1, 2, 3), isr=(1, 2, 3), shutting_down=(1,))
     assert chosen is not None
     assert (chosen.state.leader, chosen.state.isr) == (2, (2, 3))
-    assert chosen.recipients == (1, 2, 3), "the one that goes hears of it too"
+    assert chosen.recipients == (1, 2, 3), "the one that shuts down receives it too"
 
 
-def test_a_broker_that_shuts_down_keeps_what_nobody_else_may_lead() -> None:
+def test_a_broker_that_shuts_down_keeps_partitions_without_another_leader() -> None:
     assert choose(S.CONTROLLED_SHUTDOWN, alive=(1, 2, 3), isr=(1,), shutting_down=(1,)) is None
 
 
@@ -85,7 +87,7 @@ def test_a_broker_that_shuts_down_is_elected_by_nothing_else() -> None:
     assert choose(S.OFFLINE, alive=(2,), isr=(2,), shutting_down=(2,)) is None
 
 
-def test_a_state_says_the_same_whatever_its_version() -> None:
+def test_states_are_equivalent_independent_of_their_versions() -> None:
     again = LeaderAndIsr(leader=1, leader_epoch=4, isr=(1, 2), zk_version=1, controller_epoch=3)
     assert STATE.is_equivalent(again)
     assert not STATE.is_equivalent(again.changed(leader=1, isr=(1, 2)))

@@ -59,7 +59,7 @@ def test_brokers_are_replaced_and_partitions_put_beside_those_that_are_known() -
     assert [(each.id, each.port) for each in image.brokers.values()] == [(1, 9001)]
 
 
-def test_a_topic_has_its_name_for_an_id_where_none_is_told() -> None:
+def test_the_id_of_a_topic_without_one_is_derived_from_its_name() -> None:
     assert updated(EMPTY, update((0, 1)), {}).topics["t"].topic_id == id_of_name("t")
     image = updated(EMPTY, update((0, 1), topic_id=ID), {})
     assert image.topics_by_id[ID].name == "t"
@@ -82,7 +82,7 @@ def test_partitions_that_are_being_deleted_are_forgotten_and_with_the_last_one_t
     assert image.topics_by_id == {}
 
 
-def test_a_partition_that_nobody_told_of_has_no_leader() -> None:
+def test_a_partition_missing_from_all_updates_has_no_leader() -> None:
     assert leaders(updated(EMPTY, update((2, 1)), {})) == [-1, -1, 1]
 
 

@@ -32,7 +32,7 @@ def test_metadata_is_stale_at_a_broker_whose_update_is_slow(
     cluster.run_out_session()
     assert cluster.cluster.leader_of("t", 1) == 3
     assert cluster.known_leader(1, "t", 1) == (3, 1)
-    assert cluster.known_leader(3, "t", 1) == (2, 0), "nobody has told it, not even that it leads"
+    assert cluster.known_leader(3, "t", 1) == (2, 0), "no update has reached it, not even that it leads"
     assert 2 in cluster.broker(3).metadata_cache.image.brokers
     assert errors(cluster.send(3, 7, partition=1)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
     cluster.release(1, 3)
@@ -61,10 +61,10 @@ def test_a_broker_may_lead_before_it_knows_that_it_does(zookeeper_cluster: Calla
 
 
 @pytest.mark.parametrize("release", ["0.10.2", "1.1", "2.3", "2.8", "3.7.2"])
-def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
+def test_a_deposed_leader_that_does_not_know_its_successor_takes_records_and_loses_them(
     zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
-    """isolated-leader-acks1: two leaders for a while; the ISR of the old one is written by nobody any more."""
+    """isolated-leader-acks1: two leaders for a while; no node writes the ISR of the old one any more."""
     cluster = zookeeper_cluster(release, partitions=3, config={"replica.lag.time.max.ms": "2000"})
     cluster.cluster.kill(2)
     cluster.run_out_session()
@@ -80,7 +80,7 @@ def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
     assert errors(cluster.send(3, 2, partition=1)) == [ErrorCode.NONE], "the old leader leads on"
     waiting = cluster.send(3, 3, acks=-1, partition=1)
     cluster.run(ms=6_000)
-    assert errors(waiting) == [ErrorCode.REQUEST_TIMED_OUT], "nobody replicates from it"
+    assert errors(waiting) == [ErrorCode.REQUEST_TIMED_OUT], "no follower replicates from it"
     old = cluster.broker(3).partition(TopicPartition("t", 1))
     assert old.is_leader
     assert set(old.isr) == {1, 2, 3}, "it cannot shrink its ISR: what it would replace is not there any more"
@@ -96,7 +96,7 @@ def test_a_deposed_leader_that_has_not_heard_of_it_takes_records_and_loses_them(
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_a_succeeded_controller_still_says_is_refused(zookeeper_cluster: Callable[..., Any], release: str) -> None:
+def test_requests_of_a_succeeded_controller_are_refused(zookeeper_cluster: Callable[..., Any], release: str) -> None:
     cluster = zookeeper_cluster(release)
     responded: list[tuple[int, int]] = []
     broker = cluster.broker(3)
@@ -140,7 +140,7 @@ def test_a_topic_that_a_dying_controller_has_begun_is_finished_by_the_next(
     cluster.cluster.create_topic(TopicSpec(name="u", partitions=3, replication_factor=3))
     cluster.run(ms=50)
     assert cluster.cluster.leader_of("u", 1) == 2, "it is decided"
-    assert cluster.broker(2).partition(TopicPartition("u", 1)) is None, "but not told"
+    assert cluster.broker(2).partition(TopicPartition("u", 1)) is None, "but not sent"
     cluster.cluster.kill(1)
     cluster.release(1, 2)
     cluster.release(1, 3)
@@ -154,7 +154,7 @@ def test_a_topic_that_a_dying_controller_has_begun_is_finished_by_the_next(
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_topic_that_nobody_has_begun_is_made_by_the_next_controller(
+def test_an_unfinished_topic_is_made_by_the_next_controller(
     zookeeper_cluster: Callable[..., Any], release: str
 ) -> None:
     cluster = zookeeper_cluster(release)
@@ -202,7 +202,7 @@ def test_truncation_to_the_high_watermark_loses_what_was_acknowledged(
     cluster.run(ms=5)
     assert errors([*first, *second]) == [ErrorCode.NONE, ErrorCode.NONE]
     assert cluster.replicas.high_watermark(1) == 2
-    assert cluster.replicas.high_watermark(2) == 1, "the follower hears of it with its next Fetch"
+    assert cluster.replicas.high_watermark(2) == 1, "the follower receives it with its next Fetch"
     cluster.hold(2, 1)
     cluster.cluster.stop(3)
     cluster.run(ms=50)
@@ -231,7 +231,7 @@ def test_an_unclean_election_was_the_default_before_0_11(
     assert cluster.replicas.leader() == leader
 
 
-def test_a_stale_broker_epoch_is_told_from_a_new_one(zookeeper_cluster: Callable[..., Any]) -> None:
+def test_a_stale_broker_epoch_is_distinguished_from_a_new_one(zookeeper_cluster: Callable[..., Any]) -> None:
     """KIP-380: what was meant for an earlier life of a broker does not reach the next one."""
     cluster = zookeeper_cluster("2.3")
     old = cluster.broker(3).broker_epoch
@@ -268,7 +268,7 @@ def test_an_isr_that_a_leader_has_written_is_known_elsewhere_some_seconds_later(
     cluster.run(ms=4_000)
     assert set(cluster.replicas.isr()) == {1, 2}
     known = cluster.broker(2).metadata_cache.image.partition("t", 0)
-    assert set(known.isr) == {1, 2, 3}, "the controller has not been told, so nobody has"
+    assert set(known.isr) == {1, 2, 3}, "the controller has no report yet, so no broker has"
     cluster.run(ms=10_000)
     assert len(cluster.requests("ZooKeeperNotifyIsrChange")) >= 1
     assert set(cluster.broker(2).metadata_cache.image.partition("t", 0).isr) == set(cluster.replicas.isr())

@@ -1,4 +1,4 @@
-"""The answers of real brokers with ZooKeeper, case by case, against ours."""
+"""The responses of real brokers with ZooKeeper, case by case, against ours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _RESPONSES: dict[str, dict[str, Any]] = {}
 
 
 def responses_of(release: str) -> dict[str, Any]:
-    """Ours, asked in a row as the real brokers were."""
+    """Our responses, to the same sequence of requests."""
     if release not in _RESPONSES:
         reactor = VirtualReactor()
         config = {"zookeeper.connect": "zookeeper:2181"} if release.startswith("3") else {}
@@ -58,7 +58,7 @@ def responses_of(release: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("release", "name"), [(release, name) for release in RECORDED for name in RECORDED[release]])
-def test_the_answer_is_that_of_the_real_broker(release: str, name: str) -> None:
+def test_the_response_is_that_of_the_real_broker(release: str, name: str) -> None:
     same = responses_of(release)[name] == RECORDED[release][name]
     if (release, name) in ACCEPTED:
         assert not same, "it need not be accepted any more"

@@ -40,7 +40,7 @@ def test_releases_before_3_3_and_those_that_name_a_zookeeper_have_one(
 
 
 @pytest.mark.parametrize("release", ["4.0", "4.3.1"])
-def test_a_release_without_zookeeper_says_so(release: str) -> None:
+def test_a_release_without_zookeeper_refuses_one(release: str) -> None:
     with pytest.raises(ConfigError, match=r"zookeeper\.connect: release 4\..* has no ZooKeeper mode"):
         BrokerConfig.parse({"zookeeper.connect": "zookeeper:2181"}, release=release)
 
@@ -147,7 +147,7 @@ def test_a_topic_is_deleted_at_every_replica(zookeeper_cluster: Callable[..., An
         assert cluster.requests("StopReplica", broker=broker_id)
 
 
-def test_where_topics_cannot_be_deleted_the_verb_says_so(zookeeper_cluster: Callable[..., Any]) -> None:
+def test_a_deletion_fails_where_topics_cannot_be_deleted(zookeeper_cluster: Callable[..., Any]) -> None:
     cluster = zookeeper_cluster("0.8.2")
     with pytest.raises(BrokerSimError, match=r"delete\.topic\.enable is false"):
         cluster.cluster.delete_topic("t")
@@ -179,7 +179,7 @@ def test_two_runs_of_one_seed_are_the_same(zookeeper_cluster: Callable[..., Any]
     assert digests[0] == digests[1]
 
 
-def test_a_cluster_tells_and_kills_its_controller(zookeeper_cluster: Callable[..., Any]) -> None:
+def test_a_cluster_names_and_kills_its_controller(zookeeper_cluster: Callable[..., Any]) -> None:
     cluster = zookeeper_cluster("2.3").cluster
     assert cluster.active_controller == 1
     assert cluster.kill_controller() == 1

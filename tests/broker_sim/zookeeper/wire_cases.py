@@ -1,6 +1,6 @@
-"""What clients and controllers ask a cluster of two brokers with ZooKeeper, one after the other, and what is compared.
+"""The requests of clients and controllers to a cluster of two brokers with ZooKeeper, in order, and the comparison.
 
-`python -m tests.broker_sim.zookeeper.record_wire` has asked real brokers the same; their answers are in `recorded/`.
+`python -m tests.broker_sim.zookeeper.record_wire` has sent real brokers the same; their responses are in `recorded/`.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ Cases = Iterator[tuple[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Whom to ask: `ask(who, request, version)`; `other` is the id of the broker that is no controller."""
+    """The cluster: `send(who, request, version)`; `other` is the id of the broker that is no controller."""
 
     send: Send
     other: int
     versions: dict[int, int]
 
     def newest(self, request: Message, version: int) -> int:
-        """The version that is asked with."""
+        """The version of the requests."""
         return min(version, self.versions[request.API_KEY])
 
 
 def comparable(response: Any, version: int) -> Any:
-    """An answer as JSON without what is volatile, and with its lists in order: Kafka answers in that of hash tables."""
+    """A response as JSON without volatile values, and with sorted lists: Kafka's order is that of hash tables."""
     return response if isinstance(response, str) else _plain(to_json(response, version))
 
 
@@ -86,7 +86,7 @@ def _plain(value: Any) -> Any:
 
 
 def all_cases(cluster: Cluster) -> Cases:
-    """Name and comparable answer of each."""
+    """Yield name and comparable response of each."""
     for name, who, request, version in _requests(cluster):
         if request.API_KEY in cluster.versions and version <= cluster.versions[request.API_KEY]:
             yield name, comparable(cluster.send(who, request, version), version)
@@ -302,7 +302,7 @@ def _leader_and_isrs(cluster: Cluster) -> Iterator[tuple[str, str, Message, int]
             ("of an old controller", become(version, controller_epoch=0)),
             ("for an earlier life", become(version, broker_epoch=0 if version >= 2 else -1)),
             ("for a later life", become(version, broker_epoch=FUTURE_EPOCH if version >= 2 else -1)),
-            ("for somebody else", become(version, mine=False)),
+            ("for another broker", become(version, mine=False)),
             ("of a new epoch", become(version, leader_epoch=10 + version)),
             ("of the same epoch", become(version, leader_epoch=10 + version)),
             ("of an old epoch", become(version, leader_epoch=9)),

@@ -92,7 +92,7 @@ class Controlled:
         assert not any(broker.fenced for broker in self.cluster.controller.committed_image.brokers.values())
 
     def send(self, request: Any, *, broker: int = 1, timeout_ms: int = 30_000) -> list[Any]:
-        """Forward a client's request; the list has the answer, or the failure, when there is one."""
+        """Forward a client's request; the list has the response, or the failure, when there is one."""
         responses: list[Any] = []
         response = self.cluster.broker(broker).forward_to_controller(request, timeout_ms=timeout_ms)
         response.addBoth(responses.append)
@@ -148,7 +148,7 @@ def release(request) -> str:
 
 
 def created(response: Any) -> list[str]:
-    """The topics that an answer acknowledges."""
+    """The topics that a response acknowledges."""
     return [topic.name for topic in response.topics if topic.error_code == ErrorCode.NONE]
 
 
@@ -228,7 +228,7 @@ def test_no_acknowledged_topic_is_lost_when_the_controller_dies_in_the_middle(
     one.cluster.kill_controller()
     one.elect()
     one.run_until(lambda: all(requested))
-    # A request that was taken twice is told that the topic is there already: its first taker's change was committed.
+    # A request that was sent twice fails because the topic exists: the change of its first controller was committed.
     codes = {responses[0].topics[0].error_code for responses in requested}
     assert codes <= {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}
     one.run(1_000)
@@ -244,7 +244,7 @@ def test_a_partition_keeps_its_dead_leader_until_a_new_controller_fences_it(cont
     while one.cluster.active_controller is None:
         assert one.cluster.leader_of("t", 0) == 1
         one.run(20)
-    # The new controller does not know when the broker was last heard: its session is a whole one.
+    # The new controller does not know the time of the broker's last heartbeat: its session is a whole one.
     waited_ms = one.run_until(lambda: one.cluster.leader_of("t", 0) != 1)
     assert 8_900 <= waited_ms <= 9_200
     assert one.cluster.registration_of("t", 0).isr == (2, 3)
@@ -302,7 +302,7 @@ def test_nothing_is_committed_while_two_of_three_controllers_are_isolated(contro
     one.run_until(lambda: responses)
     assert created(responses[0]) == ["v"]
     one.settle()
-    # What nobody was told of may be committed late: the request is in the log of one controller, and that may lead.
+    # An unacknowledged change may be committed late: the request is in the log of one controller, and that may lead.
     assert one.topics() in ([["t", "v"]] * 3, [["t", "u", "v"]] * 3)
 
 
@@ -317,7 +317,7 @@ def test_a_controller_in_a_minority_that_still_believes_to_lead_cannot_commit(co
     assert (responses, one.topics()) == ([], [["t"]] * 3)
     successor = one.elect(other_than=3000)
     one.run_until(lambda: responses)
-    # The broker has asked again, for the new controller had never heard of it.
+    # The broker has retried, for the new controller had no record of its request.
     assert created(responses[0]) == ["u"]
     assert not old.is_active
     assert old.image.topics.keys() == {"t"}
@@ -331,10 +331,10 @@ def test_a_controller_in_a_minority_that_still_believes_to_lead_cannot_commit(co
     assert records[0] == records[1] == records[2]
 
 
-def test_what_a_minority_decides_of_brokers_is_not_told(controlled) -> None:
+def test_a_minority_reports_no_decision_about_brokers(controlled) -> None:
     one = controlled(config={"broker.session.timeout.ms": "1000", "broker.heartbeat.interval.ms": "200"})
     one.part([3000], [3001, 3002])
-    one.create("u")  # heartbeats are answered after it, and sessions end for want of a second one
+    one.create("u")  # heartbeats get responses after it, and sessions end for want of a second one
     old = one.cluster._quorum.nodes[3000].controller
     one.run_until(lambda: all(broker.fenced for broker in old.image.brokers.values()), within_ms=3_000)
     assert one.cluster.journal.events_of(BrokerFenced) == []
@@ -350,7 +350,7 @@ def test_an_isolated_active_controller_resigns_and_comes_back_as_a_follower(cont
     one = controlled(release=release)
     one.cluster.isolate(3000)
     successor = one.elect(other_than=3000)
-    # Brokers whose controller is silent look for another in time: nobody is fenced.
+    # Brokers whose controller is silent find another in time: no broker is fenced.
     one.run(15_000)
     assert not any(broker.fenced for broker in one.cluster.controller.committed_image.brokers.values())
     one.cluster.rejoin(3000)
@@ -373,7 +373,7 @@ def test_a_rule_kills_the_active_controller_and_brings_it_back(controlled) -> No
     assert [report.fired for report in faults.reports()] == [1, 1]
 
 
-def test_a_rule_strikes_what_one_controller_is_asked(controlled) -> None:
+def test_a_rule_fires_on_the_requests_of_one_controller(controlled) -> None:
     one = controlled()
     one.cluster.faults.add(
         parse_rule(
@@ -441,7 +441,7 @@ def test_one_seed_is_one_history(controlled) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_happens_acknowledged_topics_stay_and_the_cluster_heals(controlled, seed) -> None:
+def test_acknowledged_topics_stay_and_the_cluster_heals_after_any_faults(controlled, seed) -> None:
     """Random deaths, cuts and topics; see `Controlled.run` for what is claimed of versions all the time."""
     random = Random(seed)
     one = controlled(

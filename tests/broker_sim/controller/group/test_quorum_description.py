@@ -1,7 +1,7 @@
-"""DescribeQuorum as real brokers answered it: three nodes with process.roles=controller, one with process.roles=broker.
+"""DescribeQuorum responses of real brokers: three nodes with process.roles=controller, one with process.roles=broker.
 
-What is compared was seen on 3.7.2 (v1) and 4.3.1 (v2), before and three seconds after the leader was killed. Offsets
-are compared with the leader's end, directories and times by whether there are any; who leads is chance.
+The compared facts were recorded from 3.7.2 (v1) and 4.3.1 (v2), before and three seconds after the leader was killed.
+Offsets are compared with the leader's end, directories and times by their presence; the leader is random.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_the_quorum_is_described_as_real_brokers_did(release: str) -> None:
         for killed in (None, cluster.active_controller):
             if killed is not None:
                 cluster.kill_controller(killed)
-                describe(cluster, VERSIONS[release])  # it is answered by the next controller
+                describe(cluster, VERSIONS[release])  # the next controller responds
                 cluster.create_topic("u:1:1")  # the broker has fetched that from it
             described = describe(cluster, VERSIONS[release])
             partition = described.topics[0].partitions[0]
