@@ -1,4 +1,4 @@
-"""What a run leaves behind, and how it becomes a record for the table and the report."""
+"""The evidence of a run, and its judgement: the record for the table and the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Evidence", "judged"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One finished run: what the clients were told, what the logs hold, what the rules did."""
+    """One finished run: the history of the clients, the records in the logs and the reports of the rules."""
 
     scenario: Scenario
     seed: int

@@ -41,7 +41,7 @@ class CountRange:
     at_most: int | None = None
 
     def holds(self, count: int) -> bool:
-        """Whether the count lies in the range."""
+        """Return True if the count lies in the range."""
         return count >= self.at_least and (self.at_most is None or count <= self.at_most)
 
     def __str__(self) -> str:

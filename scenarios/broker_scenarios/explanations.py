@@ -3,7 +3,7 @@
 A record that a replica cut off names the cut: which broker, at which leader epoch, under which leader, which
 range. One that was cut nowhere, though a new leader was elected after its acknowledgement, stayed behind in
 the log of a broker that never came back. One that the next leader had acknowledged and lost with its power names
-that. Under acks=0 nobody confirmed it. What is left is unexplained, and
+that. Under acks=0 no broker confirmed it. Any other loss is unexplained, and
 no configuration permits that.
 """
 
@@ -39,7 +39,7 @@ class Explainer:
             self._cuts.setdefault((each.topic, each.partition, each.value_id), cut)
 
     def explain(self, finding: Finding) -> None:
-        """Set the cause, and say why in the detail, of a loss or of its shadow; others explain themselves."""
+        """Set cause and detail of a loss, or of the offset conflict behind it; other findings need no explanation."""
         if finding.kind is FindingKind.LOST_WRITE:
             finding.cause, why = self._loss(finding)
             finding.detail = f"{finding.detail}: {why}"
@@ -56,7 +56,7 @@ class Explainer:
         return [each for each in _tails_that_led(events) if each.from_offset <= finding.ack_offset < each.to_offset]
 
     def _follows_loss_of_power(self, finding: Finding) -> bool:
-        """Whether the offset was given away again because a loss of power had taken what was there."""
+        """Return True if the offset was assigned again after a loss of power had removed its first record."""
         return any(each.time_us <= finding.complete_us for each in self._lost_tails(finding))
 
     def _loss(self, finding: Finding) -> tuple[Cause, str]:
@@ -73,7 +73,7 @@ class Explainer:
         if truncation is not None:
             return Cause.TRUNCATED, self._range_text(truncation)
         if self._acks == 0:
-            return Cause.NEVER_CONFIRMED, "acks=0, nobody confirmed it and no log ever held it"
+            return Cause.NEVER_CONFIRMED, "acks=0, no broker confirmed it and no log ever held it"
         change = _change_that_left_behind(events, finding.complete_us)
         if change is not None:
             election, previous = change
@@ -119,7 +119,7 @@ def _truncation_at(events: PartitionEvents, offset: int, *, after_us: int) -> Tr
 def _tails_that_led(events: PartitionEvents) -> list[LostTail]:
     """The losses of power of brokers that led afterwards without what they had lost.
 
-    With a replica left that has it, somebody else would have led, and given it back.
+    A replica that still had the records would have become leader and restored them.
     """
     return [lost for lost in events.lost_tails if _leader_after(events, lost.time_us) == lost.broker]
 

@@ -40,7 +40,7 @@ def completion_of(error_code: int | None, *, maybe_written: bool, from_broker: b
     broker refused it after the append). `from_broker`: the error code comes from a broker's response and not from the
     client. A record that never left the client (expired in the accumulator, buffer exhausted, serialization) has
     certainly failed, and so has a record whose only attempt was refused before the append. Every other record is
-    `info`, whatever the last response was.
+    `info`, independent of the last response.
     """
     if maybe_written or (from_broker and error_code not in DEFINITE_ERRORS):
         return EventType.INFO

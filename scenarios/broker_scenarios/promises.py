@@ -1,4 +1,4 @@
-"""What a configuration promises, kept apart from what was found: a verdict is findings minus allowances.
+"""The promises of a configuration, kept apart from the findings: a verdict is findings minus allowances.
 
 Each allowance names a finding, the causes under which the configuration permits it, and the reason in a
 sentence. A loss under acks=1 is permitted when a leader died with it, not when it vanished for no reason:
@@ -31,14 +31,14 @@ _LOSS_KINDS: Final = (FindingKind.LOST_WRITE, FindingKind.INCONSISTENT_OFFSETS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """A finding that the configuration permits; no causes means: whatever the cause."""
+    """A finding that the configuration permits; without `causes` it is permitted for any cause."""
 
     kind: FindingKind
     reason: str
     causes: tuple[Cause, ...] = ()
 
     def covers(self, finding: Finding) -> bool:
-        """Whether this allowance excuses the finding."""
+        """Return True if this allowance permits the finding."""
         return finding.kind is self.kind and (not self.causes or finding.cause in self.causes)
 
 
@@ -88,7 +88,7 @@ class Promises:
 
     @property
     def effective_min_insync_replicas(self) -> int:
-        """The replicas that hold a record when acks=all is answered: the minimum is capped at the replica count."""
+        """The replicas that hold a record when acks=all is acknowledged: the minimum is capped at the replica count."""
         return min(self.min_insync_replicas, self.replication_factor)
 
     @property
@@ -97,7 +97,7 @@ class Promises:
         return "all" if self.acks == ACKS_ALL else str(self.acks)
 
     def allowances(self) -> tuple[Allowance, ...]:
-        """All that this configuration permits, with reasons; the most telling reason of a finding first."""
+        """All that this configuration permits, with reasons; the most specific reason of a finding first."""
         return (*self._loss(), *self._duplicates(), *self._order(), *self._always())
 
     def allowance_for(self, finding: Finding) -> Allowance | None:
@@ -119,7 +119,7 @@ class Promises:
     def _loss(self) -> list[Allowance]:
         reasons: list[tuple[str, tuple[Cause, ...]]] = []
         if self.acks == 0:
-            reasons.append(("acks=0: the producer counts a record as sent, nobody confirms it", ()))
+            reasons.append(("acks=0: the producer counts a record as sent, no broker confirms it", ()))
         if self.acks == 1:
             reason = "acks=1: the leader confirms alone; what its followers had not fetched dies with it"
             reasons.append((reason, _ELECTION_CAUSES))
@@ -154,7 +154,7 @@ class Promises:
             )
         ]
         if not self.enable_idempotence and self.retries > 0:
-            reason = "enable.idempotence=false: a retry of a batch whose answer was lost is appended again"
+            reason = "enable.idempotence=false: a retry of a batch whose response was lost is appended again"
             allowed.append(Allowance(kind=kind, reason=reason))
         return allowed
 

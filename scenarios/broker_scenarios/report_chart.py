@@ -1,7 +1,7 @@
 """One partition's timeline as SVG: leader band, acknowledgements, high watermark, ISR size, marks of faults.
 
 Colours are CSS classes of the page, so that the light and the dark form share one drawing; every shape has a
-title, which a browser shows on hover, so that nothing is told by colour alone.
+title, which a browser shows on hover, so that no fact is shown by colour alone.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class _Targets:
 
 
 class _Reader:
-    """Turns checked values into a Scenario; what only their meaning can tell to be wrong is collected here."""
+    """Turns checked values into a Scenario, and collects the mistakes that only the meaning of a value shows."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

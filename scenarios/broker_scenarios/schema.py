@@ -158,7 +158,7 @@ class RuleKind:
     """A fault rule; its name is its key."""
 
     def check(self, value: object, path: KeyPath, complain: Complain) -> None:
-        """Ask the fault engine's own grammar."""
+        """Check the value by the grammar of the fault engine."""
         if not isinstance(value, dict):
             complain(path, f"expected a rule, not {shown(value)}")
             return
@@ -296,7 +296,7 @@ SCENARIO: Final = Keys(
     keys={
         "title": (Text(), "what the scenario shows, in a line"),
         "claim": (Text(), "what is claimed, and why, in a few sentences"),
-        "base": (Text(), "another scenario file: this one says only what differs"),
+        "base": (Text(), "another scenario file: this file states only the differences"),
         "release": (Text(), "the Kafka release that the brokers emulate"),
         "seed": (Whole(at_least=0, at_most=2**63 - 1), "the seed of the run when the command line gives none"),
         "cluster": (

@@ -17,7 +17,7 @@ __all__ = ["DeliveredRecord", "DeliveryCallback", "Sends"]
 
 
 class DeliveredRecord(Protocol):
-    """What a delivery callback is told of the record; offset and timestamp are -1 where there is none."""
+    """The metadata that a delivery callback receives; offset and timestamp are -1 where there is none."""
 
     @property
     def partition(self) -> int:
@@ -47,7 +47,7 @@ class Sends:
         self.completed = 0
 
     def invoke(self, *, topic: str, key: bytes | None, value_id: int, size_bytes: int) -> DeliveryCallback:
-        """Record that a send begins; the answer is the callback to send with."""
+        """Record that a send begins; returns the delivery callback of the send."""
         index = self.invoked
         self.invoked += 1
         record, process, producer_id, now_us = self._recorder.record, self._process, self._producer_id, self._now_us

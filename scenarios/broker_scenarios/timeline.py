@@ -1,6 +1,6 @@
-"""The life of each partition over a run's time: leader, ISR size, high watermark, acks, and what went wrong.
+"""Each partition over the time of a run: leader, ISR size, high watermark, acknowledgements and faults.
 
-Built from history, verdict and journal into a few hundred points a partition, whatever the run's size: a
+Built from history, verdict and journal into a few hundred points per partition, for runs of any size: a
 report draws them as they are.
 """
 
@@ -38,7 +38,7 @@ class LeaderBand:
 
 @dataclass(slots=True, kw_only=True)
 class MarkGroup:
-    """Marks with one label, told as one: the first is drawn, the last and the count are said."""
+    """Marks with one label, shown as one: the first is drawn, the time of the last and the count are written."""
 
     number: int
     mark: Mark
@@ -48,7 +48,7 @@ class MarkGroup:
 
 @dataclass(slots=True, kw_only=True)
 class PartitionTimeline:
-    """What is drawn of one partition. Steps are (time in microseconds, value from then on)."""
+    """The drawing of one partition. Steps are (time in microseconds, value from then on)."""
 
     topic: str
     partition: int
@@ -177,7 +177,7 @@ def _grouped(marks: list[Mark], start_us: int) -> list[MarkGroup]:
     for mark in marks:
         if mark.time_us <= start_us:
             continue
-        # A crash is told each time; a rule that strikes a thousand requests is told once, with its count.
+        # Each crash is listed; a rule that fires on a thousand requests is listed once, with its count.
         key = (mark.sort, mark.label, -1 if mark.sort in {"rule", "release"} else mark.time_us)
         group = groups.get(key)
         if group is None:

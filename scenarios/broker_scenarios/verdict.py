@@ -1,8 +1,8 @@
 """The verdict of a run: valid, broken or unknown, with the counts and the reasons behind it.
 
-Findings minus allowances: what the configuration does not permit breaks the run. A run in which a check
-crashed, nothing was acknowledged, or the truth is not whole is unknown: absence of evidence is no validity.
-Broken goes before unknown, as in Jepsen's merge of verdicts.
+Findings minus allowances: a finding that the configuration does not permit breaks the run. A run in which a check
+crashed, no record was acknowledged, or the evidence is incomplete is unknown: absence of evidence is no validity.
+Broken takes precedence over unknown, as in Jepsen's merge of verdicts.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Validity(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Counts:
-    """Records by what became of them. `stored` counts values, not copies; lost ones are acked ones."""
+    """The number of records per outcome. `stored` counts values, not copies; lost records are acknowledged ones."""
 
     sent: int = 0
     acked: int = 0
@@ -78,7 +78,7 @@ class Counts:
 
 @dataclass(slots=True, kw_only=True)
 class JudgedKind:
-    """One anomaly: how often it was found, how often that is permitted and why, and what breaks the promise."""
+    """One anomaly: how often it was found, how often that is permitted and why, and how often it breaks a promise."""
 
     kind: FindingKind
     found: int = 0
@@ -92,7 +92,7 @@ class JudgedKind:
 
     @property
     def meaning(self) -> str:
-        """What the anomaly is, in a few words."""
+        """The anomaly in a few words."""
         return FINDING_HELP[self.kind]
 
 

@@ -1,7 +1,7 @@
 """One scenario on virtual time: the same brokers and the same producer in one thread, a pure function of (file, seed).
 
-The run has two phases, as TigerBeetle's simulator: faults while the load runs; then everything is let go, every dead
-broker comes back, and the cluster must reach rest. What it has not reached by the deadline is told, never waited for.
+The run has two phases, as in TigerBeetle's simulator: faults while the load runs; then held requests are released, dead
+brokers restart, and the cluster must come to rest. A run that is not at rest by the deadline reports it and ends.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class _VirtualProducer:
         return self._left + self.sends.invoked - self.sends.completed
 
     def start(self) -> None:
-        """Begin: times count from now."""
+        """Start sending; the times of the load count from now."""
         self._start_us = self._now_us()
         self._next()
 

@@ -42,7 +42,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
-    """One thing that is wrong in a scenario file, and what would be right."""
+    """One mistake in a scenario file, with the expected value."""
 
     mark: Mark
     path: KeyPath
@@ -66,21 +66,21 @@ class ScenarioFileError(ScenarioError):
 
 @dataclass(slots=True)
 class Source:
-    """The values of a file and, for each path of keys, where it stands."""
+    """The values of a file and the position of each path of keys."""
 
     file: str
     value: Any
     marks: dict[KeyPath, Mark] = field(default_factory=dict)
 
     def mark(self, path: KeyPath) -> Mark:
-        """Where a path stands, or its nearest parent that stands anywhere."""
+        """Return the position of a path, or of its nearest parent that has one."""
         for length in range(len(path), -1, -1):
             if path[:length] in self.marks:
                 return self.marks[path[:length]]
         return Mark(self.file, 1, 1)
 
     def mistake(self, path: KeyPath, problem: str) -> Mistake:
-        """A mistake at a path."""
+        """Return a mistake at a path."""
         return Mistake(mark=self.mark(path), path=path, problem=problem)
 
 
@@ -102,7 +102,7 @@ def _read(path: Path, users: tuple[Path, ...]) -> Source:
     if target.resolve() in [user.resolve() for user in (*users, path)]:
         raise ScenarioFileError([source.mistake(("base",), f"{base!r} is based on this file")])
     if len(users) >= _BASES_LIMIT:
-        raise ScenarioFileError([source.mistake(("base",), f"more than {_BASES_LIMIT} files stand on each other")])
+        raise ScenarioFileError([source.mistake(("base",), f"the chain of bases has more than {_BASES_LIMIT} files")])
     if not target.is_file():
         raise ScenarioFileError([source.mistake(("base",), f"there is no file {target}")])
     below = _read(target, (*users, path))
@@ -150,7 +150,7 @@ def _value(source: Source, loader: yaml.SafeLoader, node: yaml.Node, path: KeyPa
             key = str(loader.construct_object(key_node, deep=True))
             if key in made:
                 raise ScenarioFileError(
-                    [Mistake(mark=_mark(source, key_node), path=(*path, key), problem="stands twice")]
+                    [Mistake(mark=_mark(source, key_node), path=(*path, key), problem="is a duplicate key")]
                 )
             source.marks[*path, key] = _mark(source, key_node)
             made[key] = _value(source, loader, value_node, (*path, key))

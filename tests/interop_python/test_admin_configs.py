@@ -39,11 +39,11 @@ def change(admin: AdminClient, kind: ResourceType, name: str, *changes: tuple[st
     future.result(timeout=SECONDS_MAX)
 
 
-def await_true(told: str, holds: Callable[[], bool]) -> None:
+def await_true(expected: str, holds: Callable[[], bool]) -> None:
     """Brokers follow the controller: what is changed shows a moment later."""
     deadline = time.monotonic() + SECONDS_MAX
     while not holds():
-        assert time.monotonic() < deadline, told
+        assert time.monotonic() < deadline, expected
         Event().wait(0.02)
 
 

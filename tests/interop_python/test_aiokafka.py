@@ -33,7 +33,7 @@ async def send(bootstrap_servers: str, records: list[SampleRecord], codec: str, 
         **ACKS[acks],
     )
     async with producer:
-        told = [
+        deliveries = [
             await producer.send(
                 TOPIC,
                 record.value,
@@ -44,7 +44,7 @@ async def send(bootstrap_servers: str, records: list[SampleRecord], codec: str, 
             )
             for record in records
         ]
-        await asyncio.gather(*told)
+        await asyncio.gather(*deliveries)
 
 
 async def read(consumer: AIOKafkaConsumer, count: int) -> list[SampleRecord]:

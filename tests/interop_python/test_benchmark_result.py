@@ -14,7 +14,7 @@ FIGURE = Result(name="what", ours="1", other="2", figure=1.0, target=1.0, at_lea
     ("at_least", "figure", "reached"),
     [(True, 1.01, True), (True, 1.0, True), (True, 0.996, False), (False, 0.99, True), (False, 1.004, False)],
 )
-def test_a_target_is_reached_or_missed_whatever_the_error(at_least: bool, figure: float, reached: bool) -> None:
+def test_a_target_is_reached_or_missed_for_any_error(at_least: bool, figure: float, reached: bool) -> None:
     assert replace(FIGURE, at_least=at_least, figure=figure, error=0.02).reached == reached
 
 

@@ -36,7 +36,7 @@ def consumer_on(bootstrap_servers: str) -> Consumer:
     return Consumer(
         {
             "bootstrap.servers": bootstrap_servers,
-            "group.id": "unused",  # librdkafka asks for one, also when partitions are assigned
+            "group.id": "unused",  # librdkafka requires one, also for assigned partitions
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 100,
         }
@@ -90,7 +90,7 @@ def test_records_are_read_back_as_they_were_sent(bootstrap_servers: str, codec: 
 
 
 def topics_once(admin: AdminClient, name: str, *, there: bool) -> list[str]:
-    """The topics in the metadata; a broker may learn of a change after the controller has answered."""
+    """The topics in the metadata; a broker may receive a change after the response of the controller."""
     names: list[str] = []
     for _ in range(100):
         names = list(admin.list_topics(timeout=SECONDS_MAX).topics)

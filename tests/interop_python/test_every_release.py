@@ -1,4 +1,4 @@
-"""Clients of today, told how old the broker is, against every release: each codec of its time, there and back."""
+"""Current clients, configured for the age of the broker, against every release: produce and fetch with each codec."""
 
 from __future__ import annotations
 
@@ -113,11 +113,11 @@ def test_aiokafka_works_against_each_release_that_knows_batches(release: str, se
             async with aiokafka.AIOKafkaProducer(
                 bootstrap_servers=servers, compression_type=None if codec == "none" else codec, enable_idempotence=True
             ) as producer:
-                told = [
+                deliveries = [
                     await producer.send(TOPIC, value(number), partition=number % PARTITIONS)
                     for number in range(RECORDS)
                 ]
-                await asyncio.gather(*told)
+                await asyncio.gather(*deliveries)
         async with aiokafka.AIOKafkaConsumer(bootstrap_servers=servers, fetch_max_wait_ms=100) as consumer:
             partitions = [aiokafka.TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
             consumer.assign(partitions)
@@ -165,7 +165,7 @@ def test_our_producer_works_against_each_release_that_knows_batches(release: str
 
 
 @pytest.mark.parametrize("release", ["0.8.2", "0.9", "0.10.2"])
-def test_our_producer_says_what_older_brokers_lack(release: str, servers: list[str]) -> None:
+def test_our_producer_names_what_older_brokers_lack(release: str, servers: list[str]) -> None:
     settings = {"bootstrap_servers": ",".join(servers), "max_block_ms": 500, "delivery_timeout_ms": 500}
     with (
         broker_client.Producer(**settings, request_timeout_ms=400, linger_ms=0) as producer,

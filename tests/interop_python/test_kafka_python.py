@@ -71,12 +71,12 @@ def test_records_are_read_back_as_they_were_sent(bootstrap_servers: str, codec: 
         **ACKS[acks],
     )
     records = sample_records()
-    told = [
+    deliveries = [
         producer.send(TOPIC, record.value, record.key, list(record.headers), record.partition, record.timestamp_ms)
         for record in records
     ]
-    for answer in told:
-        answer.get(SECONDS_MAX)
+    for delivery in deliveries:
+        delivery.get(SECONDS_MAX)
     producer.close(SECONDS_MAX)
     assert by_partition(read(consumer, len(records))) == by_partition(records)
     consumer.close()

@@ -24,7 +24,7 @@ def connections(cluster: ThreadedCluster, listener: str) -> list[int]:
     return found
 
 
-def test_librdkafka_talks_to_the_listener_of_its_bootstrap_servers_alone() -> None:
+def test_librdkafka_connects_to_the_listener_of_its_bootstrap_servers_alone() -> None:
     with ThreadedCluster(brokers=3, topics=[f"t:{PARTITIONS}:3"], config=LISTENERS) as cluster:
         servers = cluster.bootstrap_servers_of("EXTERNAL")
         assert set(servers.split(",")).isdisjoint(cluster.bootstrap_servers.split(","))

@@ -25,7 +25,7 @@ def test_the_documented_command_serves_the_topic_that_it_names() -> None:
     assert all(sorted(partition.replicas) == sorted(partition.isrs) == [1, 2, 3] for partition in partitions.values())
 
 
-def test_a_broker_option_is_told_to_clients_that_ask() -> None:
+def test_clients_can_describe_a_broker_option() -> None:
     resource = ConfigResource(ConfigResource.Type.TOPIC, "orders")
     with served_cluster(*ARGUMENTS) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap_servers})

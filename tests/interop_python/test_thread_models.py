@@ -1,4 +1,4 @@
-"""Unmodified clients on the pipelined thread model: requests in flight together, answered in order."""
+"""Unmodified clients on the pipelined thread model: requests in flight together, responses in order."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def test_librdkafka_keeps_its_order_with_many_requests_in_flight(idempotent: boo
         assert values_of(cluster.bootstrap_servers, "t", RECORDS) == [b"%d" % number for number in range(RECORDS)]
         pool = cluster.cluster.broker(1).socket_server.handler_pool  # type: ignore[union-attr]
         persistence = pool.persistence  # type: ignore[attr-defined]
-        # The first of them finds nobody who writes; how many more share one is up to the client.
+        # The first of them finds no write in progress; how many more share one is up to the client.
         assert 0 < persistence.writes <= persistence.requests
 
 
-def test_kafka_python_is_answered_in_order() -> None:
+def test_kafka_python_gets_responses_in_order() -> None:
     with ThreadedCluster(brokers=2, topics=["t:1:2"], config=PIPELINED) as cluster:
         producer = KafkaProducer(bootstrap_servers=cluster.bootstrap_servers.split(","), acks="all", batch_size=200)
         sent = [producer.send("t", b"%d" % number, partition=0) for number in range(200)]

@@ -21,7 +21,7 @@ TOPIC = "orders"
 
 
 class Story:
-    """A history, told send by send, and the logs that it left behind."""
+    """A history, written send by send, and the logs at its end."""
 
     def __init__(self) -> None:
         self._recorder = HistoryRecorder("run-1")
@@ -84,12 +84,12 @@ class Story:
         events, records = by_partition(self.history(), self.logs()).get((TOPIC, partition), ([], []))
         return Analysis.of(TOPIC, partition, events, records)
 
-    def _complete(self, event: EventType, value: int, **told: Any) -> Story:
+    def _complete(self, event: EventType, value: int, **values: Any) -> Story:
         process, index, partition = self._sends[value][-1]
-        self._record(event, value, process=process, index=index, partition=partition, **told)
+        self._record(event, value, process=process, index=index, partition=partition, **values)
         return self
 
-    def _record(self, event: EventType, value: int, *, process: int, index: int, **told: Any) -> None:
+    def _record(self, event: EventType, value: int, *, process: int, index: int, **values: Any) -> None:
         self._now_us += 1_000
         self._recorder.record(
             event,
@@ -100,7 +100,7 @@ class Story:
             topic=TOPIC,
             value_id=value,
             size_bytes=100,
-            **told,
+            **values,
         )
 
 
@@ -137,8 +137,8 @@ def story() -> Story:
 
 @pytest.fixture
 def values_found() -> Callable[[Callable[[Analysis], Any], Story], Sequence[int]]:
-    def run(check: Callable[[Analysis], Any], told: Story, partition: int = 0) -> list[int]:
-        findings: list[Finding] = list(check(told.analysis(partition)))
+    def run(check: Callable[[Analysis], Any], written: Story, partition: int = 0) -> list[int]:
+        findings: list[Finding] = list(check(written.analysis(partition)))
         return [finding.value_id for finding in findings]
 
     return run

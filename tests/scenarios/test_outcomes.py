@@ -15,7 +15,7 @@ from protocol_specs.error_codes import ErrorCode
         ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
     ],
 )
-def test_a_first_answer_that_refuses_before_the_append_is_a_failure(code):
+def test_a_first_response_that_refuses_before_the_append_is_a_failure(code):
     assert completion_of(code, maybe_written=False, from_broker=True) is EventType.FAIL
 
 
@@ -29,7 +29,7 @@ def test_a_first_answer_that_refuses_before_the_append_is_a_failure(code):
         ErrorCode.KAFKA_STORAGE_ERROR,
     ],
 )
-def test_an_answer_that_can_follow_an_append_leaves_the_outcome_unknown(code):
+def test_an_error_that_can_follow_an_append_leaves_the_outcome_unknown(code):
     assert completion_of(code, maybe_written=False, from_broker=True) is EventType.INFO
 
 
@@ -41,5 +41,5 @@ def test_a_record_that_never_left_has_failed():
     assert completion_of(ErrorCode.REQUEST_TIMED_OUT, maybe_written=False, from_broker=False) is EventType.FAIL
 
 
-def test_a_delivery_timeout_of_a_batch_once_written_says_nothing():
+def test_a_delivery_timeout_of_a_batch_once_written_proves_nothing():
     assert completion_of(ErrorCode.REQUEST_TIMED_OUT, maybe_written=True, from_broker=False) is EventType.INFO

@@ -83,7 +83,7 @@ def test_names_are_text_and_never_markup(run):
     assert "crash <leader>" not in page
 
 
-def test_the_page_says_what_was_lost_and_why_and_what_was_missed(run):
+def test_the_page_shows_losses_with_their_causes_and_missed_expectations(run):
     page = render_report([run])
     assert "3 lost in orders-0, offsets 1 to 3" in page
     assert "Broker 1 rejoined behind leader 2 at leader epoch 4, 0.007 s, and truncated offsets 1 to 3." in page
@@ -108,7 +108,7 @@ def test_the_page_has_no_row_for_an_anomaly_that_was_not_found(run):
 
 
 def test_a_finding_that_nothing_permits_is_marked(run):
-    # Value 9 is in the log, and nobody sent it.
+    # Value 9 is in the log, and no client sent it.
     assert "breaks a promise" in render_report([run])
 
 
@@ -118,6 +118,6 @@ def test_the_same_runs_give_the_same_page(run, tmp_path):
     assert path.read_text() == render_report([run])
 
 
-def test_a_run_without_timeline_is_told_all_the_same(run):
+def test_a_run_without_timeline_has_a_page_too(run):
     run.timeline = None
     assert "<svg" not in render_report([run])

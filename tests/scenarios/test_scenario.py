@@ -41,7 +41,7 @@ def test_every_scenario_of_the_catalogue_is_readable_and_fits_the_published_sche
     header, _, _ = path.read_text().partition("\n")
     schema = header.removeprefix("# yaml-language-server: $schema=")
     assert (path.parent / schema).resolve() == PUBLISHED, "an editor finds the schema by the first line"
-    assert scenario.claim, "a scenario of the catalogue says what it claims"
+    assert scenario.claim, "a scenario of the catalogue states its claim"
     jsonschema.Draft202012Validator(json_schema()).validate(yaml.safe_load(path.read_text()))
 
 
@@ -73,7 +73,7 @@ def test_the_schema_takes_the_counts_that_a_scenario_takes(written: str, fits: b
     assert validator.is_valid({"lost": written}) is fits
 
 
-def test_a_flip_keeps_what_it_does_not_say() -> None:
+def test_a_flip_keeps_the_values_that_it_does_not_state() -> None:
     base = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-1.yaml")
     flip = load_scenario(ROOT / "scenarios/catalog/leader-crash-acks-all.yaml")
     assert (base.producer_config["acks"], flip.producer_config["acks"]) == ("1", "all")

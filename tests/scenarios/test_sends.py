@@ -19,15 +19,15 @@ def sends(recorder):
     return Sends(recorder, process=2, producer_id=1, now_us=lambda: next(ticks))
 
 
-def told(offset=-1, partition=3):
+def metadata(offset=-1, partition=3):
     return SimpleNamespace(partition=partition, offset=offset, timestamp_ms=17)
 
 
 def test_a_completion_carries_the_number_of_its_invoke(recorder, sends):
     first = sends.invoke(topic="t", key=b"a", value_id=10, size_bytes=8)
     second = sends.invoke(topic="t", key=b"b", value_id=11, size_bytes=9)
-    second(told(offset=5), None)
-    first(told(offset=6), None)
+    second(metadata(offset=5), None)
+    first(metadata(offset=6), None)
     events = recorder.drain()
     assert [(each.type, each.index, each.value_id, each.time_us) for each in events] == [
         ("invoke", 0, 10, 100),
@@ -56,7 +56,7 @@ def maybe_written(error):
     ],
 )
 def test_an_error_is_a_failure_only_when_nothing_can_be_stored(recorder, sends, error, event):
-    sends.invoke(topic="t", key=None, value_id=1, size_bytes=8)(told(), error)
+    sends.invoke(topic="t", key=None, value_id=1, size_bytes=8)(metadata(), error)
     _, completion = recorder.drain()
     assert (completion.type, completion.error_code, completion.offset) == (event, int(error.error_code), -1)
     assert completion.error.startswith(type(error).__name__)

@@ -53,7 +53,7 @@ def test_a_loss_by_truncation_is_permitted_under_acks_1_and_breaks_acks_all(stor
         assert (judged.found, judged.permitted) == (2, permitted)
 
 
-def test_a_loss_says_which_broker_truncated_it_and_at_which_epoch(story, truncation):
+def test_a_loss_names_the_broker_that_truncated_it_and_the_epoch(story, truncation):
     story.acked(1, 2, 3).log(1).truncated(2, 3, first_offset=1)
     verdict = verdict_on(story, WEAK, journal=[truncation()])
     (group,) = verdict.groups
@@ -175,7 +175,7 @@ def test_an_expectation_that_is_met_misses_nothing(story, truncation):
     assert judge(verdict, Measurements(), Expectation(counts=wanted)).met
 
 
-def test_an_expectation_that_is_missed_says_in_what(story):
+def test_an_expectation_that_is_missed_names_the_difference(story):
     verdict = verdict_on(story.acked(1).log(1), STRONG)
     wanted = Expectation(validity=Validity.BROKEN, counts={"lost": CountRange(at_least=1)})
     judgement = judge(verdict, Measurements(), wanted, ("rule hold-fetch never fired",))

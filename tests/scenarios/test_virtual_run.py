@@ -116,7 +116,7 @@ def power_loss(**topic_config: str) -> RunRecord:
     return judged(VirtualRun(changed, 7).run(None), engine=None)
 
 
-def test_power_that_fails_everywhere_takes_acknowledged_records_and_the_verdict_says_why() -> None:
+def test_a_loss_of_power_everywhere_takes_acknowledged_records_and_the_verdict_names_it() -> None:
     run = power_loss()
     assert run.judgement.misses == ()
     assert run.verdict.counts.lost == run.verdict.counts.acked - run.verdict.counts.stored > 0

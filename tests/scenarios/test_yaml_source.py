@@ -36,7 +36,7 @@ def test_a_file_lies_over_its_base_key_by_key_and_each_value_knows_its_file(tmp_
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: 1\na: 2\n", "2:1: a: stands twice"),
+        ("a: 1\na: 2\n", "2:1: a: is a duplicate key"),
         ("a: [1\n", "no YAML"),
         ("- 1\n", "expected a mapping"),
         ("", "expected a mapping"),

@@ -78,6 +78,7 @@ FOLDERS: Final = (
     "docs/reference/fidelity.md",
     "docs/reference/producer-configs.md",
     "protocol_specs",
+    "scenarios",
     "tests/broker_sim/apis",
     "tests/broker_sim/config",
     "tests/broker_sim/controller",
@@ -95,6 +96,8 @@ FOLDERS: Final = (
     "tests/client/scripts",
     "tests/differential",
     "tests/interop",
+    "tests/interop_python",
+    "tests/scenarios",
 )
 """What the language pass has finished: folders and files, from the root of the checkout."""
 

@@ -1,1 +1,1 @@
-"""One anomaly a file: each check is a function from the analysed history of one partition to its findings."""
+"""One anomaly per file: each check is a function from the analysed history of one partition to its findings."""

@@ -1,6 +1,6 @@
 """duplicate: one value at two or more offsets of its partition's log.
 
-The tag says whose doing it was: an application that sends a value again itself gets two copies under any
+The cause names the origin: an application that sends a value again itself gets two copies under any
 configuration; one send with two copies was a retry (or a broker) that appended twice. One offset read twice
 would be no duplicate: the log decides here, not a poll.
 """

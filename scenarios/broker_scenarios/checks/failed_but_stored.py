@@ -1,7 +1,7 @@
-"""failed-but-stored and recovered: what the client did not get acknowledged, and the log holds all the same.
+"""failed-but-stored and recovered: records without acknowledgement that are in the log.
 
-A send reported as certainly failed must not be stored: this is Jepsen's G1a, read from the log. A send whose
-outcome nobody knew may be: a time-out is not a failure (KIP-91), so `recovered` is information.
+A send reported as certainly failed must not be stored: this is Jepsen's G1a, read from the log. A send of
+unknown outcome may be: a timeout is not a failure (KIP-91), so `recovered` is information.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["failed_but_stored", "recovered"]
 
 
 def failed_but_stored(analysis: Analysis) -> Iterator[Finding]:
-    """Find values all of whose sends certainly failed, and which are stored."""
+    """Find stored values whose sends all certainly failed."""
     for value_id, sends in analysis.sends_of.items():
         offsets = analysis.stored.get(value_id)
         if offsets and all(send.outcome is Outcome.FAILED for send in sends):
@@ -29,7 +29,7 @@ def failed_but_stored(analysis: Analysis) -> Iterator[Finding]:
 
 
 def recovered(analysis: Analysis) -> Iterator[Finding]:
-    """Find values that nobody acknowledged, whose outcome was unknown at least once, and which are stored."""
+    """Find stored values without acknowledgement whose outcome was unknown at least once."""
     for value_id, sends in analysis.sends_of.items():
         offsets = analysis.stored.get(value_id)
         if not offsets or any(send.acked for send in sends):

@@ -1,7 +1,7 @@
 """inconsistent-offsets: two different values acknowledged at one offset of one partition (Jepsen).
 
-After a truncation the new leader gives an offset away again: then the finding is the shadow of a loss, and is
-permitted where the loss is. Without one, a broker answered a record with another's offset.
+After a truncation the new leader assigns an offset again: then the finding is a consequence of a loss, and is
+permitted where the loss is. Without one, a broker acknowledged a record with the offset of another record.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def inconsistent_offsets(analysis: Analysis) -> Iterator[Finding]:
     for offset, sends in acked_at.items():
         if len(sends) == 1:
             continue
-        told = list({send.value_id: send for send in sends}.values())
-        told.sort(key=lambda send: (send.complete_us, send.value_id))
-        for send in told[1:]:
-            first = told[0]
+        acked = list({send.value_id: send for send in sends}.values())
+        acked.sort(key=lambda send: (send.complete_us, send.value_id))
+        for send in acked[1:]:
+            first = acked[0]
             detail = f"offset {offset} was acknowledged for value {first.value_id} and for value {send.value_id}"
             finding = analysis.finding(
                 FindingKind.INCONSISTENT_OFFSETS, send, detail, offset=offset, other=first.value_id

@@ -26,6 +26,6 @@ def double_completions(analysis: Analysis) -> Iterator[Finding]:
     """Find sends that were reported more than once."""
     for send in analysis.sends:
         if len(send.completions) > 1:
-            told = ", then ".join(event.value for event in send.completions)
-            detail = f"send {send.index} of process {send.process} was reported {told}"
+            events = ", then ".join(event.value for event in send.completions)
+            detail = f"send {send.index} of process {send.process} was reported {events}"
             yield analysis.finding(FindingKind.DOUBLE_COMPLETION, send, detail)

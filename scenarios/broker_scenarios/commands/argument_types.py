@@ -25,7 +25,7 @@ def positive(text: str) -> int:
 
 
 def seed(text: str) -> int:
-    """What a run's random streams come from."""
+    """A seed: the origin of the random streams of a run."""
     value = whole(text)
     if not 0 <= value < SEEDS:
         raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number from 0 to 2^63 - 1")

@@ -29,7 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "configs", help="list every configuration: type, default, valid values, update mode, effect"
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="the configurations to tell of (default: all)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the configurations to list (default: all)")
     parser.add_argument("--release", default="4.3.1", metavar="RELEASE", help="the release (default: %(default)s)")
     parser.add_argument("--kind", choices=KINDS, help="what has the configuration (default: all of them)")
     effect = parser.add_mutually_exclusive_group()
@@ -78,13 +78,13 @@ def rows_of(release: str, kind: str | None = None) -> list[Row]:
     ]
 
 
-def _never(name: str, release: str) -> bool:  # noqa: ARG001 - as the other answers
+def _never(name: str, release: str) -> bool:  # noqa: ARG001 - same signature as the other functions
     """Groups have no part yet that would act on their configurations."""
     return False
 
 
-def _always(name: str, release: str) -> bool:  # noqa: ARG001 - as the other answers
-    """Subscriptions tell clients what to push and how often."""
+def _always(name: str, release: str) -> bool:  # noqa: ARG001 - same signature as the other functions
+    """Subscriptions define which metrics clients push, and how often."""
     return True
 
 

@@ -25,12 +25,12 @@ _HEX_ARGUMENT: Final = "HEX"
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare `decode`."""
-    parser = commands.add_parser("decode", help="say what bytes of the wire protocol mean", description=__doc__)
+    parser = commands.add_parser("decode", help="decode bytes of the wire protocol", description=__doc__)
     parser.add_argument("input", nargs="*", metavar="FILE|-|HEX", help="a file, - for stdin, or hex digits")
     parser.add_argument(
         "--jsonl",
         action="store_true",
-        help='lines of {"api", "kind", "version", "hex"}, answered with "json" added',
+        help='lines of {"api", "kind", "version", "hex"}; "json" is added to each',
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="one JSON object a frame instead of a tree")
@@ -68,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 class _Showing:
-    """What the user asked to see of each frame, and whether one was broken."""
+    """The parts of each frame that are shown, and whether a frame was broken."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         from protocol_specs.inspection.json_lines import named_kind
@@ -95,7 +95,7 @@ class _Showing:
         from protocol_specs.inspection.errors import InputError
 
         if self.options.api is None or self.version is None:
-            raise InputError(source, "", "a message alone says nothing about itself: give --api, --kind and --version")
+            raise InputError(source, "", "a message alone does not name its API: give --api, --kind and --version")
         cls = registry.find(self.options.api, kind)
         if self.version not in cls.VERSIONS:
             raise UnsupportedVersion(cls.__name__, self.version, str(cls.VERSIONS))
@@ -107,7 +107,7 @@ class _Showing:
         from protocol_specs.inspection.frame_cutter import FRAME_BYTES_MAX
 
         if self.kind is None:
-            raise InputError(source, "", "a message alone says nothing about itself: give --api, --kind and --version")
+            raise InputError(source, "", "a message alone does not name its API: give --api, --kind and --version")
         cls, version = self.declaration(source, self.kind)
         data = given.file.read(FRAME_BYTES_MAX + 1)
         if len(data) > FRAME_BYTES_MAX:
@@ -157,8 +157,8 @@ class _Showing:
             yield _compact(json_of_frame(frame, **place, **({"request_frame": request.number} if request else {})))
             return
         start = f"frame {place['number']} at byte {place['offset']}: " if place else ""
-        answers = f", to frame {request.number}" if request else ""
-        yield from self.tree(frame, f"{start}{_summary(frame)}{answers}")
+        pairing = f", to frame {request.number}" if request else ""
+        yield from self.tree(frame, f"{start}{_summary(frame)}{pairing}")
 
     def captured(self, captured: CapturedFrame) -> Iterator[str]:
         frame, request, time_ns = captured.frame, captured.request, captured.time_ns
@@ -171,16 +171,16 @@ class _Showing:
         moment = ""
         if time_ns is not None:
             moment = f" {(time_ns - (self.first_ns or 0)) / 1e9:.6f} s"
-        answers = ""
+        pairing = ""
         if request is not None:
             took = (
                 ""
                 if time_ns is None or request.time_ns is None
                 else f" after {(time_ns - request.time_ns) / 1e6:.3f} ms"
             )
-            answers = f", to frame {request.number}{took}"
+            pairing = f", to frame {request.number}{took}"
         ends = f"{captured.source} -> {captured.destination}"
-        yield from self.tree(frame, f"frame {captured.number}{moment} {ends}: {_summary(frame)}{answers}")
+        yield from self.tree(frame, f"frame {captured.number}{moment} {ends}: {_summary(frame)}{pairing}")
 
     def tree(self, frame: DecodedFrame, title: str) -> Iterator[str]:
         from protocol_specs.inspection.tree_view import fault_lines, tree_lines

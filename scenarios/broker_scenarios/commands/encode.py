@@ -15,7 +15,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "--jsonl",
         action="store_true",
         required=True,
-        help='lines of {"api", "kind", "version", "json"}, answered with "hex" added',
+        help='lines of {"api", "kind", "version", "json"}; "hex" is added to each',
     )
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="where the lines are (stdin)")
     parser.set_defaults(run=_run)

@@ -114,12 +114,12 @@ def _name(pair: Pair) -> str:
 
 def _notes(pair: Pair) -> str:
     """Which releases list the version, whether it is unstable, why nothing proves it."""
-    said = [_listed(pair)] if pair.cls.API_KEY >= 0 else []
+    parts = [_listed(pair)] if pair.cls.API_KEY >= 0 else []
     if pair.is_unstable:
-        said.append("unstable")
+        parts.append("unstable")
     if not pair.sources:
-        said.append(pair.excuse or "proven by nothing")
-    return "; ".join(said)
+        parts.append(pair.excuse or "proven by nothing")
+    return "; ".join(parts)
 
 
 def _listed(pair: Pair) -> str:

@@ -1,6 +1,6 @@
 """`broker-sim protocol hostile`: fuzzes the codec with mutated frames of every API. Exit code 1 for a finding.
 
-The seed and the number of a frame determine its bytes, whatever the number of processes: `--frame` repeats one.
+The seed and the number of a frame determine its bytes, independent of the number of processes: `--frame` repeats one.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     from protocol_specs.releases import Mode
 
     if options.mode and not options.release:
-        raise ScenarioError("--mode says which tables of a release are meant: give --release RELEASE too")
+        raise ScenarioError("--mode selects tables of a release: give --release RELEASE too")
     release = releases.get(options.release, Mode(options.mode) if options.mode else None) if options.release else None
     if options.json:
         made = _schemas_json() if options.schemas else _apis_json(release)
@@ -70,23 +70,23 @@ def _notes(subject: Subject) -> str:
 
     assert subject.api_key is not None
     cls = subject.declarations[0]
-    said = []
+    parts = []
     if cls.UNSTABLE:
-        said.append(f"v{cls.UNSTABLE} unstable")
+        parts.append(f"v{cls.UNSTABLE} unstable")
     if earlier := subject.api_key.facts.earlier_names:
-        said.append(f"once {', '.join(earlier)}")
+        parts.append(f"once {', '.join(earlier)}")
     listing = [row for row in release_history.rows(subject.api_key) if row.versions]
     if not listing:
-        said.append("not listed by default")
+        parts.append("not listed by default")
     elif listing[-1].release != releases.names()[-1]:
-        said.append(f"until {listing[-1].release}")
-    return "; ".join(said)
+        parts.append(f"until {listing[-1].release}")
+    return "; ".join(parts)
 
 
 def _release_lines(release: Release) -> Iterator[str]:
     from protocol_specs.text_columns import columns
 
-    source = "as its broker answered" if release.observed else "from its sources, as it has no ApiVersions"
+    source = "as its broker responded" if release.observed else "from its sources, as it has no ApiVersions"
     yield f"Kafka {release.name}, {_mode_name(release.mode)}, {source}"
     yield ""
     listeners = list(release.listeners)

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
     what: str | None = options.what
     if what is not None and options.features:
-        raise ScenarioError(f"--features lists every release: leave {what!r} out, or ask for a release alone")
+        raise ScenarioError(f"--features lists every release: leave {what!r} out, or request a release alone")
     if what is None:
         chosen = [release for name in releases.names() for release in releases.modes(name)]
         lines = _feature_lines(chosen) if options.features else _overview(chosen)
@@ -118,7 +118,7 @@ def _detail_lines(chosen: list[Release]) -> Iterator[str]:
     for number, release in enumerate(chosen):
         if number:
             yield ""
-        source = "as its broker answered" if release.observed else "from its sources, as it has no ApiVersions"
+        source = "as its broker responded" if release.observed else "from its sources, as it has no ApiVersions"
         yield f"Kafka {release.name}, {'ZooKeeper' if release.mode.value == 'zk' else 'KRaft'} mode, {source}"
         for listener, table in release.listeners.items():
             yield f"  {listener} listener: {len(table.api_versions)} APIs"

@@ -98,10 +98,10 @@ def _of_which(fact: str, cls: type[Message], subject: Subject) -> str:
 
 def _versions(cls: type[Message]) -> str:
     flexible = cls.FLEXIBLE.intersection(cls.VERSIONS)
-    said = [str(cls.VERSIONS), f"flexible from {flexible.lowest}" if flexible else "never flexible"]
+    facts = [str(cls.VERSIONS), f"flexible from {flexible.lowest}" if flexible else "never flexible"]
     if cls.UNSTABLE:
-        said.append(f"unstable {cls.UNSTABLE}")
-    return ", ".join(said)
+        facts.append(f"unstable {cls.UNSTABLE}")
+    return ", ".join(facts)
 
 
 def header_text(cls: type[Message]) -> str:
@@ -132,12 +132,12 @@ def _version_lines(subject: Subject, version: int) -> Iterator[str]:
         parts = wire_parts(cls, version)
         everything += parts
         yield ""
-        said = [f"{cls.__name__} v{version}", "flexible" if cls.is_flexible(version) else "not flexible"]
+        facts = [f"{cls.__name__} v{version}", "flexible" if cls.is_flexible(version) else "not flexible"]
         if version in cls.UNSTABLE:
-            said.append("unstable")
+            facts.append("unstable")
         if (before := stands_after(cls, version)) is not None:
-            said.append(f"after {before}")
-        yield from paragraph(", ".join(said) + ("" if parts else ": no bytes"))
+            facts.append(f"after {before}")
+        yield from paragraph(", ".join(facts) + ("" if parts else ": no bytes"))
         tags = [f"tag {part.tag}: " if part.tag is not None else "" for part in parts]
         yield from columns(
             [("  " * part.depth + tag + part.name, part.text) for part, tag in zip(parts, tags, strict=True)],

@@ -28,7 +28,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "trace",
         help="follow a request, a batch or a record",
         description="Follow one request through a broker (Acceptor, Processor, queue, handler, append, purgatory, "
-        "answer), or one batch or record through the producer as well (RecordAccumulator, BufferPool, Sender, "
+        "response), or one batch or record through the producer as well (RecordAccumulator, BufferPool, Sender, "
         "Selector, in flight, acknowledged). Without a choice it is the request that took longest.",
     )
     parser.add_argument(
@@ -103,13 +103,13 @@ def run(options: argparse.Namespace) -> int:
 def _wants_batches(options: argparse.Namespace) -> bool:
     from broker_scenarios.errors import ScenarioError
 
-    asked = {
+    of_batches = {
         "--batch": options.batch is not None,
         "--record": options.record is not None,
         "--partition": options.partition is not None,
         "--producer": options.producer is not None,
     }
-    batches = [name for name, given in asked.items() if given]
+    batches = [name for name, given in of_batches.items() if given]
     of_requests = {
         "--request": options.request is not None,
         "--api": options.api is not None,

@@ -1,1 +1,1 @@
-"""What `broker-sim trace` tells: one request, one batch, one record or one partition, as a timeline."""
+"""The timelines of `broker-sim trace`: one request, one batch, one record or one partition."""

@@ -33,7 +33,7 @@ class BatchLife:
     partition: int
     events: list[BatchEvent] = field(default_factory=list)
     stored_offset: int = -1
-    """Where a leader has appended it, whatever the producer was told; -1 when no journal says so."""
+    """The offset at which a leader appended it, also without acknowledgement; -1 if no journal has it."""
     parent: BatchLife | None = None
     """The batch that it was cut from."""
     parts: list[BatchLife] = field(default_factory=list)
@@ -41,65 +41,65 @@ class BatchLife:
 
     @property
     def name(self) -> str:
-        """As --batch takes it."""
+        """Its name for --batch."""
         return f"{self.producer}:{self.number}"
 
     @property
     def key(self) -> str:
-        """Its partition's name."""
+        """The name of its partition."""
         return f"{self.topic}-{self.partition}"
 
     @property
     def start_us(self) -> int:
-        """When it was created."""
+        """The time of its creation."""
         return self.events[0].time_us
 
     @property
     def end(self) -> BatchEvent | None:
-        """What ended it, if it has ended."""
+        """The event that ended it, if it has ended."""
         return next((event for event in self.events if event.kind in _ENDS), None)
 
     @property
     def took_us(self) -> int:
-        """From its creation to its end, -1 while it has none."""
+        """Microseconds from its creation to its end, -1 before its end."""
         return -1 if self.end is None else self.end.time_us - self.start_us
 
     @property
     def last(self) -> BatchEvent:
-        """Its last event, which knows most."""
+        """Its last event, which has the most facts."""
         return self.events[-1]
 
     @property
     def records(self) -> int:
-        """How many records were in it."""
+        """The number of its records."""
         return self.last.records
 
     @property
     def attempts(self) -> int:
-        """How often it was sent."""
+        """The number of requests that carried it."""
         return sum(event.kind is BatchEventKind.SENT for event in self.events)
 
     @property
     def base_offset(self) -> int:
-        """Where the producer was told, or a leader says, that it begins; -1 when nobody does."""
+        """The base offset of the acknowledgement, or of a leader's append; -1 without either."""
         end = self.end
         return end.base_offset if end is not None and end.base_offset >= 0 else self.stored_offset
 
     @property
     def outcome(self) -> str:
-        """How it ended, in a word or two."""
+        """Its outcome in a word or two."""
         end = self.end
         if end is None:
             return "open"
         return f"{end.kind.value}: {end.error}" if end.error else end.kind.value
 
     def holds(self, offset: int) -> bool:
-        """Whether one of its records has that offset."""
+        """Return True if one of its records has that offset."""
         return 0 <= self.base_offset <= offset < self.base_offset + self.records
 
 
 def lives_of(events: Iterable[BatchEvent], brokers: BrokerSide | None = None) -> list[BatchLife]:
-    """All batches in the order of their creation; what began before the trace did has no life."""
+    """Return all batches in the order of their creation, without those that are older than the trace."""
     lives: dict[tuple[str, int], BatchLife] = {}
     names: dict[str, str] = {}
     again: dict[str, int] = {}
@@ -126,7 +126,7 @@ def lives_of(events: Iterable[BatchEvent], brokers: BrokerSide | None = None) ->
 
 
 def batches_of(lives: Sequence[BatchLife], producer: str | None) -> list[BatchLife]:
-    """Those of one producer; ScenarioError for one that is not there."""
+    """Return the batches of one producer. Raises ScenarioError if there is no such producer."""
     if producer is None:
         return list(lives)
     found = [life for life in lives if life.producer == producer]
@@ -137,7 +137,7 @@ def batches_of(lives: Sequence[BatchLife], producer: str | None) -> list[BatchLi
 
 
 def batch_named(lives: Sequence[BatchLife], text: str) -> BatchLife:
-    """The batch `12` or `producer-0:12`; ScenarioError for none, or for several."""
+    """Return the batch `12` or `producer-0:12`. Raises ScenarioError if no batch or several have that name."""
     producer, _, digits = text.rpartition(":")
     if not digits.isdecimal():
         raise ScenarioError(f"{text!r} is no batch (--batch): expected its number, or PRODUCER:NUMBER as in --list")
@@ -146,7 +146,7 @@ def batch_named(lives: Sequence[BatchLife], text: str) -> BatchLife:
     found = [life for life in candidates if life.number == number]
     if len(found) > 1:
         names = ", ".join(life.name for life in found[:_NAMED_MAX])
-        raise ScenarioError(f"batch {number} is of {len(found)} producers (--batch): say which, {names}")
+        raise ScenarioError(f"batch {number} is of {len(found)} producers (--batch): name one of them, {names}")
     if not found:
         numbers: dict[str, list[int]] = {}
         for life in candidates:
@@ -157,7 +157,7 @@ def batch_named(lives: Sequence[BatchLife], text: str) -> BatchLife:
 
 
 def partition_named(lives: Sequence[BatchLife], text: str, option: str = "--partition") -> list[BatchLife]:
-    """The batches of `orders-2`; ScenarioError when there are none."""
+    """Return the batches of `orders-2`. Raises ScenarioError if there are none."""
     found = [life for life in lives if life.key == text]
     if not found:
         there = dict.fromkeys(sorted(life.key for life in lives))
@@ -166,7 +166,7 @@ def partition_named(lives: Sequence[BatchLife], text: str, option: str = "--part
 
 
 def record_named(lives: Sequence[BatchLife], text: str) -> tuple[BatchLife, int]:
-    """The batch of the record `orders-2@61`, and the record's index there; ScenarioError names the nearest ones."""
+    """Return the batch of the record `orders-2@61` and its index there. Raises ScenarioError with the nearest ones."""
     key, _, digits = text.rpartition("@")
     if not key or not digits.isdecimal():
         raise ScenarioError(f"{text!r} is no record (--record): expected TOPIC-PARTITION@OFFSET, as in orders-2@61")
@@ -182,7 +182,7 @@ def record_named(lives: Sequence[BatchLife], text: str) -> tuple[BatchLife, int]
         return found[0], offset - found[0].base_offset
     known = sorted((life for life in batches if life.base_offset >= 0), key=lambda life: life.base_offset)
     if not known:
-        raise ScenarioError(f"nobody says which offsets {key} has (--record), as with acks=0; --batch takes a number")
+        raise ScenarioError(f"the offsets of {key} are not known (--record), as with acks=0; --batch takes a number")
     before = [life for life in known if life.base_offset < offset][-_EITHER_SIDE:]
     after = [life for life in known if life.base_offset > offset][:_EITHER_SIDE]
     nearby = ", ".join(f"{_offsets(life)} in batch {life.name}" for life in [*before, *after])
@@ -194,6 +194,6 @@ def _offsets(life: BatchLife) -> str:
 
 
 def _there(names: Iterable[str]) -> str:
-    told = list(names)
-    more = f" and {len(told) - _NAMED_MAX} more" if len(told) > _NAMED_MAX else ""
-    return f" (there are {', '.join(told[:_NAMED_MAX])}{more})" if told else ""
+    listed = list(names)
+    more = f" and {len(listed) - _NAMED_MAX} more" if len(listed) > _NAMED_MAX else ""
+    return f" (there are {', '.join(listed[:_NAMED_MAX])}{more})" if listed else ""

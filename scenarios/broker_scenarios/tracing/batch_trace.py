@@ -1,7 +1,7 @@
-"""A batch on its way, or a record in it: the producer's parts as lanes, and the brokers' where a journal tells of them.
+"""A batch on its way, or a record in it: lanes for the producer's parts, and for the brokers' if there is a journal.
 
 The lanes are those that Kafka's own description of the producer has: RecordAccumulator, BufferPool, Sender, Selector,
-NetworkClient with its requests in flight; then each broker that was asked.
+NetworkClient with its requests in flight; then each broker that received a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["stages_of", "trace_batch"]
 ACCUMULATOR: Final = "RecordAccumulator"
 _LANES: Final = (ACCUMULATOR, "BufferPool", "Sender", "Selector", "NetworkClient")
 APPENDS_MAX: Final = 12
-"""So many appends of a batch are told one by one."""
+"""How many appends of a batch are listed one by one."""
 
 _READY: Final = {
     ReadyReason.FULL.value: "it is full",
@@ -41,7 +41,7 @@ _STOPS: Final = {
 
 
 def trace_batch(life: BatchLife, brokers: BrokerSide, record: int | None = None) -> Timeline:
-    """Put together what is known of a batch, and of the batches that it was cut from; of one record of it, by index."""
+    """Build the timeline of a batch and of the batches that it was split from, or of one of its records, by index."""
     return _Trace(life, brokers, record).put_together()
 
 
@@ -114,18 +114,18 @@ class _Trace:
         for life in self.line:
             timeline.stages += stages_of(life, self.start_us)
             created, *later = life.events
-            # Appends are told in one piece when the batch is drained: here they have their own times.
+            # The trace reports all appends together when the batch is drained; here they have their own times.
             later.sort(key=lambda event: event.kind is not BatchEventKind.APPENDED)
             for event in (created, *later):
                 self._take(life, event, index)
                 if event.kind is BatchEventKind.SENT:
-                    self._ask_the_broker(life, event)
+                    self._add_broker_stages(life, event)
             following = self.line[self.line.index(life) + 1 :]
             if index is not None and following:
                 index -= following[0].events[0].first_record
         if self.life.end is None:
             self._own(timeline.end_us + self.start_us, "the trace ends before the batch does")
-        self._tell_changes()
+        self._add_changes()
         timeline.moments.sort(key=lambda moment: moment.at_us)
         timeline.stages.sort(key=lambda stage: _LANES.index(stage.lane) if stage.lane in _LANES else len(_LANES))
         return timeline
@@ -164,25 +164,25 @@ class _Trace:
             self._own(event.time_us, _did(life, event))
 
     def _appends(self, event: BatchEvent, index: int | None) -> None:
-        """When the records came: all of them, or the one that is traced."""
+        """Add the appends of the records: of all of them, or of the traced one."""
         first = 0
-        told = 0
+        listed = 0
         for at_us, count in event.appends:
-            if index is None and told == APPENDS_MAX:
+            if index is None and listed == APPENDS_MAX:
                 rest = event.records - first
                 self._own(at_us, f"and so on: the other {rest:,} records, the last at {self._ms(event.appends[-1][0])}")
                 return
             if index is None or first <= index < first + count:
                 which = numbers("record", first + 1, count) if index is None else f"record {index + 1:,}"
                 self._own(at_us, f"{which} {'is' if index is not None or count == 1 else 'are'} appended")
-                told += 1
+                listed += 1
             first += count
 
     def _ms(self, at_us: int) -> str:
         return f"+{(at_us - self.start_us) / 1000:,.3f} ms"
 
-    def _ask_the_broker(self, life: BatchLife, sent: BatchEvent) -> None:
-        """What the broker did with the request, on the same axis."""
+    def _add_broker_stages(self, life: BatchLife, sent: BatchEvent) -> None:
+        """Add the stages of the request in the broker, on the same axis."""
         found = self.brokers.request_of(sent)
         if found is None:
             if self.brokers.events:
@@ -199,7 +199,7 @@ class _Trace:
         ]
         if not there.stages:
             ended_us = max(moment.at_us for moment in there.moments if moment.own)
-            self.timeline.stages.append(Stage(lane=lane, name="no answer", start_us=shift_us, duration_us=ended_us))
+            self.timeline.stages.append(Stage(lane=lane, name="no response", start_us=shift_us, duration_us=ended_us))
         mine = life.topic, life.partition
         self.timeline.moments += [
             Moment(
@@ -212,12 +212,12 @@ class _Trace:
         ]
         self.timeline.left_out += there.left_out
 
-    def _tell_changes(self) -> None:
-        """What happened among the brokers while no request of the batch was there to wait for it."""
-        told = {(moment.at_us, moment.text) for moment in self.timeline.moments}
+    def _add_changes(self) -> None:
+        """Add the changes among the brokers while no request of the batch waited for them."""
+        known = {(moment.at_us, moment.text) for moment in self.timeline.moments}
         partition = self.life.topic, self.life.partition
         for at_us, text in self.brokers.changes(partition, self.start_us, self.start_us + self.timeline.end_us):
-            if (at_us - self.start_us, text) not in told:
+            if (at_us - self.start_us, text) not in known:
                 self.timeline.moments.append(Moment(at_us=at_us - self.start_us, text=text, own=False))
 
     def _own(self, at_us: int, text: str) -> None:
@@ -231,7 +231,7 @@ def _listed(lives: Sequence[BatchLife]) -> str:
 
 
 def _did(life: BatchLife, event: BatchEvent) -> str:
-    """A step in a sentence."""
+    """Describe a step in a sentence."""
     kind, detail, node = event.kind, event.detail, f"node {event.node}"
     if kind is BatchEventKind.ACKNOWLEDGED:
         if event.base_offset < 0:

@@ -1,4 +1,4 @@
-"""What the brokers' journal tells of a producer's requests, known by client id, node and correlation id."""
+"""The requests of a producer in the brokers' journal, found by client id, node and correlation id."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class BrokerSide:
         for number, event in events:
             if isinstance(event, RequestReceived):
                 if event.api == "Produce" and event.correlation_id >= 0:
-                    asked = event.client_id, event.broker_id, event.correlation_id
-                    self._requests.setdefault(asked, []).append((number, event))
+                    key = event.client_id, event.broker_id, event.correlation_id
+                    self._requests.setdefault(key, []).append((number, event))
             elif isinstance(event, BatchAppended | BatchDeduplicated):
                 place = event.broker_id, event.request_id, event.topic, event.partition
                 self._stored[place] = event.base_offset
 
     def request_of(self, sent: BatchEvent) -> tuple[int, RequestReceived] | None:
-        """The request that a SENT event speaks of, with its number in the journal; None when it never arrived."""
+        """Return the request of a SENT event with its number in the journal; None if it never arrived."""
         found = self._requests.get((sent.client_id, sent.node, sent.correlation_id), ())
         # Two producers of one name, or one after the other, count from 0 each: theirs is the next to arrive.
         return min(found, key=lambda request: abs(request[1].time_us - sent.time_us), default=None)
 
     def changes(self, partition: tuple[str, int], start_us: int, end_us: int) -> Iterator[tuple[int, str]]:
-        """What changed among the brokers, and for that partition, from one time to another, in words."""
+        """Describe the changes among the brokers, and of that partition, from one time to another."""
         for _, event in self.events:
             if start_us <= event.time_us <= end_us:
                 text = cluster_change(event, (partition,))
@@ -48,7 +48,7 @@ class BrokerSide:
                     yield event.time_us, text
 
     def stored_offset(self, life: BatchLife) -> int:
-        """Where a leader has appended the batch, -1 when the journal has no such append."""
+        """Return the offset at which a leader appended the batch, -1 if the journal has no such append."""
         for event in reversed(life.events):
             if event.kind is BatchEventKind.SENT:
                 request = self.request_of(event)

@@ -1,4 +1,4 @@
-"""What can be traced, as tables: the first column is what the command line takes."""
+"""Requests and batches that can be traced, as tables: the command line takes the first column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def request_list(requests: Sequence[TracedRequest], start_us: int) -> list[str]:
             request.api,
             str(request.api_version),
             request.client_id or "-",
-            "no answer" if response is None else milliseconds(response.total_us),
+            "no response" if response is None else milliseconds(response.total_us),
         )
         for number, request, response in requests
     ]

@@ -1,4 +1,4 @@
-"""A partition's batches, a lane each, in the order in which they were created: what waited for what."""
+"""The batches of a partition in the order of their creation, one lane per batch: the waits between them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One request on its way through a broker, put together from the journal: stages on an axis of time, and what happened.
+"""One request on its way through a broker, from the journal: its stages on an axis of time, and the events beside them.
 
 The stages are those of Kafka's RequestMetrics: request queue, handler (local time), purgatory (remote time), response.
-Beside them stand the events of the request itself (its appends, its partitions' answers) and those that it waited for:
-followers' fetches from this broker, high watermarks, what the broker asked others over its links.
+The events are those of the request itself (its appends, the results of its partitions) and those that it waited for:
+fetches of followers from this broker, high watermarks, requests of the broker to other nodes over its links.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["TracedRequest", "cluster_change", "requests_of", "trace_request"]
 
 LINK_PREFIX: Final = "link:"
 MEANWHILE_MAX: Final = 24
-"""So many of the things that a request waited for are told."""
+"""How many of the events that a request waited for are listed."""
 
 
 class TracedRequest(NamedTuple):
@@ -55,17 +55,17 @@ class TracedRequest(NamedTuple):
 
     @property
     def total_us(self) -> int:
-        """How long it took, -1 without an answer."""
+        """Its duration in microseconds, -1 without a response."""
         return -1 if self.response is None else self.response.total_us
 
     @property
     def between_brokers(self) -> bool:
-        """Whether another broker, or the controller, has asked."""
+        """True if another broker, or the controller, sent the request."""
         return self.request.connection_id.startswith(LINK_PREFIX)
 
 
 def requests_of(events: Iterable[tuple[int, Event]]) -> list[TracedRequest]:
-    """All requests, those between brokers too, in the order of their arrival, each with its answer."""
+    """All requests, those between brokers too, in the order of their arrival, each with its response."""
     found: list[TracedRequest] = []
     open_requests: dict[tuple[int, str, int], int] = {}
     for number, event in events:
@@ -80,7 +80,7 @@ def requests_of(events: Iterable[tuple[int, Event]]) -> list[TracedRequest]:
 
 
 def cluster_change(event: Event, partitions: Container[tuple[str, int]]) -> str | None:
-    """What an event says of the brokers, or of who leads and follows these partitions, in words; None for others."""
+    """Describe a change of a broker, or of leader or ISR of one of these partitions; None for other events."""
     if isinstance(event, BrokerKilled | BrokerStopped | BrokerFenced):
         return f"broker {event.broker_id} {_ENDS[type(event)]}"
     if isinstance(event, IsrChanged | LeaderElected | LogTruncated) and (event.topic, event.partition) in partitions:
@@ -94,7 +94,7 @@ def cluster_change(event: Event, partitions: Container[tuple[str, int]]) -> str 
 
 
 def trace_request(events: Sequence[tuple[int, Event]], number: int) -> Timeline:
-    """Put together what the journal tells of the request whose arrival is event `number`; ScenarioError for no such."""
+    """Build the timeline of the request whose arrival is event `number`. Raises ScenarioError if there is none."""
     traced = next((each for each in requests_of(events) if each.number == number), None)
     if traced is None:
         raise ScenarioError(f"event {number} of the journal is no request (--request); --list shows those that are")
@@ -102,7 +102,7 @@ def trace_request(events: Sequence[tuple[int, Event]], number: int) -> Timeline:
 
 
 class _Trace:
-    """The events around one request, sorted into what it did and what it waited for."""
+    """The events around one request: its own, and those that it waited for."""
 
     def __init__(self, events: Sequence[tuple[int, Event]], traced: TracedRequest) -> None:
         self.request = traced.request
@@ -113,13 +113,13 @@ class _Trace:
         self.partitions: dict[tuple[str, int], None] = {}
         self.meanwhile = 0
         self.ended = False
-        """Whether its connection has ended without an answer."""
+        """True if its connection ended without a response."""
         self.trace = Timeline(
             name=traced.request.api,
             title=self._title(),
             source=traced.request.connection_id,
             took_us=None if traced.response is None else traced.total_us,
-            unended="no answer",
+            unended="no response",
         )
 
     def put_together(self) -> Timeline:
@@ -135,17 +135,17 @@ class _Trace:
             if number > self.traced.number:
                 self._take(event)
         if self.response is not None:
-            self._own(self.response.total_us, f"the answer of {self.response.size:,} bytes is written")
+            self._own(self.response.total_us, f"the response of {self.response.size:,} bytes is written")
         elif not self.ended:
-            self._own(trace.end_us, "no answer is written before the journal ends")
+            self._own(trace.end_us, "no response is written before the journal ends")
         return trace
 
     def _title(self) -> str:
         request = self.request
-        asked_by = f" from {request.client_id}" if request.client_id else ""
+        sender = f" from {request.client_id}" if request.client_id else ""
         size = f", {request.size:,} bytes" if request.size else ""
         return (
-            f"{request.api} v{request.api_version}{asked_by} on broker {request.broker_id}{size}, "
+            f"{request.api} v{request.api_version}{sender} on broker {request.broker_id}{size}, "
             f"at {self._seconds(request.time_us)}"
         )
 
@@ -184,7 +184,7 @@ class _Trace:
         if isinstance(event, ConnectionClosed) and event.connection_id == request.connection_id:
             if self.response is None:
                 self.ended = True
-                self._own(at_us, f"the connection ends without an answer: {event.reason}")
+                self._own(at_us, f"the connection ends without a response: {event.reason}")
         elif event.broker_id == request.broker_id and getattr(event, "request_id", -1) == request.request_id:
             if isinstance(event, BatchAppended | BatchDeduplicated | ProduceCompleted) and request.api == "Produce":
                 self.partitions[event.topic, event.partition] = None
@@ -207,17 +207,17 @@ class _Trace:
         if isinstance(event, RequestReceived | ResponseSent) and event.connection_id.startswith(LINK_PREFIX):
             return self._on_a_link(event, here=here)
         if isinstance(event, RuleFired):
-            return f"a fault strikes: {_rule(event)}"
+            return f"a fault fires: {_rule(event)}"
         return cluster_change(event, self.partitions)
 
     def _on_a_link(self, event: RequestReceived | ResponseSent, *, here: bool) -> str | None:
-        """What brokers say to each other meanwhile, as far as it has to do with the request."""
+        """Describe the traffic between nodes that the request waits for."""
         arrives = isinstance(event, RequestReceived)
         source, _, target = event.connection_id.removeprefix(LINK_PREFIX).partition("-")
         if here and self.partitions and event.api == "Fetch":
-            return f"broker {source} fetches" if arrives else f"the fetch of broker {source} is answered"
+            return f"broker {source} fetches" if arrives else f"the fetch of broker {source} completes"
         if source == str(self.request.broker_id) and event.api not in _ALWAYS_UNDER_WAY:
-            return f"node {target} is asked: {event.api}" if arrives else f"node {target} answers: {event.api}"
+            return f"request to node {target}: {event.api}" if arrives else f"response of node {target}: {event.api}"
         return None
 
     def _own(self, at_us: int, text: str, partition: tuple[str, int] | None = None) -> None:
@@ -229,8 +229,8 @@ def _did(event: BatchAppended | BatchDeduplicated | ProduceCompleted) -> str:
     if isinstance(event, ProduceCompleted):
         error = ErrorCode(event.error_code).name
         if event.error_code:
-            return f"{name} is answered: {error}"
-        return f"{name} is answered: base offset {event.base_offset:,}, acks {event.acks}, ISR {_ids(event.isr)}"
+            return f"{name} completes: {error}"
+        return f"{name} completes: base offset {event.base_offset:,}, acks {event.acks}, ISR {_ids(event.isr)}"
     offsets = f"offsets {event.base_offset:,} to {event.last_offset:,}"
     if isinstance(event, BatchDeduplicated):
         return f"{name} has the batch already: {offsets}"

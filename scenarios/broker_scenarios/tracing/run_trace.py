@@ -1,4 +1,4 @@
-"""What is kept of a run for `broker-sim trace`: a file of what its producers tell, and one of what its brokers note."""
+"""The files of a run for `broker-sim trace`: the events of its producers, and the journal of its brokers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RunTrace"]
 
 
 class RunTrace:
-    """Give `producers` to each producer, and let it `follow` the cluster's journal in the cluster's thread."""
+    """The two files: `producers` is the trace of every producer, `follow` records the cluster's journal."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.paths = tuple(folder / f"{name}.{side}{FILE_SUFFIX}" for side in ("producers", "brokers"))
@@ -33,11 +33,11 @@ class RunTrace:
         self._brokers: JournalWriter | None = None
 
     def follow(self, journal: Journal) -> None:
-        """Write what the brokers note, from its begin."""
+        """Record the journal from its first event on."""
         self._brokers = JournalWriter(self.paths[1], journal)
 
     def stop(self) -> None:
-        """Write no more of it; in the thread that notes it."""
+        """Stop recording the journal; called on the thread of the cluster."""
         if self._brokers is not None:
             self._brokers.close()
             self._brokers = None

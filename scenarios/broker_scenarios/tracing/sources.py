@@ -1,4 +1,4 @@
-"""What a trace is made of: a scenario that is run, or files: brokers' journals and producers' traces."""
+"""The sources of a trace: a scenario that is run, or files (brokers' journals and producers' traces)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FILE_SUFFIX: Final = ".jsonl"
 
 @dataclass(slots=True, kw_only=True)
 class TraceSource:
-    """`journal` is the brokers', with numbers and in order; `batches` are the producers' events."""
+    """The events of a run: `journal` of the brokers, numbered and in order, `batches` of the producers."""
 
     name: str
     journal: Sequence[tuple[int, Event]] = ()
@@ -33,13 +33,13 @@ class TraceSource:
 
     @property
     def start_us(self) -> int:
-        """When the first of it happened."""
+        """The time of the first event."""
         starts = [event.time_us for event in self.batches[:1]]
         return min([*starts, *(event.time_us for _, event in self.journal[:1])], default=0)
 
 
 def run_scenario(scenario: Scenario, seed: int, *, with_batches: bool) -> TraceSource:
-    """Run it on virtual time; what producers tell costs memory, and is kept when it is asked for."""
+    """Run it on virtual time; the events of producers cost memory and are kept only `with_batches`."""
     from broker_scenarios.virtual_run import VirtualRun
 
     source = TraceSource(name=scenario.name)
@@ -50,7 +50,7 @@ def run_scenario(scenario: Scenario, seed: int, *, with_batches: bool) -> TraceS
 
 
 def read_files(paths: Sequence[Path]) -> TraceSource:
-    """Read them all; the error of a file that cannot be read names the line and what is wrong with it."""
+    """Read all files. Raises ScenarioError with the line of a file that cannot be read."""
     source = TraceSource(name=" and ".join(map(str, paths)))
     journals = []
     for path in paths:
@@ -70,10 +70,10 @@ def read_files(paths: Sequence[Path]) -> TraceSource:
 
 
 def _is_trace(path: Path) -> bool:
-    """Whether the first line is an event of a producer: those of a journal are numbered."""
+    """Return True if the first line is an event of a producer: those of a journal are numbered."""
     try:
         with path.open(encoding="utf-8") as file:
             values = json.loads(file.readline())
     except (OSError, ValueError):
-        return False  # the journal's reader says what is wrong
+        return False  # the reader of journals reports the error
     return isinstance(values, dict) and "client_id" in values and "sequence" not in values

@@ -1,4 +1,4 @@
-"""What a trace is drawn from: stages in lanes on an axis of time, and what happened beside them."""
+"""The data of a drawn trace: stages in lanes on an axis of time, and the moments beside them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Moment", "Stage", "Timeline"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A stretch of time; `start_us` counts from the timeline's begin. Stages of one lane are drawn in one row."""
+    """A period; `start_us` counts from the start of the timeline. Stages of one lane are drawn in one row."""
 
     name: str
     start_us: int
@@ -19,13 +19,13 @@ class Stage:
 
     @property
     def end_us(self) -> int:
-        """When it is over."""
+        """The end of the stage."""
         return self.start_us + self.duration_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Something that happened, `at_us` after the begin; `own` when what is traced did it itself."""
+    """An event `at_us` after the start; `own` if it is an event of the traced request or batch itself."""
 
     at_us: int
     text: str
@@ -36,7 +36,7 @@ class Moment:
 
 @dataclass(slots=True, kw_only=True)
 class Timeline:
-    """Title, where it comes from, stages in order, moments in order."""
+    """Title, source, stages in order and moments in order."""
 
     name: str
     """What is traced, in a word or two."""
@@ -45,7 +45,7 @@ class Timeline:
     took_us: int | None
     """None when it has not ended."""
     unended: str
-    """What is said then."""
+    """The text at that time."""
     stages: list[Stage] = field(default_factory=list)
     moments: list[Moment] = field(default_factory=list)
     left_out: int = 0
@@ -53,11 +53,11 @@ class Timeline:
     rows_are_lanes: bool = False
     """In text: a line a lane, each stage by a shade of its own, instead of a line a stage."""
     lane_notes: dict[str, str] = field(default_factory=dict)
-    """What is said of a lane at the end of its row."""
+    """The text at the end of a lane's row."""
 
     @property
     def end_us(self) -> int:
-        """When the last of it happened."""
+        """The time of the last stage or moment."""
         ends = [stage.end_us for stage in self.stages]
         return max([*ends, *(moment.at_us for moment in self.moments)], default=0)
 

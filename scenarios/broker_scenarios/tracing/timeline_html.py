@@ -1,4 +1,4 @@
-"""A timeline as a page: the drawing of its lanes over time, and the list of what happened. Every name is escaped."""
+"""A timeline as a page: the drawing of its lanes over time, and the list of its events. Every name is escaped."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _COLOURS: Final = {
     "drained": 7,
     "writing": 7,
     "in flight": 5,
-    "no answer": 8,
+    "no response": 8,
 }
 _OTHER_COLOUR: Final = 1
 _TEXT_ON: Final = {
@@ -123,7 +123,7 @@ class _Chart:
         yield "</svg>"
 
     def _key(self) -> Iterator[str]:
-        """What each colour stands for, in as many rows as it takes; lanes named by their only stage need none."""
+        """Draw the legend of the colours, in as many rows as needed; a lane named by its only stage needs none."""
         x = 0
         names = dict.fromkeys(stage.name for stage in self.timeline.stages if stage.lane)
         for name in names:
@@ -164,7 +164,7 @@ class _Chart:
             yield f'<circle class="{kind}" cx="{self.x(moment.at_us)}" cy="{y}" r="4"><title>{title}</title></circle>'
 
     def x(self, at_us: int) -> int:
-        """Where a time is."""
+        """Return the x coordinate of a time."""
         return self.left + (_WIDTH - self.left - self.right) * at_us // self.whole_us
 
 

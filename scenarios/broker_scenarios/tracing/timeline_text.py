@@ -1,4 +1,4 @@
-"""A timeline for a terminal: a bar a stage, or a row a lane, then what happened, line by line."""
+"""A timeline for a terminal: one bar per stage or one row per lane, then the events line by line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def numbers(what: str, first: int, count: int) -> str:
 
 
 def _stages(timeline: Timeline) -> Iterator[str]:
-    """A line a stage: its lane, where it is another one than in the line before, its name, its time, its bar."""
+    """One line per stage: its lane if it differs from the line before, its name, its time and its bar."""
     whole_us = max(1, timeline.end_us)
     rows = [
         (stage.lane, stage.name, milliseconds(stage.duration_us), _bar(stage, whole_us)) for stage in timeline.stages
@@ -52,13 +52,13 @@ def _stages(timeline: Timeline) -> Iterator[str]:
     time_width = max((len(time) for _, _, time, _ in rows), default=0)
     before = ""
     for lane, name, time, bar in rows:
-        told = "" if lane == before else lane
+        shown = "" if lane == before else lane
         before = lane
-        yield f"  {told:<{lane_width}}{name:<{name_width}}{time:>{time_width}}  {bar}".rstrip()
+        yield f"  {shown:<{lane_width}}{name:<{name_width}}{time:>{time_width}}  {bar}".rstrip()
 
 
 def _lanes(timeline: Timeline) -> Iterator[str]:
-    """A line a lane, its stages by their shades."""
+    """One line per lane, with a shade per stage."""
     whole_us = max(1, timeline.end_us)
     lanes = timeline.lanes
     width = max(map(len, lanes), default=0)
@@ -87,7 +87,7 @@ def _bar(stage: Stage, whole_us: int) -> str:
 
 
 def _place(stage: Stage, whole_us: int) -> tuple[int, int]:
-    """Where a stage begins, and how many cells it takes: none when it takes no time."""
+    """Return the first cell of a stage and its number of cells: none for a stage without duration."""
     start = min(BAR_WIDTH - 1, stage.start_us * BAR_WIDTH // whole_us)
     length = max(1, round(stage.duration_us * BAR_WIDTH / whole_us)) if stage.duration_us else 0
     return start, min(length, BAR_WIDTH - start)

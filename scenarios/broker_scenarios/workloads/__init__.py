@@ -1,1 +1,1 @@
-"""What the producers of a scenario send: loads made by seed, one kind a file."""
+"""Loads of the producers, computed from a seed: one kind per file."""

@@ -1,7 +1,7 @@
 """Random numbers by counter: number i of a stream depends on (seed, stream, i) alone.
 
-A load is therefore the same whichever process computes which part of it, in whatever order: one process or many Spark
-tasks. The mixing function is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+A load is therefore the same for one process and for many Spark tasks that compute parts of it in any order. The mixing
+function is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ def test_two_values_at_one_acknowledged_offset_contradict(story):
     assert (finding.value_id, finding.other_value_id, finding.cause) == (2, 1, Cause.UNEXPLAINED)
 
 
-def test_an_offset_given_away_again_after_a_truncation_says_so(story):
+def test_an_offset_assigned_again_after_a_truncation_has_that_cause(story):
     story.send(1).ok(1, 0).truncated(1, first_offset=0).send(2).ok(2, 0).log(2)
     (finding,) = inconsistent_offsets(story.analysis())
     assert finding.cause is Cause.TRUNCATED

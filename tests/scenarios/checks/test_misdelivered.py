@@ -1,12 +1,12 @@
 from broker_scenarios.checks.misdelivered import misdelivered
 
 
-def test_a_value_stored_where_nobody_sent_it_is_misdelivered(story, values_found):
+def test_a_value_stored_in_a_partition_without_its_send_is_misdelivered(story, values_found):
     story.acked(1, partition=0).log(1, partition=1)
     assert values_found(misdelivered, story, partition=1) == [1]
 
 
-def test_a_value_that_nobody_sent_is_misdelivered(story, values_found):
+def test_a_value_without_a_send_is_misdelivered(story, values_found):
     story.acked(1).log(1, 99)
     assert values_found(misdelivered, story) == [99]
 

@@ -3,7 +3,7 @@ from broker_scenarios.checks.unresolved import double_completions, unresolved
 
 def test_a_send_without_a_report_is_unresolved(story, values_found):
     story.acked(1).send(2).log(1, 2)
-    # Only the log knows the partition of a send that nobody reported.
+    # Only the log knows the partition of a send without completion.
     assert values_found(unresolved, story) == [2]
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_a_named_configuration_is_told_in_one_row(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_named_configuration_is_one_row(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["configs", "num.io.threads"]) == 0
     head, row = capsys.readouterr().out.splitlines()
     assert head.split() == ["kind", "name", "type", "default", "update", "effect", "valid"]

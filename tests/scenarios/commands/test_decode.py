@@ -90,9 +90,9 @@ def test_hex_is_decoded_from_arguments_stdin_and_files(
     file, raw = tmp_path / "frame.hex", tmp_path / "frame.bin"
     file.write_text(REQUEST.hex(" ", 4) + "\n")
     raw.write_bytes(REQUEST)
-    told = run("decode", REQUEST.hex())
-    assert told.code == 0
-    assert told.out.startswith("frame 1 at byte 0: Metadata v9 request, correlation id 1, client id 'me', 22 bytes\n")
+    shown = run("decode", REQUEST.hex())
+    assert shown.code == 0
+    assert shown.out.startswith("frame 1 at byte 0: Metadata v9 request, correlation id 1, client id 'me', 22 bytes\n")
     type_in(REQUEST)
     others = [
         run("decode", *REQUEST.hex(" ").split()),
@@ -101,7 +101,7 @@ def test_hex_is_decoded_from_arguments_stdin_and_files(
         run("decode", "-"),
         run("decode", "--format", "frames", raw),
     ]
-    assert [other.out for other in others] == [told.out] * len(others)
+    assert [other.out for other in others] == [shown.out] * len(others)
 
 
 def test_a_message_alone_is_named_by_api_kind_and_version(run: Callable[..., Run], tmp_path: Path) -> None:
@@ -109,9 +109,9 @@ def test_a_message_alone_is_named_by_api_kind_and_version(run: Callable[..., Run
     file = tmp_path / "body.bin"
     file.write_bytes(body)
     named = ("--api", "Metadata", "--kind", "response", "--version", "9")
-    told = run("decode", body.hex(), *named)
-    assert told.out.startswith(f"Metadata v9 response, {len(body)} bytes\n")
-    assert run("decode", file, *named).out == told.out
+    shown = run("decode", body.hex(), *named)
+    assert shown.out.startswith(f"Metadata v9 response, {len(body)} bytes\n")
+    assert run("decode", file, *named).out == shown.out
     assert run("decode", RESPONSE.hex(), *named).out.startswith("frame 1 at byte 0: Metadata v9 response")
     key = ("--api", "GroupMetadataKey", "--kind", "coordinator_key", "--version", "0")
     assert run("decode", "--format", "message", "000167", *key).code == 0
@@ -154,9 +154,9 @@ def test_the_capture_may_come_through_a_pipe(run: Callable[..., Run], type_in: C
 
 
 def test_a_broken_frame_is_shown_and_ends_with_1(run: Callable[..., Run]) -> None:
-    told = run("decode", "--brief", REQUEST[:-1].hex())
-    assert (told.code, told.err) == (1, "")
-    assert "the rule: a frame has as many bytes as its size field" in told.out
+    shown = run("decode", "--brief", REQUEST[:-1].hex())
+    assert (shown.code, shown.err) == (1, "")
+    assert "the rule: a frame has as many bytes as its size field" in shown.out
 
 
 FRAME = REQUEST.hex()
@@ -183,7 +183,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
         [FRAME, "--api", "Metadata", "--version", "nine"],
         "--version: 'nine': expected a whole number from 0 to 32767",
     ),
-    "an unknown kind": ([FRAME, "--kind", "answer"], "no kind 'answer': the kinds are request, response, header"),
+    "an unknown kind": ([FRAME, "--kind", "reply"], "no kind 'reply': the kinds are request, response, header"),
     "an unknown format": ([FRAME, "--format", "pcap"], "--format: no format 'pcap': the formats are auto, capture"),
     "a port that is none": (["half.pcap", "--port", "x"], "--port: 'x': expected a whole number from 0 to 65535"),
     "a response of nothing": (
@@ -192,7 +192,7 @@ REFUSED: dict[str, tuple[Sequence[str], str]] = {
     ),
     "a message of nothing": (
         ["0000", "--format", "message"],
-        "HEX: a message alone says nothing about itself: give --api, --kind and --version",
+        "HEX: a message alone does not name its API: give --api, --kind and --version",
     ),
     "frames of a kind that is none": ([FRAME, "--kind", "metadata"], "HEX: --kind metadata is of a message alone"),
     "a frame that is none": (["half.pcap", "--frame", "first"], "--frame: 'first': expected a whole number from 0"),

@@ -11,7 +11,7 @@ from broker_scenarios.cli import main
 from protocol_specs import coverage
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
     assert main(["protocol", "coverage", *arguments]) == code
     return capsys.readouterr().out
 
@@ -26,7 +26,7 @@ def unproven(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_counts_every_kind_and_the_total(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys).splitlines()
+    lines = printed(capsys).splitlines()
     titles = [line.split("  ")[0] for line in lines[1:9]]
     assert titles[0] == "requests"
     assert titles[-1] == "total"
@@ -36,7 +36,7 @@ def test_it_counts_every_kind_and_the_total(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_it_shows_who_proves_each_version_of_an_api(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [line.split() for line in said(capsys, "--api", "produce").splitlines()]
+    rows = [line.split() for line in printed(capsys, "--api", "produce").splitlines()]
     assert rows[0][:6] == ["message", "version", "vectors", "kio", "kafka-python", "aiokafka"]
     first = next(row for row in rows if row[:2] == ["ProduceRequest", "0"])
     assert first[2:8] == ["yes", "-", "yes", "yes", "yes", "-"]
@@ -44,7 +44,7 @@ def test_it_shows_who_proves_each_version_of_an_api(capsys: pytest.CaptureFixtur
 
 
 def test_an_unstable_version_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
-    made = json.loads(said(capsys, "--api", "22", "--json"))
+    made = json.loads(printed(capsys, "--api", "22", "--json"))
     assert [(p["message"], p["version"]) for p in made["pairs"] if p["unstable"]] == [
         ("InitProducerIdRequest", 6),
         ("InitProducerIdResponse", 6),
@@ -52,15 +52,15 @@ def test_an_unstable_version_is_marked(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_what_no_peer_proves_is_listed_with_what_does(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = said(capsys, "--missing").splitlines()
+    lines = printed(capsys, "--missing").splitlines()
     assert lines[0] == "proven by no peer:"
     assert all(" v0 " in line and " vectors " in line for line in lines[1:])
 
 
 @pytest.mark.usefixtures("unproven")
 def test_a_version_that_nothing_proves_is_named_and_fails_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "HeartbeatRequest v4" in said(capsys, "--missing", code=1)
-    total = json.loads(said(capsys, "--json", code=1))["total"]
+    assert "HeartbeatRequest v4" in printed(capsys, "--missing", code=1)
+    total = json.loads(printed(capsys, "--json", code=1))["total"]
     assert (total["nothing"], total["excused"]) == (5, 0)
 
 

@@ -28,7 +28,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("cls", EVERY)
-def test_the_history_of_every_message_can_be_told(capsys: pytest.CaptureFixture[str], cls: type[Message]) -> None:
+def test_every_message_has_a_history(capsys: pytest.CaptureFixture[str], cls: type[Message]) -> None:
     lines = printed(capsys, cls.__name__)
     steps = [line for line in lines if line.startswith(f"{cls.__name__} v")]
     assert len(steps) == max(1, len(cls.VERSIONS) - 1)

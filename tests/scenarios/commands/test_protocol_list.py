@@ -47,16 +47,16 @@ def test_the_schemas_are_listed_by_the_log_that_holds_them(capsys: pytest.Captur
     assert any(line.split()[:2] == ["EndTxnMarker", "0"] for line in lines)
 
 
-def test_a_release_lists_what_its_listeners_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_lists_the_apis_of_its_listeners(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "--release", "3.7")
-    assert lines[0] == "Kafka 3.7.2, KRaft mode, as its broker answered"
+    assert lines[0] == "Kafka 3.7.2, KRaft mode, as its broker responded"
     assert lines[2:5] == [
         "key  name                          broker  controller",
         "  0  Produce                       0-10    -",
         "  1  Fetch                         0-16    0-16",
     ]
     assert (
-        printed(capsys, "--release", "3.7", "--mode", "zk")[0] == "Kafka 3.7.2, ZooKeeper mode, as its broker answered"
+        printed(capsys, "--release", "3.7", "--mode", "zk")[0] == "Kafka 3.7.2, ZooKeeper mode, as its broker responded"
     )
     assert "from its sources" in printed(capsys, "--release", "0.8.0")[0]
 

@@ -51,10 +51,10 @@ def test_the_releases_of_an_api_mark_where_it_changes(capsys: pytest.CaptureFixt
     assert "closes the connection on" in " ".join(lines)
 
 
-def test_a_release_tells_its_features(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_release_lists_its_features(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, "3.7")
     assert lines[:4] == [
-        "Kafka 3.7.2, ZooKeeper mode, as its broker answered",
+        "Kafka 3.7.2, ZooKeeper mode, as its broker responded",
         "  broker listener: 61 APIs",
         "    features in ApiVersions v3, with an epoch: none",
         "",

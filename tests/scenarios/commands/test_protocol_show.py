@@ -99,7 +99,7 @@ def test_a_version_is_shown_in_the_order_of_its_bytes(capsys: pytest.CaptureFixt
     ]
 
 
-def test_what_has_no_header_no_field_or_no_listener_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_header_field_or_listener_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
     assert "GroupMetadataValue v0, not flexible, after int16 version 0" in printed(
         capsys, "GroupMetadata", "--version", "0"
     )

@@ -34,7 +34,7 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_scenario_and_the_journal_of_the_same_run_tell_the_same(
+def test_a_scenario_and_the_journal_of_the_same_run_give_the_same_trace(
     journal: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     again = printed(capsys, str(SCENARIO), "--records", "200", "--seed", "3")
@@ -52,7 +52,7 @@ def test_the_list_names_what_can_be_traced(journal: str, tmp_path: Path, capsys:
     assert "<svg" in page.read_text()
 
 
-def test_what_brokers_say_to_each_other_is_traced_too(journal: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_requests_between_brokers_are_traced_too(journal: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "link:" in printed(capsys, journal, "--between-brokers", "--api", "Fetch")[1]
 
 
@@ -83,13 +83,13 @@ THE_RUN = (str(SCENARIO), "--records", "200", "--seed", "3")
 
 
 @pytest.mark.parametrize("what", [["--batch"], ["--record", "orders-2@5"], ["--partition", "orders-2"]])
-def test_a_scenario_and_the_files_of_the_same_run_tell_the_same_of_batches(
+def test_a_scenario_and_the_files_of_the_same_run_give_the_same_batches(
     journal: str, trace: str, what: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert printed(capsys, *THE_RUN, *what) == printed(capsys, trace, journal, *what)
 
 
-def test_a_trace_alone_tells_what_the_producer_did(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_alone_shows_the_side_of_the_producer(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys, trace)
     assert lines[0].startswith("batch ")
     assert "NetworkClient" in "".join(lines)

@@ -20,16 +20,16 @@ def troubled_run(seed):
     for value_id in range(300):
         process, partition = chance.randrange(3), chance.randrange(3)
         index = ends[process, "index"] = ends.get((process, "index"), -1) + 1
-        told = {"process": process, "producer_id": process, "index": index, "topic": "orders", "size_bytes": 100,
+        values = {"process": process, "producer_id": process, "index": index, "topic": "orders", "size_bytes": 100,
                 "value_id": value_id, "key": b"k%d" % (value_id % 5)}  # fmt: skip
-        recorder.record(EventType.INVOKE, time_us=10 * value_id, **told)
+        recorder.record(EventType.INVOKE, time_us=10 * value_id, **values)
         offset = ends[partition] = ends.get(partition, -1) + 1
         fate = chance.choice(["kept"] * 6 + ["lost", "doubled", "late", "fail", "info", "open", "moved"])
         if fate == "open":
             continue
         event = {"fail": EventType.FAIL, "info": EventType.INFO}.get(fate, EventType.OK)
         known = -1 if fate in {"fail", "info"} else partition
-        recorder.record(event, time_us=10 * value_id + 5, partition=known, offset=offset, **told)
+        recorder.record(event, time_us=10 * value_id + 5, partition=known, offset=offset, **values)
         if fate == "lost":
             truncated.append(TruncatedRecord("orders", partition, offset, value_id, 1, 0, 9_000))
             continue

@@ -31,7 +31,7 @@ def test_the_usual_folders_come_last(tmp_path):
     assert find_java_home({"PATH": ""}, tmp_path) == home
 
 
-def test_without_java_one_line_says_what_to_do(tmp_path):
+def test_without_java_one_line_names_the_remedy(tmp_path):
     old = java(tmp_path, "old", "11.0.2")
     with pytest.raises(ScenarioError) as refused:
         find_java_home({"JAVA_HOME": str(old), "PATH": ""}, tmp_path)

@@ -16,7 +16,7 @@ TWO_PRODUCERS = [
 ]
 
 
-def test_events_are_told_apart_by_producer_and_number() -> None:
+def test_batches_are_identified_by_producer_and_number() -> None:
     lives = lives_of(TWO_PRODUCERS)
     assert [(life.name, life.key, life.base_offset) for life in lives] == [
         ("p:0", "orders-2", 60),
@@ -41,7 +41,7 @@ def test_a_batch_that_has_not_ended_is_open() -> None:
     assert (life.outcome, life.took_us, life.base_offset) == ("open", -1, -1)
 
 
-def test_the_journal_knows_offsets_that_the_producer_was_not_told() -> None:
+def test_the_journal_has_offsets_that_the_producer_does_not_know() -> None:
     (life,) = lives_of(batch(0), BrokerSide(journal_of()))
     assert (life.base_offset, life.stored_offset) == (60, 60)
     (other,) = lives_of(batch(0, correlation_id=8), BrokerSide(journal_of()))
@@ -84,7 +84,7 @@ def test_a_record_of_a_split_batch_is_found_in_its_part() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("0", "batch 0 is of 2 producers (--batch): say which, p:0, q:0"),
+        ("0", "batch 0 is of 2 producers (--batch): name one of them, p:0, q:0"),
         ("9", "no batch has the number 9 (--batch): p has 0 to 1, q has 0 to 0"),
         ("p:9", "no batch has the number 9 (--batch): p has 0 to 1"),
         ("r:9", "no producer is 'r' (--producer) (there are p, q)"),
@@ -123,7 +123,7 @@ def test_an_offset_that_was_given_twice_names_both_batches() -> None:
 
 
 def test_without_offsets_no_record_can_be_named() -> None:
-    with pytest.raises(ScenarioError, match=r"nobody says which offsets orders-2 has \(--record\), as with acks=0"):
+    with pytest.raises(ScenarioError, match=r"the offsets of orders-2 are not known \(--record\), as with acks=0"):
         record_named(lives_of(batch(0)), "orders-2@61")
 
 

@@ -88,7 +88,7 @@ def test_a_journal_adds_what_the_broker_did_with_its_request_and_with_its_partit
           +5.100 ms  the Selector has written it: Produce v13 is in flight
           +5.500 ms  broker 1: Processor 0 has read it
           +5.500 ms  broker 1: appended to orders-2: offsets 60 to 62, 100 bytes, leader epoch 0
-          +6.500 ms  broker 1: the answer of 99 bytes is written
+          +6.500 ms  broker 1: the response of 99 bytes is written
           +7.000 ms  acknowledged: offsets 60 to 62
           +7.000 ms  the BufferPool has its 16,384 bytes back
         """
@@ -101,7 +101,7 @@ def test_a_record_has_its_own_append_and_its_batchs_way() -> None:
     assert [line for line in lines if "appended" in line] == ["  +2.000 ms  record 3 is appended"]
 
 
-def test_a_retry_tells_why_and_the_journal_what_happened_in_between() -> None:
+def test_a_retry_has_its_reason_and_the_journal_the_events_in_between() -> None:
     events = [
         *batch(0)[:6],
         event("retried", 6, error="NETWORK_EXCEPTION", detail="disconnected from node 1", backoff_ms=90, attempts=1),
@@ -130,8 +130,8 @@ def test_a_retry_tells_why_and_the_journal_what_happened_in_between() -> None:
         ["ready", "0.000"],
         ["back-off", "90.000"],
     ]
-    told = moments(events, 0, BrokerSide(cluster))
-    assert told[6:13] == [
+    texts = moments(events, 0, BrokerSide(cluster))
+    assert texts[6:13] == [
         "broker 1 never gets that request",
         "the Selector has written it: Produce v13 is in flight",
         "(meanwhile) broker 1 dies",
@@ -170,7 +170,7 @@ def test_a_part_shows_the_batch_that_it_was_cut_from_first() -> None:
     assert "+7.000 ms  MESSAGE_TOO_LARGE: it is split into batches 1 and 2" in shown
 
 
-def test_every_other_end_is_told() -> None:
+def test_every_other_end_is_shown() -> None:
     begun = batch(0)[:2]
     expired = event("expired", 9, error="BatchExpired", detail="expiring 3 record(s)")
     failed = event("failed", 9, error="TOPIC_AUTHORIZATION_FAILED", detail="not authorized")
@@ -185,8 +185,8 @@ def test_every_other_end_is_told() -> None:
 def test_many_appends_are_cut_short() -> None:
     appends = tuple((EPOCH_US + 100 * step, 1) for step in range(50))
     created, ready = batch(0, records=50)[:2]
-    told = moments([created, event("appended", 5, appends=appends, records=50), ready])
-    assert told[12:14] == ["record 12 is appended", "and so on: the other 38 records, the last at +4.900 ms"]
+    texts = moments([created, event("appended", 5, appends=appends, records=50), ready])
+    assert texts[12:14] == ["record 12 is appended", "and so on: the other 38 records, the last at +4.900 ms"]
 
 
 def test_the_page_draws_each_part_in_a_row_and_escapes_names() -> None:

@@ -20,7 +20,7 @@ RETRIED = [
 ]
 
 
-def test_each_batch_is_a_row_and_trouble_is_told() -> None:
+def test_each_batch_is_a_row_with_its_failures() -> None:
     changed = IsrChanged(
         time_us=EPOCH_US + 15_000, broker_id=1, topic="orders", partition=2, isr=(1, 2), previous_isr=(1,),
         leader_epoch=0, partition_epoch=1,
@@ -54,6 +54,6 @@ def test_of_many_batches_those_around_the_slowest_are_shown() -> None:
     assert render_timeline(trace_partition(lives_of(events), BrokerSide([]), 20)).count(' class="close"') == 1
 
 
-def test_batches_of_several_producers_are_told_apart() -> None:
+def test_batches_of_several_producers_have_different_names() -> None:
     events = [*batch(0), *batch(0, client_id="q")]
     assert list(trace_partition(lives_of(events), BrokerSide([]), 6).lanes) == ["batch p:0", "batch q:0"]

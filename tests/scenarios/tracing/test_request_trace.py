@@ -38,7 +38,7 @@ def slowest(events: Sequence[tuple[int, Event]], api: str) -> TracedRequest:
     )
 
 
-def test_a_produce_that_waits_for_a_dead_follower_tells_what_it_waited_for(
+def test_a_produce_that_waits_for_a_dead_follower_shows_its_wait(
     crash: Sequence[tuple[int, Event]],
 ) -> None:
     trace = trace_request(crash, slowest(crash, "Produce").number)
@@ -48,12 +48,12 @@ def test_a_produce_that_waits_for_a_dead_follower_tells_what_it_waited_for(
     assert texts[0].startswith("Processor ")
     assert texts[1].startswith("appended to orders-")
     assert texts.index("broker 1 dies") < texts.index("broker 1 is fenced")
-    answered = next(place for place, text in enumerate(texts) if "is answered: base offset" in text)
+    completed = next(place for place, text in enumerate(texts) if "completes: base offset" in text)
     watermark = next(
-        place for place, text in enumerate(texts) if text.startswith("the high watermark") and place > answered - 3
+        place for place, text in enumerate(texts) if text.startswith("the high watermark") and place > completed - 3
     )
-    assert texts.index("broker 1 is fenced") < watermark < answered
-    assert texts[-1].startswith("the answer of ")
+    assert texts.index("broker 1 is fenced") < watermark < completed
+    assert texts[-1].startswith("the response of ")
 
 
 def test_stages_follow_each_other_and_add_up_to_the_whole(crash: Sequence[tuple[int, Event]]) -> None:
@@ -67,7 +67,7 @@ def test_stages_follow_each_other_and_add_up_to_the_whole(crash: Sequence[tuple[
         assert all(0 <= moment.at_us <= traced.total_us for moment in trace.moments)
 
 
-def test_every_request_with_an_answer_is_paired_with_its_own(crash: Sequence[tuple[int, Event]]) -> None:
+def test_every_response_is_paired_with_its_own_request(crash: Sequence[tuple[int, Event]]) -> None:
     for traced in requests_of(crash):
         if traced.response is not None:
             assert traced.response.api == traced.request.api
@@ -87,7 +87,7 @@ def request(number: int, **changes: object) -> tuple[int, Event]:
     return number, RequestReceived(**(values | changes))  # type: ignore[arg-type]
 
 
-def test_a_request_whose_connection_ends_says_so() -> None:
+def test_a_request_whose_connection_ends_shows_it() -> None:
     opened = ConnectionOpened(time_us=40, broker_id=1, connection_id=CONNECTION, listener="PLAINTEXT", client_host="c")
     closed = ConnectionClosed(time_us=350, broker_id=1, connection_id=CONNECTION, reason="the peer closed it")
     later = ResponseSent(time_us=900, broker_id=1, api="Produce", request_id=6, connection_id=CONNECTION)
@@ -95,16 +95,16 @@ def test_a_request_whose_connection_ends_says_so() -> None:
     assert trace.source == f"{CONNECTION}: the Acceptor of PLAINTEXT took it at 0.000000 s"
     assert [(moment.at_us, moment.text) for moment in trace.moments] == [
         (0, "Processor 3 has read it"),
-        (250, "the connection ends without an answer: the peer closed it"),
+        (250, "the connection ends without a response: the peer closed it"),
     ]
 
 
-def test_a_request_that_nobody_answers_says_so_as_well() -> None:
+def test_a_request_without_response_shows_it_too() -> None:
     lines = list(timeline_lines(trace_request([request(2)], 2)))
     assert lines[0] == "Produce v9 from <b> on broker 1, at 0.000000 s"
-    assert lines[-1] == "  +0.000 ms  no answer is written before the journal ends"
+    assert lines[-1] == "  +0.000 ms  no response is written before the journal ends"
     assert request_list(requests_of([request(2)]), 100)[-1].split() == [
-        *("2", "0.000000", "s", "1", "Produce", "9", "<b>", "no", "answer")
+        *("2", "0.000000", "s", "1", "Produce", "9", "<b>", "no", "response")
     ]
 
 

@@ -1,4 +1,4 @@
-"""What `broker-sim run --trace` keeps is what `broker-sim trace` reads, on virtual time and on TCP."""
+"""`broker-sim trace` reads the files of `broker-sim run --trace`, on virtual time and on TCP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of batches as a producer tells them, in milliseconds from an hour's begin."""
+"""Events of batches as a producer reports them, in milliseconds from the start of an hour."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def batch(
 def journal_of(
     correlation_id: int = 7, *, at_ms: float = 5.5, client_id: str = "p", offset: int = 60
 ) -> list[tuple[int, Event]]:
-    """What broker 1 notes of the request of such a batch."""
+    """The journal of broker 1 for the request of such a batch."""
     us = EPOCH_US + round(at_ms * 1000)
     ids: dict[str, Any] = {"broker_id": 1, "request_id": 40 + correlation_id}
     request = RequestReceived(
@@ -54,7 +54,7 @@ def journal_of(
     elsewhere = BatchAppended(
         time_us=us, topic="orders", partition=3, base_offset=0, last_offset=0, leader_epoch=0, records=1, size=70, **ids
     )
-    answered = ResponseSent(
+    response = ResponseSent(
         time_us=us + 1_000, api="Produce", connection_id="b:1-c:2-0-0", size=99, remote_us=1_000, total_us=1_000, **ids
     )
-    return list(enumerate([request, appended, elsewhere, answered], 1))
+    return list(enumerate([request, appended, elsewhere, response], 1))

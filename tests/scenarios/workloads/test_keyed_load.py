@@ -27,7 +27,7 @@ def test_the_same_seed_gives_the_same_load_and_another_seed_another():
     assert build_load(SPEC, 7) != build_load(SPEC, 8)
 
 
-def test_a_load_is_the_same_in_whatever_parts_it_is_made():
+def test_a_load_is_the_same_in_any_parts():
     whole = build_load(SPEC, 7)
     load = KeyedLoad(SPEC, 7)
     parts = [row for start in (2_500, 0, 3_750, 1_250) for row in load.rows(range(start, start + 1_250))]
