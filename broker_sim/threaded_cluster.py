@@ -19,6 +19,7 @@ from broker_sim.errors import BrokerSimError
 from broker_sim.faults.grammar import parse_rule
 from broker_sim.faults.rule import Rule, RuleError
 from broker_sim.log_bridge import forward_logs, stop_forwarding_logs
+from sim_runtime.deadlines import DeadlineExceeded
 from sim_runtime.random_streams import RandomStreams
 from sim_runtime.reactor_thread import ReactorThread
 
@@ -143,8 +144,8 @@ class ThreadedCluster:
     def _call(self, function: Callable[..., Any], *args: object, timeout_s: float) -> Any:
         try:
             return self._thread.call(function, *args, timeout_s=timeout_s)
-        except BrokerSimError as error:
-            # A mistake of the caller: the frames of the cluster's thread explain nothing.
+        except (BrokerSimError, DeadlineExceeded) as error:
+            # A mistake of the caller, or a late result: the frames of the cluster's thread explain nothing.
             raise error.with_traceback(None) from None
 
     def _wait(self, function: Callable[..., Deferred[T]], *args: object, timeout_s: float, **options: object) -> T:

@@ -53,9 +53,9 @@ from protocol_specs.fuzzing import Mutation
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
-_SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "replica", "nth", "share")
-_GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
+RULE_KEYS: Final = ("name", "act", "phase", "select", "when", "until", "times", "optional")
+SELECT_KEYS: Final = ("broker", "api", "topic", "partition", "client", "replica", "nth", "share")
+GATE_KEYS: Final = ("acked_share", "acked_records", "appended_records", "appended_batches", "after", "delay_ms")
 _CHANGES: Final = ("value", "lengthen", "shorten", "duplicate", "delete")
 """What `mutate` does to a field."""
 _LEADER_OF: Final = re.compile(r"leader of (?P<topic>[A-Za-z0-9._-]+)-(?P<partition>\d+)")
@@ -65,7 +65,7 @@ _BROKER_FORMS: Final = "a broker id, 'leader of TOPIC-PARTITION', 'active contro
 
 def parse_rule(value: object, *, default_name: str = "rule") -> Rule:
     """Parse one rule from its mapping. Raises RuleError."""
-    given = _mapping(value, (), _RULE_KEYS)
+    given = _mapping(value, (), RULE_KEYS)
     name = _text(given.get("name", default_name), ("name",))
     if "act" not in given:
         raise RuleError(("act",), f"missing; expected one of {', '.join(ACTIONS)}")
@@ -135,7 +135,7 @@ def _phase(value: object) -> Phase:
 
 
 def _select(value: object) -> Select:
-    given = _mapping(value, ("select",), _SELECT_KEYS)
+    given = _mapping(value, ("select",), SELECT_KEYS)
     return Select(
         broker=_broker(given["broker"], ("select", "broker")) if "broker" in given else None,
         api=_api(given["api"]) if "api" in given else None,
@@ -149,9 +149,9 @@ def _select(value: object) -> Select:
 
 
 def _gate(value: object, key: str) -> Gate:
-    given = _mapping(value, (key,), _GATE_KEYS)
+    given = _mapping(value, (key,), GATE_KEYS)
     if not given:
-        raise RuleError((key,), f"empty; expected at least one of {', '.join(_GATE_KEYS)}")
+        raise RuleError((key,), f"empty; expected at least one of {', '.join(GATE_KEYS)}")
 
     def drawable(name: str, check: Callable[[object, tuple[str, ...]], float]) -> float | Range | None:
         return _drawable(given[name], (key, name), check) if name in given else None
