@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     import json
 
     from broker_scenarios.commands.result_lines import print_lines
-    from protocol_specs.text_columns import columns
+    from broker_scenarios.commands.text_columns import columns
 
     rows = _chosen(rows_of(options.release, options.kind), options.names, options.release)
     if options.with_effect or options.without_effect:

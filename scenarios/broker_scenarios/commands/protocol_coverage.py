@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _count_lines(table: Coverage, pairs: list[Pair]) -> Iterator[str]:
+    from broker_scenarios.commands.text_columns import columns
     from protocol_specs.coverage import VECTORS, by_kind
-    from protocol_specs.text_columns import columns
 
     names = [source.name for source in table.sources]
     rows = [("versions of", "declared", VECTORS, "a peer", *names[1:], "nothing")]
@@ -86,7 +86,7 @@ def _row(title: str, count: Count, names: list[str]) -> tuple[str, ...]:
 
 
 def _version_lines(table: Coverage, pairs: list[Pair]) -> Iterator[str]:
-    from protocol_specs.text_columns import columns
+    from broker_scenarios.commands.text_columns import columns
 
     names = [source.name for source in table.sources]
     rows = [("message", "version", *names, "notes")]
@@ -97,7 +97,7 @@ def _version_lines(table: Coverage, pairs: list[Pair]) -> Iterator[str]:
 
 
 def _missing_lines(pairs: list[Pair]) -> Iterator[str]:
-    from protocol_specs.text_columns import columns
+    from broker_scenarios.commands.text_columns import columns
 
     if not pairs:
         yield "each declared version is proven by a peer"

@@ -55,7 +55,7 @@ def _walk(first: int, second: int) -> list[tuple[int, int]]:
 
 
 def _lines(subject: Subject, walk: list[tuple[int, int]]) -> Iterator[str]:
-    from protocol_specs.text_columns import columns, paragraph
+    from broker_scenarios.commands.text_columns import columns, paragraph
     from protocol_specs.version_changes import changes
     from protocol_specs.version_notes import version_notes
 

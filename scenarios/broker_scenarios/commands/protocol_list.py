@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from protocol_specs.api_key import ApiKey
+from protocol_specs.api_key import ApiKey, Served
 
 if TYPE_CHECKING:
     import argparse
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from protocol_specs.lookup import Subject
     from protocol_specs.releases import Mode, Release
+
+NOTES_WIDTH_MIN: Final = 20
 
 
 def add(subcommands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -48,21 +50,26 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _api_lines() -> Iterator[str]:
+    from broker_scenarios.commands.text_columns import columns
     from protocol_specs import lookup, releases
     from protocol_specs.layout import versions_text
-    from protocol_specs.text_columns import columns
 
     newest = releases.get(releases.names()[-1])
-    rows = [("key", "name", "versions", "flex", *newest.listeners, "notes")]
+    rows: list[tuple[str, ...]] = [("key", "name", "versions", "flex", "broker", "ctrl", "served", "notes")]
     for key in ApiKey:
         subject = lookup.api(key)
         cls = subject.declarations[0]
         flexible = versions_text(cls.FLEXIBLE.intersection(cls.VERSIONS), cls.VERSIONS.highest)
         listed = [str(table.api_versions.get(key, "-")) for table in newest.listeners.values()]
-        rows.append((f"{key:>3}", subject.name, str(cls.VERSIONS), flexible, *listed, _notes(subject)))
-    yield from columns(rows)
+        rows.append((f"{key:>3}", subject.name, str(cls.VERSIONS), flexible, *listed, _served(key), _notes(subject)))
+    yield from columns(rows, last_width_min=NOTES_WIDTH_MIN)
     yield ""
-    yield f"broker, controller: the versions that the listeners of {newest.name} list"
+    yield f"broker, ctrl: the versions that broker and controller listeners of Kafka {newest.name} list"
+    yield "served: by brokers (B) or controllers (C) of the simulator; a dash means that no node does"
+
+
+def _served(key: ApiKey) -> str:
+    return "".join(str(node.name)[0] for node in Served.BOTH if node in key.facts.served) or "-"
 
 
 def _notes(subject: Subject) -> str:
@@ -84,7 +91,7 @@ def _notes(subject: Subject) -> str:
 
 
 def _release_lines(release: Release) -> Iterator[str]:
-    from protocol_specs.text_columns import columns
+    from broker_scenarios.commands.text_columns import columns
 
     source = "as its broker responded" if release.observed else "from its sources, as it has no ApiVersions"
     yield f"Kafka {release.name}, {_mode_name(release.mode)}, {source}"
@@ -102,8 +109,8 @@ def _mode_name(mode: Mode) -> str:
 
 
 def _schema_lines() -> Iterator[str]:
+    from broker_scenarios.commands.text_columns import columns
     from protocol_specs import lookup
-    from protocol_specs.text_columns import columns
 
     families: dict[str, list[Subject]] = {}
     for subject in lookup.schemas():
@@ -150,6 +157,7 @@ def _apis_json(release: Release | None) -> list[dict[str, Any]]:
                 "flexible_versions": str(cls.FLEXIBLE),
                 "unstable_versions": str(cls.UNSTABLE),
                 "listed": listed,
+                "served": [str(node.name).lower() for node in Served.BOTH if node in key.facts.served],
                 "summary": subject.summary,
             }
         )

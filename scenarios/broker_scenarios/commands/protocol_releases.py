@@ -67,9 +67,9 @@ def _api(text: str) -> Subject:
 
 
 def _overview(chosen: list[Release]) -> Iterator[str]:
+    from broker_scenarios.commands.text_columns import columns
     from protocol_specs.api_key import ApiKey
     from protocol_specs.features import METADATA_VERSION, level_text
-    from protocol_specs.text_columns import columns
 
     rows = [("release", "mode", "source", "broker", "controller", "ApiVersions", "metadata.version")]
     for release in chosen:
@@ -90,7 +90,7 @@ def _overview(chosen: list[Release]) -> Iterator[str]:
 
 
 def _feature_lines(chosen: list[Release]) -> Iterator[str]:
-    from protocol_specs.text_columns import columns
+    from broker_scenarios.commands.text_columns import columns
 
     rows = [("release", "feature", "supported", "finalized in a new cluster")]
     for release in chosen:
@@ -113,7 +113,7 @@ def _levels(features: Features) -> Iterator[tuple[str, str, str]]:
 
 
 def _detail_lines(chosen: list[Release]) -> Iterator[str]:
-    from protocol_specs.text_columns import columns
+    from broker_scenarios.commands.text_columns import columns
 
     for number, release in enumerate(chosen):
         if number:
@@ -136,9 +136,9 @@ def _any(features: Features) -> bool:
 
 
 def _api_lines(subject: Subject) -> Iterator[str]:
+    from broker_scenarios.commands.text_columns import columns, paragraph
     from protocol_specs import release_history
     from protocol_specs.release_history import LISTENERS
-    from protocol_specs.text_columns import columns, paragraph
 
     assert subject.api_key is not None
     yield from paragraph(subject.summary)

@@ -55,8 +55,8 @@ def sided(subject: Subject, kind: str | None) -> Subject:
 
 
 def _lines(subject: Subject) -> Iterator[str]:
+    from broker_scenarios.commands.text_columns import columns, paragraph
     from protocol_specs.layout import field_rows
-    from protocol_specs.text_columns import columns, paragraph
 
     for text in (subject.summary, *subject.details):
         yield from paragraph(text)
@@ -118,7 +118,7 @@ def header_text(cls: type[Message]) -> str:
 
 
 def _version_lines(subject: Subject, version: int) -> Iterator[str]:
-    from protocol_specs.text_columns import columns, paragraph
+    from broker_scenarios.commands.text_columns import columns, paragraph
     from protocol_specs.version_notes import version_note
     from protocol_specs.wire_layout import legend, stands_after, wire_parts
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from broker_scenarios.commands.text_columns import columns
 from broker_scenarios.tracing.timeline_text import milliseconds
-from protocol_specs.text_columns import columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,13 +30,14 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 def test_every_api_has_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     lines = printed(capsys)
     assert lines[:4] == [
-        "key  name                          versions  flex  broker  controller  notes",
-        "  0  Produce                       0-13      9+    0-13    -",
-        "  1  Fetch                         0-18      12+   4-18    4-18",
-        "  2  ListOffsets                   0-11      6+    1-11    -           once ListOffset",
+        "key  name                          versions  flex  broker  ctrl  served  notes",
+        "  0  Produce                       0-13      9+    0-13    -     B",
+        "  1  Fetch                         0-18      12+   4-18    4-18  BC",
+        "  2  ListOffsets                   0-11      6+    1-11    -     B       once ListOffset",
     ]
-    assert [int(line[:3]) for line in lines[1:-2] if line[:3].strip()] == list(range(93))
-    assert lines[5].split()[-3:] == ["-", "until", "3.9.2"]
+    assert [int(line[:3]) for line in lines[1:-3] if line[:3].strip()] == list(range(93))
+    assert lines[5].split()[-3:] == ["B", "until", "3.9.2"]
+    assert lines[9].split() == ["8", "OffsetCommit", "0-10", "8+", "2-10", "-", "-"]
     assert lines[23].endswith("v6 unstable")
 
 
@@ -65,6 +66,7 @@ def test_machines_get_json(capsys: pytest.CaptureFixture[str]) -> None:
     apis = json.loads("\n".join(printed(capsys, "--json")))
     assert [api["api_key"] for api in apis] == list(range(93))
     assert apis[1]["listed"] == {"broker": [4, 18], "controller": [4, 18]}
+    assert [api["served"] for api in apis[:2]] == [["broker"], ["broker", "controller"]]
     assert apis[74]["earlier_names"] == ["ListClientMetricsResources"]
     assert len(json.loads("\n".join(printed(capsys, "--json", "--release", "0.8.0")))) == 8
     schemas = json.loads("\n".join(printed(capsys, "--json", "--schemas")))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from protocol_specs.text_columns import columns, paragraph
+from broker_scenarios.commands.text_columns import columns, paragraph
 
 
 def test_columns_are_as_wide_as_their_longest_cell() -> None:

@@ -1,4 +1,4 @@
-"""Rows as text for a terminal of 100 columns: no colour, no frame, the last column wrapped below itself."""
+"""Tables as text for a terminal of 100 columns: no colour, no frame, the last column is wrapped."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ LAST_COLUMN_WIDTH_MIN: Final = 24
 CELL_WIDTH_MIN: Final = 12
 
 
-def columns(rows: Sequence[Sequence[str]], *, indent: str = "", width: int = WIDTH) -> list[str]:
-    """Lines with each column as wide as its longest cell; all rows have as many cells as the first.
+def columns(
+    rows: Sequence[Sequence[str]], *, indent: str = "", width: int = WIDTH, last_width_min: int = LAST_COLUMN_WIDTH_MIN
+) -> list[str]:
+    """Return lines with each column as wide as its longest cell; all rows have as many cells as the first.
 
-    Where that leaves too little for the last column, the widest but the first is cut, and a row goes on below a cell
-    that is longer than its column.
+    If that leaves less than `last_width_min` for the last column, the widest but the first is narrowed, and a row
+    continues below a cell that is longer than its column.
     """
     if not rows:
         return []
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    last_width = min(LAST_COLUMN_WIDTH_MIN, max(len(row[-1]) for row in rows))
+    last_width = min(last_width_min, max(len(row[-1]) for row in rows))
     over = len(indent) + sum(widths) + len(GAP) * len(widths) + last_width - width
     while over > 0 and (wide := [place for place in range(1, len(widths)) if widths[place] > CELL_WIDTH_MIN]):
         widths[max(wide, key=widths.__getitem__)] -= 1
