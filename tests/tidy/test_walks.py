@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -175,6 +176,18 @@ def test_a_scenario_run_enters_the_files_of_the_page_in_order(
     files = entered("scenarios", run)
     assert "leader-crash-acks-1" in capsys.readouterr().out
     assert is_subsequence(walk("scenario"), files) == [], f"docs/design/architecture.md, walk 3; entered: {files}"
+
+
+def test_the_folders_of_the_page_are_in_the_order_of_the_layers() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (contract,) = (contract for contract in contracts if contract.get("containers") == ["broker_sim"])
+    layers = [re.split(r" [:|] ", layer) for layer in contract["layers"]]
+    (table,) = re.findall(r"<!-- layers: broker_sim -->\n((?:\|.*\n)+)", ARCHITECTURE.read_text())
+    names = [Path(row).stem for row in ROW.findall(table)]
+    depths = [next(depth for depth, layer in enumerate(layers) if name in layer) for name in names]
+    assert depths == sorted(depths)
+    folders = [path.name for path in (ROOT / "broker_sim").iterdir() if (path / "__init__.py").exists()]
+    assert sorted(set(folders) - set(names)) == []
 
 
 @pytest.mark.parametrize("page", DESIGN, ids=lambda page: page.name)
