@@ -29,7 +29,7 @@ class Latency:
     max_ms: float
 
     def __str__(self) -> str:
-        return f"p50 {self.p50_ms:.1f} ms, p99 {self.p99_ms:.1f} ms, max {self.max_ms:.1f} ms"
+        return f"p50 {self.p50_ms:,.1f} ms, p99 {self.p99_ms:,.1f} ms, max {self.max_ms:,.1f} ms"
 
 
 @dataclass(slots=True, kw_only=True)
