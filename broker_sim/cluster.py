@@ -19,7 +19,7 @@ from broker_sim.config.topic_config import TopicConfig
 from broker_sim.control.journal import Detail, Journal
 from broker_sim.controller.controller import Controller
 from broker_sim.controller.controls import ControllerControls
-from broker_sim.controller.describe_quorum import Quorum
+from broker_sim.controller.quorum_description import QuorumDescription
 from broker_sim.controller_listeners import ControllerListeners
 from broker_sim.errors import BrokerSimError, nearest
 from broker_sim.faults.engine import FaultEngine
@@ -176,7 +176,7 @@ class Cluster:
             reactor=self.reactor, journal=self.journal, config=self.config, cluster_id=self.cluster_id
         )
         random = self.streams.stream("log directories")
-        quorum = Quorum(self.controller, voters=range(1, brokers + 1), random=random)
+        quorum = QuorumDescription(self.controller, voters=range(1, brokers + 1), random=random)
         self.controller.controls = ControllerControls.of(
             self.controller, config=self.config, streams=self.streams, quorum=quorum
         )

@@ -57,7 +57,7 @@ class RegisteredBroker(Protocol):
 def registration_request(
     broker: RegisteredBroker, *, incarnation_id: bytes, previous_broker_epoch: int
 ) -> BrokerRegistrationRequest:
-    """The request of a broker that has started; `previous_broker_epoch` is known after a clean stop, else -1."""
+    """Return the request of a broker that has started; `previous_broker_epoch` is -1 without a clean shutdown."""
     itself = BrokerRegistration(
         id=broker.id,
         host=broker.host,

@@ -36,7 +36,7 @@ class _Session:
 
 
 class BrokerSessions:
-    """`expired` is called with a broker whose heartbeats have failed to come for broker.session.timeout.ms."""
+    """`expired` is called with a broker that has sent no heartbeat for broker.session.timeout.ms."""
 
     def __init__(self, reactor: IReactor, timeout_ms: int, expired: Callable[[int], None]) -> None:
         self._reactor = reactor
@@ -45,7 +45,7 @@ class BrokerSessions:
         self._sessions: dict[int, _Session] = {}
 
     def register(self, broker_id: int, broker_epoch: int) -> None:
-        """A broker has a new epoch: its old session is forgotten."""
+        """End the old session of a broker that has a new epoch."""
         self._forget(broker_id)
         session = self._sessions[broker_id] = _Session(broker_epoch, self._reactor.seconds())
         self._arm(broker_id, session)
@@ -76,7 +76,7 @@ class BrokerSessions:
         self._forget(broker_id)
 
     def stop(self) -> None:
-        """Forget all sessions."""
+        """End all sessions."""
         for broker_id in list(self._sessions):
             self._forget(broker_id)
 

@@ -17,21 +17,21 @@ from protocol_specs.messages.unregister_broker import UnregisterBrokerRequest, U
 if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.describe_quorum import Quorum
+    from broker_sim.controller.quorum_description import QuorumDescription
 
 
 class ClusterControl:
-    """Registers controllers and forgets brokers; `quorum` keeps the addresses of nodes that are forgotten."""
+    """Registers controllers and unregisters brokers; `quorum` keeps the addresses of unregistered nodes."""
 
     __slots__ = ("_controller", "_explains", "_quorum")
 
-    def __init__(self, controller: Controller, *, config: BrokerConfig, quorum: Quorum) -> None:
+    def __init__(self, controller: Controller, *, config: BrokerConfig, quorum: QuorumDescription) -> None:
         self._controller = controller
         self._explains = config.behaviour.unregistration_explains
         self._quorum = quorum
 
     def register_controller(self, request: ControllerRegistrationRequest) -> ControllerRegistrationResponse:
-        """Keep where a controller listens and what it supports (KIP-919)."""
+        """Store the listeners and the features of a controller (KIP-919)."""
         level = self._controller.image.finalized_features.get(METADATA_VERSION, 0)
         if not record_versions(level).has_controllers:
             return ControllerRegistrationResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message="")

@@ -167,7 +167,7 @@ class ConfigControl:
         records += [ConfigRecord(resource=resource, name=name, value=None) for name in before if name not in after]
         return records
 
-    # What a resource may have --------------------------------------------------------------------------------
+    # Validation of the new configurations of a resource.
 
     def _validate(self, resource: ConfigResource, after: Mapping[str, str], records: list[ConfigRecord]) -> None:
         config = self._controller.config
@@ -217,7 +217,7 @@ class _FailsTheRequest(Exception):
 
 
 def _changed(image: MetadataImage, records: Sequence[ConfigRecord]) -> MetadataImage:
-    """The image with the configurations; another minimum of replicas in sync forgets who was eligible (KIP-966)."""
+    """Return the image with the configurations; a new min.insync.replicas clears eligible replicas (KIP-966)."""
     minimums = [
         record.resource
         for record in records

@@ -1,8 +1,8 @@
 """The controller: the one writer of the cluster's metadata, outside of the brokers. Mirrors QuorumController with
 ReplicationControlManager and ClusterControlManager.
 
-Every commit is a batch of records in `log`; what is committed there, brokers fetch over their own links, each at its
-own pace. A broker's epoch is the offset of its registration.
+Every commit is a batch of records in `log`; each broker fetches the committed records over its own links, at its own
+pace. A broker's epoch is the offset of its registration.
 
 By itself it leads the log alone and never fails. As a voter of a quorum it sets `log.replicate`, reports commits to the
 log, takes `image` from the log when its leadership begins or ends, and delays responses until the high watermark has
@@ -128,14 +128,14 @@ class Controller:
 
     @property
     def config(self) -> BrokerConfig:
-        """Its file, and what is set for all brokers."""
+        """The controller's file with the dynamic configurations of all brokers."""
         return self._dynamic_config.current
 
     @property
     def node_config(self) -> BrokerConfig:
         """As `config`, with the texts set for its own node and for all: topics that it creates show both unchanged.
 
-        A controller takes values that no broker would: it knows the names alone.
+        A controller accepts values that every broker rejects: it checks the names alone.
         """
         own = self.image.config_of(ResourceType.BROKER, str(self.node_id))
         defaults = self.image.config_of(ResourceType.BROKER, CLUSTER_DEFAULT)
@@ -159,7 +159,7 @@ class Controller:
     # Changes -------------------------------------------------------------------------------------------------
 
     def change(self, reason: str, change: Callable[[MetadataImage], MetadataImage]) -> Deferred[MetadataImage]:
-        """Commit what `change` makes of the image; `reason` names the change in errors. Fires when committed."""
+        """Commit the image that `change` returns; `reason` names the change in errors. Fires when committed."""
         try:
             self._commit(change(self.image))
         except KeyError as missing:
@@ -228,7 +228,7 @@ class Controller:
         self._admit(brokers, topics)
 
     def _admit(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
-        """Register and unfence brokers, and have these topics; who was there and is not among them is fenced."""
+        """Register and unfence `brokers` and create the topics; any other registered broker is fenced."""
         self.image = self.log.image
         self._dynamic_config.apply(self.image)
         here = [broker.id for broker in brokers]
@@ -269,7 +269,7 @@ class Controller:
 
     def fetch_metadata(self, request: MetadataFetch) -> FetchResponse | Deferred[FetchResponse]:
         """Read the metadata log for a broker."""
-        # What this loop iteration commits is published with the next: brokers see it together.
+        # All commits of this loop iteration are published in the next: brokers see them together.
         return self._fetches.fetch(request, may_respond=self._publish_call is None)
 
     def fetch_snapshot(self, request: FetchSnapshotRequest) -> FetchSnapshotResponse:
@@ -302,7 +302,7 @@ class Controller:
         return self._fetches.progress(broker_id, now_ms)
 
     def unregister_broker(self, broker_id: int) -> bool:
-        """Forget a broker, alive or not; False when it is not registered. Mirrors ReplicationControlManager."""
+        """Unregister a broker, alive or not; False when it is not registered. Mirrors ReplicationControlManager."""
         if broker_id not in self.image.brokers:
             return False
         image, unclean = self._without(self.image, broker_id)
@@ -317,7 +317,7 @@ class Controller:
         requested = [(topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions]
         if not any(self._is_reassigning(topic_id, index) for topic_id, index in requested):
             return self._serve_alter_partition(request)
-        # Kafka's controller gathers what it writes for a while. Here it does so alone for what ends a reassignment:
+        # Kafka's controller gathers its records for a while. Here it does so for the end of a reassignment alone:
         # a client that lists reassignments right after having started one finds it in progress.
         linger_ms = self.config["controller.quorum.append.linger.ms"]
         assert isinstance(linger_ms, int)
@@ -505,7 +505,7 @@ class Controller:
     def _without(
         self, image: MetadataImage, broker_id: int, *, unclean_shutdown: bool = False
     ) -> tuple[MetadataImage, list[TopicPartition]]:
-        """The image with a broker taken out of every ISR and every leadership, and what was elected uncleanly."""
+        """Return the image without a broker in any ISR and leadership, and the partitions with an unclean election."""
         targets = {
             topic_partition: tuple(replica for replica in registration.isr if replica != broker_id)
             for topic_partition, registration in _partitions(image)
@@ -523,7 +523,7 @@ class Controller:
         election: Election | None = None,
         unclean_shutdown: tuple[int, ...] = (),
     ) -> tuple[MetadataImage, list[TopicPartition]]:
-        """Change the ISR of many partitions in one step; with each, who was elected uncleanly."""
+        """Change the ISR of many partitions in one step; return also those with an unclean election."""
         changes: dict[TopicPartition, PartitionRegistration] = {}
         unclean = []
         for topic_partition, target_isr in targets.items():

@@ -1,7 +1,7 @@
 """One controller and its view of the quorum, for its listener: leader, epoch and log.
 
-A node of a quorum has a voter and a state machine of its own. A broker that is a controller too has a part in the one
-controller that never fails: the first of them leads for ever, the others follow.
+A node of a quorum has a voter and a state machine of its own. Combined nodes (broker and controller) share the one
+controller that never fails: the first of them always leads, the others follow.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class QuorumNode:
 
     @property
     def controller(self) -> Controller:
-        """Its state machine, that of its present life."""
+        """Its state machine, that of its present incarnation."""
         return self.node.controller
 
     @property
@@ -76,7 +76,7 @@ class QuorumNode:
     @property
     def voters(self) -> Sequence[int]:
         """All nodes of the quorum."""
-        return self.node.quorum.node_ids
+        return self.node.group.node_ids
 
 
 class CombinedCluster(Protocol):

@@ -15,7 +15,7 @@ from broker_sim.controller.topic_control import TopicControl
 if TYPE_CHECKING:
     from broker_sim.config.broker_config import BrokerConfig
     from broker_sim.controller.controller import Controller
-    from broker_sim.controller.describe_quorum import Quorum
+    from broker_sim.controller.quorum_description import QuorumDescription
     from sim_runtime.random_streams import RandomStreams
 
 __all__ = ["ControllerControls"]
@@ -30,12 +30,12 @@ class ControllerControls:
     partitions: PartitionControl
     client_quotas: ClientQuotaControl
     features: FeatureControl
-    quorum: Quorum
+    quorum: QuorumDescription
     cluster: ClusterControl
 
     @classmethod
     def of(
-        cls, controller: Controller, *, config: BrokerConfig, streams: RandomStreams, quorum: Quorum
+        cls, controller: Controller, *, config: BrokerConfig, streams: RandomStreams, quorum: QuorumDescription
     ) -> ControllerControls:
         """Make the managers of a controller."""
         return cls(

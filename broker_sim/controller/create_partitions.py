@@ -1,4 +1,4 @@
-"""Adding partitions to topics: what is refused, in which words. Pure functions of an image.
+"""Validates the addition of partitions and places their replicas. Pure functions of an image.
 
 Mirrors ControllerApis.createPartitions with ReplicationControlManager.createPartitions. Each topic has its own result;
 the records of one operation are limited, and Kafka keeps those that it has written before it reaches the limit.
@@ -71,7 +71,7 @@ def create_partitions(
             if added:
                 grown.append(replace(topic, partitions=(*topic.partitions, *added)))
             if not whole:
-                # As BoundedList: the record too many is an error, those before it are written all the same.
+                # As BoundedList: the first record beyond the limit is an error, those before it are still written.
                 result.error_code = ErrorCode.UNKNOWN_SERVER_ERROR
         results.append(result)
     return PartitionCreation(

@@ -65,7 +65,7 @@ class DirectoryControl:
         return AssignReplicasToDirsResponse(directories=responses)
 
     def went_offline(self, broker_id: int, directory_ids: tuple[bytes, ...]) -> None:
-        """A heartbeat names directories that have failed: what is in those that are new leaves ISR and leadership."""
+        """Take the failed directories of a heartbeat: the replicas in new ones leave ISR and leadership."""
         offline = self._offline.setdefault(broker_id, {})
         if all(directory_id in offline for directory_id in directory_ids):
             return

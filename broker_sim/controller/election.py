@@ -1,4 +1,4 @@
-"""How one partition changes: who stays in the ISR, who leads, who may lead later. Mirrors PartitionChangeBuilder.
+"""Computes a partition's next ISR, leader and eligible leaders. Mirrors PartitionChangeBuilder.
 
 Leaders come from the ISR; while the ISR is empty, from the eligible leader replicas (ELR, KIP-966, releases from 4.x
 on); then the last known leader, alone; then, if the topic allows an unclean election, any replica that is alive.
@@ -61,11 +61,11 @@ def change_partition(
     target: Assignment | None = None,
     recovery_state: int | None = None,
 ) -> PartitionChange | None:
-    """Give the partition another ISR and, if need be, another leader; None when nothing changes.
+    """Return the change to another ISR and, if needed, another leader; None when nothing changes.
 
-    A new leader, the lack of one, and a replica that goes are a new leader epoch; any change is a new partition epoch.
-    Replicas in `unclean_shutdown` may have lost what they had: they are not eligible any more. `target` gives the
-    partition other replicas too, `recovery_state` is the state that its leader reports (KIP-704).
+    A new leader, no leader, or a removed replica starts a new leader epoch; any change starts a new partition epoch.
+    Replicas in `unclean_shutdown` may have lost records: they are not eligible any more. `target` also reassigns the
+    partition; `recovery_state` is the state that its leader reports (KIP-704).
     """
     assignment, target_isr = (target or assignment_of(partition)).completed(
         target_isr, shrinks_safely=rules.shrinks_safely

@@ -29,7 +29,7 @@ UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 FIRST_WITH_FEATURES: Final = 4
 """metadata.version of 3.3-IV0: earlier ones have no feature records."""
 DEPENDED_ON: Final = (7, "3.3-IV3")
-"""What 4.x wants metadata.version to be, at least, beside any level of another feature."""
+"""The lowest metadata.version that 4.x allows together with any level of another feature."""
 METADATA_CHANGES: Final = (5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30)
 """The levels of metadata.version that brought new metadata: nothing goes back below one of them."""
 

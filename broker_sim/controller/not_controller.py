@@ -30,7 +30,7 @@ def wrong_controller(leader_id: int) -> str:
 
 
 def with_error_text(part: Any, text: str) -> Any:
-    """Put a text beside each NOT_CONTROLLER of a response that has an empty field for it; returns the response."""
+    """Set the error text of each NOT_CONTROLLER in a response that has a field for it; return the response."""
     if getattr(part, "error_code", None) == ErrorCode.NOT_CONTROLLER and not getattr(part, "error_message", text):
         part.error_message = text
     for name in _PARTS:

@@ -53,7 +53,7 @@ class PartitionControl:
         return creation.response
 
     def elect(self, request: ElectLeadersRequest) -> ElectLeadersResponse:
-        """Elect leaders where needed; the response does not wait for brokers to learn of them (KIP-460 in KRaft)."""
+        """Elect leaders where needed; the response does not wait until brokers have applied them (KIP-460 in KRaft)."""
         elections = elect_leaders(request, self._controller)
         self._controller.change_partitions(elections.edits.changes, elections.edits.unclean)
         return elections.response

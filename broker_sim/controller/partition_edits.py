@@ -20,7 +20,7 @@ _COUNTED: Final = frozenset({"leader_epoch", "partition_epoch"})
 
 
 class PartitionEdits:
-    """The changes of one operation: `changes` to commit, and who of them got a leader uncleanly."""
+    """The changes of one operation: `changes` to commit, and the partitions with an unclean election."""
 
     __slots__ = ("_image", "changes", "unclean")
 

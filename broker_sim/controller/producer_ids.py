@@ -47,7 +47,7 @@ def next_block(image: MetadataImage, broker_id: int) -> tuple[ProducerIdsBlock, 
 
 
 class ProducerIdManager:
-    """One broker's ids; what is left of a block dies with the broker."""
+    """One broker's ids; the rest of a block is lost with the broker's process."""
 
     def __init__(
         self,

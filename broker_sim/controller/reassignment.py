@@ -1,4 +1,4 @@
-"""How a partition gets other replicas: all old and new ones first, the old ones go when the new ones are in sync.
+"""The steps of a reassignment: old and new replicas first, then the new ones alone once they are in sync.
 
 Mirrors PartitionReassignmentReplicas, PartitionReassignmentRevert and ReplicationControlManager's
 changePartitionReassignment and cancelPartitionReassignment (KIP-455, KIP-860).
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """All replicas of a partition, and which of them a reassignment adds and removes (none: nothing goes on)."""
+    """All replicas of a partition, and those that a reassignment adds and removes (none: no reassignment)."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...] = ()
@@ -39,9 +39,9 @@ class Assignment:
         return len({*self.replicas, *self.adding} - {*self.removing})
 
     def completed(self, isr: tuple[int, ...], *, shrinks_safely: bool) -> tuple[Assignment, tuple[int, ...]]:
-        """The end of the reassignment, when `isr` allows it: what stays, and the ISR of it. Else unchanged.
+        """Return the assignment and ISR after the reassignment, if `isr` allows its end. Else unchanged.
 
-        All new replicas have to be in sync. `shrinks_safely` (4.x): where fewer come than go, all that stay have to.
+        All new replicas have to be in sync. `shrinks_safely` (4.x): if the partition shrinks, all others too.
         """
         if not self.in_progress:
             return self, isr
@@ -59,17 +59,17 @@ class Assignment:
 
 
 def assignment_of(partition: PartitionRegistration) -> Assignment:
-    """A partition's replicas as they are committed."""
+    """Return a partition's committed replicas."""
     return Assignment(
         replicas=partition.replicas, adding=partition.adding_replicas, removing=partition.removing_replicas
     )
 
 
 def towards(partition: PartitionRegistration, target: Sequence[int]) -> Assignment:
-    """The first step to `target`: its replicas, then those that are to go.
+    """Return the first step to `target`: its replicas, then those to remove.
 
-    A list that the new reassignment leaves empty keeps what an earlier one, still going on, had put there: as Kafka,
-    which only writes the lists that are not empty.
+    A list that the new reassignment leaves empty keeps the content of an earlier one in progress: as Kafka, which only
+    writes the lists that are not empty.
     """
     current = partition.replicas
     removing = tuple(sorted(replica for replica in current if replica not in target))
@@ -83,7 +83,7 @@ def towards(partition: PartitionRegistration, target: Sequence[int]) -> Assignme
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revert:
-    """How a reassignment is taken back: the replicas before it, and who of them is in sync.
+    """The reversal of a reassignment: the replicas before it, and the in-sync ones of them.
 
     When none of them is, the first one becomes the leader: that is an unclean election.
     """
@@ -94,7 +94,7 @@ class Revert:
 
 
 def revert(partition: PartitionRegistration) -> Revert:
-    """Take the reassignment that goes on back."""
+    """Revert the reassignment in progress."""
     replicas = assignment_of(partition).original_replicas
     isr = tuple(replica for replica in partition.isr if replica not in partition.adding_replicas)
     return Revert(assignment=Assignment(replicas=replicas), isr=isr or replicas[:1], unclean=not isr)

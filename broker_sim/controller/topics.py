@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from protocol_specs.messages.delete_topics import DeleteTopicsRequest
 
 MAX_RECORDS_PER_OPERATION: Final = 10_000
-"""The metadata records that one operation may write: one a topic, a partition and a configuration."""
+"""The limit of metadata records per operation: one per topic, partition and configuration."""
 
 _UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."
 _UNKNOWN_TOPIC_ID: Final = "This server does not host this topic ID."
@@ -284,7 +284,7 @@ def delete_topics(
             results.append(_undeleted(topic.name, topic.topic_id, "You may not specify both topic name and topic id."))
     name_counts, id_counts = Counter(names), Counter(ids)
     if request.timeout_ms <= 0 and 1 in {*name_counts.values(), *id_counts.values()}:
-        # What can be refused without a look at the metadata is never late.
+        # Errors that do not depend on the metadata take precedence over the time-out.
         return TopicDeletion(response=refused_deletion(request, ErrorCode.REQUEST_TIMED_OUT))
     results += [_undeleted(name, ZERO_UUID, "Duplicate topic name.") for name, n in name_counts.items() if n > 1]
     results += [_undeleted(None, topic_id, "Duplicate topic id.") for topic_id, n in id_counts.items() if n > 1]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 VIEWS_MAX: Final = 8
 """Clients of several versions and listeners each have a view."""
 GONE_MAX: Final = 100
-"""So many topics that are gone may be remembered beside those that there are."""
+"""The limit of remembered topics that no longer exist."""
 
 
 class MetadataCache:

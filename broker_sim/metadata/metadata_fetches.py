@@ -61,7 +61,7 @@ class MetadataFetch(FetchRequest):
 
 
 class MetadataRecords(list[bytes]):
-    """The records of a fetch over a link: batches by reference; `encoded` is what stands for them on a wire."""
+    """The records of a fetch over a link: batches by reference; `encoded` is their form on a wire."""
 
     __slots__ = ("batches",)
 

@@ -1,8 +1,7 @@
 """The metadata log on disk: `__cluster_metadata-0` with one segment, which kafka-dump-log --cluster-metadata-decoder
 reads. Mirrors KafkaMetadataLog.
 
-Every start writes the log anew from what the last one has left, as if from a snapshot; what is committed is flushed at
-once.
+Every start rewrites the log from the records of the last one, as if from a snapshot; commits are flushed at once.
 """
 
 from __future__ import annotations
@@ -47,9 +46,9 @@ class MetadataFiles:
         if not self._disk.is_file(self._path):
             return empty
         data = self._disk.read(self._path)
-        size = sound_bytes(data)
+        size = valid_size(data)
         if size < len(data):
-            text = "{path}: cut at byte {size} of {length}: what follows was never flushed"
+            text = "{path}: truncating at byte {size} of {length}: the remainder was never flushed"
             _log.warn(text, path=self._path, size=size, length=len(data))
         image = empty
         try:
@@ -84,8 +83,8 @@ class MetadataFiles:
             self._file.close()
 
 
-def sound_bytes(data: bytes) -> int:
-    """How much of a log is made of whole batches."""
+def valid_size(data: bytes) -> int:
+    """Return the size of the leading part of a log that consists of whole batches."""
     position = 0
     while position < len(data):
         try:

@@ -43,7 +43,7 @@ class PartitionRegistration:
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()
     lost_replicas: tuple[int, ...] = ()
-    """Those whose log directory has failed; nothing is known of what it holds (KIP-858)."""
+    """The replicas in failed log directories, whose content is unknown (KIP-858)."""
     leader_recovery_state: int = RECOVERED
     """RECOVERING from an unclean election on, until its leader requests another ISR (KIP-704)."""
 
@@ -132,7 +132,7 @@ class BrokerRegistration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerRegistration:
-    """One controller of the quorum: where it listens, and what it supports (KIP-919)."""
+    """One controller of the quorum: its listeners and features (KIP-919)."""
 
     id: int
     incarnation_id: bytes
@@ -142,7 +142,7 @@ class ControllerRegistration:
 
 
 class ProducerIds(NamedTuple):
-    """The first producer id that no block has, and who got the last block."""
+    """The first producer id after all blocks, and the broker of the last block."""
 
     next_producer_id: int = 0
     broker_id: int = -1
@@ -165,7 +165,7 @@ class MetadataImage:
     topics: Mapping[str, TopicImage]
     topics_by_id: Mapping[bytes, TopicImage]
     configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
-    """What is set on brokers, groups and client metrics; a resource without any is not there."""
+    """The configurations of brokers, groups and client metrics, without empty resources."""
     finalized_features: Mapping[str, int] = field(default_factory=dict)
     client_quotas: ClientQuotasImage = NO_CLIENT_QUOTAS
     producer_ids: ProducerIds = NO_PRODUCER_IDS
@@ -195,7 +195,7 @@ class MetadataImage:
         return self.configs.get(ConfigResource(resource_type, name), {})
 
     def with_configs(self, records: Iterable[ConfigRecord]) -> MetadataImage:
-        """Set and take away configurations. Mirrors ConfigurationsDelta; a topic must exist."""
+        """Set and remove configurations. Mirrors ConfigurationsDelta; a topic must exist."""
         configs = dict(self.configs)
         topics: dict[str, TopicImage] = {}
         for record in records:
@@ -254,7 +254,7 @@ class MetadataImage:
         return replace(self, brokers={**self.brokers, broker.id: broker})
 
     def without_broker(self, broker_id: int) -> MetadataImage:
-        """Forget the broker's registration."""
+        """Remove the broker's registration."""
         return replace(self, brokers={key: value for key, value in self.brokers.items() if key != broker_id})
 
     def with_controller(self, controller: ControllerRegistration) -> MetadataImage:
@@ -286,7 +286,7 @@ class MetadataImage:
         return replace(self, topics=by_name, topics_by_id=by_id)
 
     def without_elrs(self, names: Sequence[str]) -> MetadataImage:
-        """Forget the eligible leader replicas of topics (KIP-966). Mirrors ClearElrRecord."""
+        """Clear the eligible leader replicas of topics (KIP-966). Mirrors ClearElrRecord."""
         cleared = []
         for name in names:
             topic = self.topics[name]

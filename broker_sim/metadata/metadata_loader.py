@@ -1,8 +1,8 @@
-"""How a broker gets its metadata: one waiting fetch of the metadata log, then its own lag. Mirrors MetadataLoader and
-BrokerMetadataPublisher, with the observer's side of KafkaRaftClient.
+"""Loads a broker's metadata: one waiting fetch of the metadata log, then the broker's own lag. Mirrors MetadataLoader
+and BrokerMetadataPublisher, with the observer's side of KafkaRaftClient.
 
-What one fetch brings is published as one image. A broker that starts, or is too far behind for the log, loads a
-snapshot first. A loader that is held fetches on, up to a limit, and publishes nothing until it is resumed.
+The records of one fetch are published as one image. A broker that starts, or is too far behind for the log, loads a
+snapshot first. A paused loader continues to fetch, up to a limit, and publishes nothing until it is resumed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class MetadataLoader:
         """Whether nothing is published until `resume`."""
 
     def start(self, image: MetadataImage | None = None, *, leader_epoch: int = NO_EPOCH) -> None:
-        """Wait for what follows on `image`, or load everything; `leader_epoch` is the controller's, where known."""
+        """Fetch the records after `image`, or load everything; `leader_epoch` is the controller's, if known."""
         if image is not None:
             self._image = image
             self._fetch_offset = image.version + 1
@@ -100,7 +100,7 @@ class MetadataLoader:
         self.held = True
 
     def resume(self) -> None:
-        """Publish what is due by now, and what comes."""
+        """Publish the images that are due by now, and later ones."""
         self.held = False
         self._publish_due()
         self._fetch()

@@ -36,15 +36,15 @@ __all__ = ["LoggedRecord", "MetadataBatch", "MetadataLog", "MetadataLogLimits", 
 FIRST_LEADER_EPOCH: Final = 1
 """The epoch in which a cluster starts that starts as a whole."""
 IMAGES_KEPT: Final = 32
-"""How many of the last batches keep their image; who reads an older one replays its records."""
+"""The number of last batches that keep their image; for an older one the records are replayed."""
 RECORDS_BETWEEN_SNAPSHOTS_MAX: Final = 10_000
-"""Stands for metadata.log.max.record.bytes.between.snapshots while that has its default of 20 MiB."""
+"""Used instead of metadata.log.max.record.bytes.between.snapshots while that has its default of 20 MiB."""
 NO_OPS_MAX: Final = 100_000
 """How many NoOpRecords one idle time writes at most."""
 
 
 class LoggedRecord(NamedTuple):
-    """One record as it stands in the log. `version` is -1 for a control record, which has none."""
+    """One record of the log. `version` is -1 for a control record, which has none."""
 
     offset: int
     leader_epoch: int
@@ -53,7 +53,7 @@ class LoggedRecord(NamedTuple):
 
 
 class SnapshotId(NamedTuple):
-    """The end of what a snapshot holds, and the epoch of its last record. Mirrors OffsetAndEpoch."""
+    """The end offset of a snapshot, and the epoch of its last record. Mirrors OffsetAndEpoch."""
 
     end_offset: int
     epoch: int
@@ -90,7 +90,7 @@ class MetadataBatch:
             yield LoggedRecord(offset, self.leader_epoch, message, version)
 
     def encode(self) -> bytes:
-        """The record batch as it stands in a real log, made once."""
+        """Return the record batch in the format of a real log, encoded once."""
         if self.encoded is None:
             from broker_sim.metadata.metadata_log_codec import encode_batch
 
@@ -202,7 +202,7 @@ class MetadataLog:
     # Writing -------------------------------------------------------------------------------------------------
 
     def append(self, records: Sequence[MetadataRecord], image: MetadataImage) -> MetadataBatch:
-        """Write records as the leader; `image` is what they make of the image at the end, but for its version."""
+        """Write records as the leader; `image` is the image after them, except for its version."""
         self.write_no_ops()
         assert records, "a batch has records"
         return self._append(
@@ -231,7 +231,7 @@ class MetadataLog:
         )
 
     def write_no_ops(self) -> None:
-        """Write what an idle leader has written since its last record."""
+        """Write the NoOpRecords of an idle leader since its last record."""
         interval_ms = self._limits.idle_interval_ms
         if self._last_written_ms is None or interval_ms <= 0:
             return
@@ -261,7 +261,7 @@ class MetadataLog:
         self._add(batch)
 
     def truncate_to(self, offset: int) -> None:
-        """Remove what is not committed from `offset` on."""
+        """Remove the uncommitted records from `offset` on."""
         assert offset >= self.high_watermark, "what is committed stays"
         while self._uncommitted and self._uncommitted[-1].last_offset >= offset:
             self._uncommitted.pop()
@@ -311,7 +311,7 @@ class MetadataLog:
             self.make_snapshot()
 
     def make_snapshot(self) -> MetadataSnapshot:
-        """Keep the committed image as a snapshot, and forget what is in the snapshot before this one."""
+        """Keep the committed image as a snapshot, and remove the records of the snapshot before this one."""
         last = self.high_watermark - 1
         snapshot_id = SnapshotId(self.high_watermark, self.epoch_of(last))
         now_ms = self._now_ms()
@@ -324,7 +324,7 @@ class MetadataLog:
         return snapshot
 
     def load(self, snapshot: MetadataSnapshot) -> None:
-        """Be the log that a snapshot alone stands for."""
+        """Replace the log with a snapshot."""
         self._batches.clear()
         self._uncommitted.clear()
         self.image = self.committed_image = snapshot.image

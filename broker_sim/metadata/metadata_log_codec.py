@@ -41,7 +41,11 @@ def encode_batch(batch: MetadataBatch) -> bytes:
 
 
 def decode_batches(data: bytes | memoryview) -> list[MetadataBatch]:
-    """The batches in bytes of the log. Raises what protocol_specs raises for bytes that are none."""
+    """Return the batches in bytes of the log.
+
+    Raises:
+        ProtocolError: The bytes are no record batches.
+    """
     found = []
     for header, batch in iterate_batches(data):
         records = list(read_records(batch))

@@ -1,6 +1,6 @@
-"""In which version each metadata record is written: metadata.version decides. Mirrors MetadataVersion.
+"""The version of each metadata record, by metadata.version. Mirrors MetadataVersion.
 
-A record whose version is not named here has version 0 alone.
+A record without an entry here has version 0 alone.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RecordVersions:
 
 @cache
 def record_versions(metadata_version: int) -> RecordVersions:
-    """The versions at a level of metadata.version; level 0 stands for a cluster without one."""
+    """Return the versions at a level of metadata.version; level 0 is a cluster without one."""
     registrations = (IBP_3_3_IV3, IBP_3_4_IV0, IBP_3_7_IV2, IBP_4_3_IV0)
     return RecordVersions(
         register_broker=sum(metadata_version >= level for level in registrations),

@@ -272,7 +272,7 @@ class _Change:
         self, topic_id: bytes, index: int, old: PartitionRegistration, new: PartitionRegistration
     ) -> MetadataRecord | None:
         if new.partition_epoch == old.partition_epoch:
-            return None  # what ClearElrRecord or nothing at all has changed
+            return None  # no change, or one by ClearElrRecord
         record = PartitionChangeRecord(partition_id=index, topic_id=topic_id)
         if new.isr != old.isr:
             record.isr = list(new.isr)

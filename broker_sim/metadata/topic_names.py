@@ -18,7 +18,7 @@ _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 def refused_name(name: str, *, illegal: bool = False) -> str | None:
-    """Why a name is not allowed, None when it is; `illegal`: in the words of before 3.3."""
+    """Return why a name is not allowed, None when it is; `illegal`: with the error text before 3.3."""
     if illegal:
         return _illegal_name(name)
     if not name:
@@ -47,7 +47,7 @@ def _illegal_name(name: str) -> str | None:
 
 
 def colliding_name(name: str, existing: Iterable[str]) -> str | None:
-    """The existing topic whose name differs in dots and underscores alone (metric names mix the two up)."""
+    """Return the existing topic whose name differs in dots and underscores alone (metric names confuse the two)."""
     if "." not in name and "_" not in name:
         return None
     unified = name.replace(".", "_")

@@ -19,7 +19,7 @@ OBSERVER_SESSION_TIMEOUT_MS: Final = 300_000
 
 @dataclass(slots=True, kw_only=True)
 class ReplicaProgress:
-    """How far a replica has fetched, and when; -1 for what is not known yet."""
+    """The progress of a replica's fetches; -1 for unknown."""
 
     replica_id: int
     end_offset: int = -1
@@ -101,7 +101,7 @@ class LeaderState:
         return self._update_high_watermark()
 
     def contacted(self, replica_id: int, now_ms: float) -> None:
-        """A voter fetches, the log or a snapshot: with a majority of them the leadership goes on."""
+        """Note a fetch of a voter, of the log or a snapshot: a majority of them extends the leadership."""
         if replica_id not in self.voters:
             return
         self._fetched_voters[replica_id] = None
@@ -137,7 +137,7 @@ class LeaderState:
     def _update_high_watermark(self) -> bool:
         ends = sorted((progress.end_offset for progress in self.voters.values()), reverse=True)
         reached = ends[len(ends) // 2]
-        # What earlier leaders wrote counts as committed only under a record of this epoch (Raft, section 5.4.2).
+        # Records of earlier leaders are committed only together with a record of this epoch (Raft, section 5.4.2).
         if reached <= self.epoch_start_offset or reached <= self.high_watermark:
             return False
         self.high_watermark = reached

@@ -60,7 +60,7 @@ class QuorumState:
         return self.state in (EpochState.CANDIDATE, EpochState.PROSPECTIVE)
 
     def initialize(self, now_ms: float) -> None:
-        """Take up what was written before the process ended. A former leader resigns: what it sent may be anywhere."""
+        """Load the stored epoch, vote and leader. A former leader resigns: its messages may still be on their way."""
         stored = self._storage.quorum_state
         log_epoch = self._storage.log.last_epoch
         self.epoch = max(stored.leader_epoch, log_epoch)
@@ -85,7 +85,7 @@ class QuorumState:
         self._write()
 
     def adopt(self, high_watermark: int, now_ms: float) -> None:
-        """Go on in the epoch that was written as if the process had never ended, a leader too."""
+        """Continue in the stored epoch as if the process had never ended, also as its leader."""
         stored = self._storage.quorum_state
         self.epoch, self.leader_id, self.high_watermark = stored.leader_epoch, stored.leader_id, high_watermark
         if stored.leader_id != self.local_id:
@@ -130,7 +130,7 @@ class QuorumState:
         self._write()
 
     def time_out(self, now_ms: float) -> None:
-        """The time of the present state is over. See the tables for what comes then."""
+        """Handle the time-out of the present state; the table has the next one."""
         if self._table.next(self.state, QuorumEvent.TIME_OUT) is EpochState.UNATTACHED:
             # Out of RESIGNED the epoch must grow, or a response to a fetch could name this voter as leader of it.
             self._step(QuorumEvent.TIME_OUT)

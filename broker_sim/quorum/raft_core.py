@@ -1,4 +1,4 @@
-"""A voter's state with its log, and every change of it with what must follow. Mirrors KafkaRaftClient's transitions."""
+"""A voter's state and log, and their changes with all consequences. Mirrors KafkaRaftClient's transitions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RaftCore:
         self.accumulated: list[RaftBatch] = []
         self.accumulated_due_ms = 0.0
         self.snapshot_fetch: SnapshotFetch | None = None
-        # What is before a trimmed log, its owner takes from the snapshot.
+        # The owner takes the records before a trimmed log from the snapshot.
         self._applied = 0 if self.log.snapshot is None else self.log.snapshot.id.offset
         self._announced: tuple[int, int] = (-1, NO_NODE)
 
@@ -140,7 +140,7 @@ class RaftCore:
         self._left_behind()
 
     def count_votes(self, now_ms: float) -> None:
-        """Go on to the next state when a majority has been won."""
+        """Enter the next state when a majority has granted its votes."""
         quorum = self.quorum
         if quorum.state is EpochState.PROSPECTIVE and quorum.election.is_granted:
             quorum.to_candidate(now_ms)
@@ -149,7 +149,7 @@ class RaftCore:
             self._become_leader(now_ms)
 
     def resign(self, now_ms: float) -> None:
-        """Stop leading: what is not committed yet may be, or may not be, by another leader."""
+        """Stop leading: uncommitted records may still be committed by another leader."""
         self.quorum.to_resigned(now_ms)
         self._left_behind()
 
@@ -182,7 +182,7 @@ class RaftCore:
             if quorum.leader is None:
                 announced = (quorum.epoch, NO_NODE)  # resigned
             elif self._applied < quorum.leader.epoch_start_offset:
-                return  # it does not know yet what it is to lead
+                return  # it has not applied all records before its epoch yet
         if announced != self._announced:
             self._announced = announced
             self.outbox.append(LeaderChanged(epoch=announced[0], leader_id=announced[1]))
@@ -190,7 +190,7 @@ class RaftCore:
     # The log -------------------------------------------------------------------------------------------------
 
     def accumulate(self, content: Any, records: int, now_ms: float) -> RaftBatch:
-        """Keep a batch of the leader for a while, to write it with what comes in the meantime."""
+        """Delay a batch of the leader, to write it together with later ones."""
         if not self.accumulated:
             self.accumulated_due_ms = now_ms + self.settings.append_linger_ms
         batch = self._batch(content, records=records)

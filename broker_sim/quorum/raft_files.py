@@ -16,7 +16,7 @@ from twisted.logger import Logger
 from broker_sim.errors import BrokerSimError
 from broker_sim.log.files.errors import CorruptFile, ForeignDirectory
 from broker_sim.log.files.property_files import META_PROPERTIES_FILE, MetaProperties, read_meta_properties
-from broker_sim.metadata.metadata_files import METADATA_FOLDER, SEGMENT, sound_bytes
+from broker_sim.metadata.metadata_files import METADATA_FOLDER, SEGMENT, valid_size
 from broker_sim.metadata.metadata_log import MetadataBatch
 from broker_sim.metadata.metadata_log_codec import decode_batches, encode_batch
 from broker_sim.quorum.raft_log import OffsetAndEpoch, RaftBatch, RaftLog, RaftSnapshot, RaftStorage
@@ -39,12 +39,17 @@ STATE_VERSION: Final = 0
 
 
 class FileRaftLog(RaftLog):
-    """A voter's log whose every batch is durable before it is there."""
+    """A voter's log that appends a batch only after it is durable."""
 
     __slots__ = ("_disk", "_file", "_path", "_positions")
 
     def __init__(self, disk: Disk, directory: str) -> None:
-        """Read what is there, as far as it is whole. Raises BrokerSimError, OSError."""
+        """Read the log up to the first incomplete batch.
+
+        Raises:
+            BrokerSimError: The log cannot be read.
+            OSError: The disk fails.
+        """
         super().__init__()
         self._disk = disk
         self._positions: list[int] = []
@@ -53,9 +58,9 @@ class FileRaftLog(RaftLog):
         disk.make_directory(folder)
         data = disk.read(self._path) if disk.is_file(self._path) else b""
         self._file: DiskFile = disk.open(self._path)
-        size = sound_bytes(data)
+        size = valid_size(data)
         if size < len(data):
-            text = "{path}: cut at byte {size} of {length}: what follows was never flushed"
+            text = "{path}: truncating at byte {size} of {length}: the remainder was never flushed"
             _log.warn(text, path=self._path, size=size, length=len(data))
             self._file.truncate(size)
         self._restore(data[:size])
@@ -114,7 +119,7 @@ class FileRaftLog(RaftLog):
         raise BrokerSimError(f"{self._path}: a log on a disk begins at offset 0, not at {snapshot.id.offset}")
 
     def truncate_to(self, end: OffsetAndEpoch) -> int:
-        """Remove what a leader does not have, in the file too."""
+        """Remove the records that a leader does not have, in the file too."""
         offset = super().truncate_to(end)
         count = len(self.batches)
         if count < len(self._positions):

@@ -1,7 +1,7 @@
-"""The replicated log of one voter, and what else its disk keeps. Mirrors KafkaMetadataLog and QuorumStateStore.
+"""The replicated log of one voter, and its other persistent state. Mirrors KafkaMetadataLog and QuorumStateStore.
 
-Batches are made once, by a leader, and then shared by reference; every batch is on disk when it is in the log. What a
-batch contains is the business of who appended it, but for the control record at the start of every epoch.
+Batches are made once, by a leader, and then shared by reference; every batch is on disk when it is in the log. The
+content of a batch is opaque here, except for the control record at the start of every epoch.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RaftRecords(list[bytes]):
 
 
 class RaftLog:
-    """Batches without gaps, from offset 0 on, or from where a snapshot stands for what was before."""
+    """Batches without gaps, from offset 0 or from the end of a snapshot on."""
 
     __slots__ = ("_batches", "_ends", "_epochs", "snapshot", "start_offset")
 
@@ -123,7 +123,7 @@ class RaftLog:
         return self.snapshot if offset < self.start_offset or offset == 0 else None
 
     def keep_snapshot(self, snapshot: RaftSnapshot, *, start_offset: int) -> None:
-        """Let go what is before `start_offset`, for which the snapshot stands."""
+        """Remove the records before `start_offset`, which the snapshot replaces."""
         assert start_offset <= snapshot.id.offset, "what is in no snapshot stays"
         self.snapshot = snapshot
         gone = bisect_right(self._ends, start_offset)
@@ -133,7 +133,7 @@ class RaftLog:
             del self._ends[:gone]
 
     def begin_with(self, snapshot: RaftSnapshot) -> None:
-        """Be the log that a snapshot alone stands for. Mirrors KafkaMetadataLog.truncateToLatestSnapshot."""
+        """Replace the log with a snapshot. Mirrors KafkaMetadataLog.truncateToLatestSnapshot."""
         self._batches.clear()
         self._ends.clear()
         self._epochs = LeaderEpochCache()
@@ -161,7 +161,7 @@ class RaftLog:
         return self.end_offset
 
     def become(self, batches: Sequence[RaftBatch]) -> None:
-        """Be this log, which is known to be what all agree on; what it begins with stays."""
+        """Take over this committed log; the batches that both have stay the same objects."""
         common = 0
         for own, agreed in zip(self._batches, batches, strict=False):
             if (own.base_offset, own.last_offset, own.epoch) != (agreed.base_offset, agreed.last_offset, agreed.epoch):

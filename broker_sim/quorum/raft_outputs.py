@@ -42,7 +42,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotLoaded:
-    """The log begins anew with a snapshot that the leader had; what is committed goes on after it."""
+    """The log was replaced with a snapshot of the leader; commits continue after it."""
 
     snapshot: RaftSnapshot
 
@@ -51,7 +51,7 @@ class SnapshotLoaded:
 class LeaderChanged:
     """Another epoch, or another leader of it; -1 while there is none.
 
-    The local voter is named only when it may go on leading where everything before its epoch is committed here.
+    The local voter is named only when all records before its epoch are committed here.
     """
 
     epoch: int

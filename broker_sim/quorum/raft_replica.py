@@ -61,7 +61,7 @@ class RaftReplica:
         self._responses = RaftResponses(self._core)
         self.due_ms = NEVER
 
-    # What it knows -------------------------------------------------------------------------------------------
+    # State.
 
     @property
     def node_id(self) -> int:
@@ -108,7 +108,7 @@ class RaftReplica:
         outbox, self._core.outbox = self._core.outbox, []
         return outbox
 
-    # What happens to it --------------------------------------------------------------------------------------
+    # Inputs.
 
     def initialize(self, now_ms: float) -> None:
         """The process starts."""
@@ -159,7 +159,7 @@ class RaftReplica:
             self.poll(now_ms)
 
     def poll(self, now_ms: float) -> None:
-        """Do what is due, and set `due_ms`."""
+        """Handle the timers that are due, and set `due_ms`."""
         for source, parked in list(self._core.parked.items()):
             if parked.due_ms <= now_ms + TOLERANCE_MS:
                 self._core.complete_parked(source, ErrorCode.NONE, now_ms)

@@ -155,6 +155,6 @@ class RaftResponses:
 
 
 def election_backoff_ms(core: RaftCore) -> int:
-    """How long a candidate waits before it stands again (before 4.x): up to twice as long after each lost election."""
+    """Return the wait of a candidate before its next election (before 4.x): up to twice as long after each loss."""
     doublings = min(ELECTION_BACKOFF_DOUBLINGS_MAX, core.quorum.retries - 1)
     return min(ELECTION_BACKOFF_BASE_MS * core.random.randrange(2 << doublings), core.settings.election_backoff_max_ms)

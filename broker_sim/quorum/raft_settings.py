@@ -1,4 +1,4 @@
-"""How a voter of the metadata quorum waits and repeats. Mirrors QuorumConfig, with what differs between releases."""
+"""The time-outs and retries of a voter. Mirrors QuorumConfig, with the differences between releases."""
 
 from __future__ import annotations
 

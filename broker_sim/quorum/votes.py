@@ -11,7 +11,7 @@ __all__ = ["EpochElection"]
 
 
 class EpochElection:
-    """The votes of `voters`, of whom `local_id` has voted for itself."""
+    """The votes of `voters`; `local_id` has voted for itself."""
 
     __slots__ = ("_votes",)
 

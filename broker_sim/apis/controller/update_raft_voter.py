@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from broker_sim.apis.api_handler import ApiHandler
 from broker_sim.apis.controller.active_controller import controller_view
 from broker_sim.apis.controller.quorum_responses import node_endpoints, refusal_of_leader
-from broker_sim.controller.describe_quorum import LISTENER_NAME
+from broker_sim.controller.quorum_description import LISTENER_NAME
 from protocol_specs.error_codes import ErrorCode
 from protocol_specs.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterResponse
 from protocol_specs.uuids import ZERO_UUID

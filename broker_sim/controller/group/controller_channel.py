@@ -50,16 +50,16 @@ class _Call:
 class ControllerChannel:
     """The requests of one run of broker `broker_id`; `send` brings one to a node."""
 
-    def __init__(self, quorum: ControllerGroup, broker_id: int, *, send: _Send) -> None:
-        self._quorum = quorum
-        self._reactor = quorum.reactor
+    def __init__(self, group: ControllerGroup, broker_id: int, *, send: _Send) -> None:
+        self._group = group
+        self._reactor = group.reactor
         self._broker_id = broker_id
         self._send = send
-        random = quorum.streams.stream(f"broker {broker_id} controller channel")
-        self._messages = quorum.messages_of(broker_id, random.randbytes(UUID_BYTES))
-        self._next_voter = random.randrange(len(quorum.node_ids))
+        random = group.streams.stream(f"broker {broker_id} controller channel")
+        self._messages = group.messages_of(broker_id, random.randbytes(UUID_BYTES))
+        self._next_voter = random.randrange(len(group.node_ids))
         self._epoch = 0
-        # A cluster starts with its first controller active; who comes later finds out.
+        # A cluster starts with its first controller active; a channel of a later start finds the leader itself.
         self._leader_id = CONTROLLER_ID
         self._waiting: list[_Call] = []
         self._looking = False
@@ -145,7 +145,7 @@ class ControllerChannel:
             self._found()
             return
         self._looking = True
-        node_ids = self._quorum.node_ids
+        node_ids = self._group.node_ids
         voter = node_ids[self._next_voter % len(node_ids)]
         self._next_voter += 1
         request = self._messages.fetch_request(
@@ -156,7 +156,7 @@ class ControllerChannel:
             voter,
             request,
             version=self._messages.versions[request.API_KEY],
-            timeout_ms=self._quorum.settings.request_timeout_ms,
+            timeout_ms=self._group.settings.request_timeout_ms,
         )
         requested.addCallbacks(self._leader_fetched, self._leader_fetch_failed)
 

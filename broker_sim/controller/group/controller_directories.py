@@ -17,7 +17,7 @@ __all__ = ["ControllerDirectories"]
 
 
 class ControllerDirectories:
-    """`prefix` is what the directories' names begin with; what is in them, the voters write themselves."""
+    """`prefix` begins the names of the directories; the voters write their content themselves."""
 
     def __init__(self, disk: Disk, prefix: str, *, cluster_id: str) -> None:
         self._disk = disk

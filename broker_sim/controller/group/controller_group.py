@@ -1,5 +1,5 @@
-"""The controllers of a cluster that has several: nodes 3000, 3001, ..., one of which is active. Mirrors what
-controller.quorum.voters makes of nodes with process.roles=controller.
+"""The controllers of a cluster with several: nodes 3000, 3001, ..., one of which is active. Mirrors the nodes of
+controller.quorum.voters with process.roles=controller.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class ControllerGroup:
         self._cluster_id = cluster_id
         self._wire = wire
         self.link_node_of = link_node_of
-        """Makes what serves a node's links."""
+        """Returns the object that serves a node's links."""
         self._became_active = became_active
         random = streams.stream("controller directories")
         self.directory_ids = {node_id: random.randbytes(UUID_BYTES) for node_id in self.node_ids}
@@ -106,7 +106,7 @@ class ControllerGroup:
             directory_id=self.directory_ids[node_id] if directory_id is None else directory_id,
         )
 
-    # Life ----------------------------------------------------------------------------------------------------
+    # Start and end of processes.
 
     def first_leader_change(self) -> LeaderChangeMessage:
         """The record at the start of the first epoch."""
@@ -161,14 +161,14 @@ class ControllerGroup:
             raise BrokerSimError(f"there is no controller {node_id!r}: they are {self.node_ids}") from None
 
     def kill(self, node_id: int) -> None:
-        """The node dies without a word; does nothing to a dead one."""
+        """Kill a node without a shutdown; does nothing to a dead one."""
         node = self.node(node_id)
         if node.alive:
             node.kill()
             self.journal.append(ControllerKilled(time_us=self.journal.now_us(), broker_id=node_id))
 
     def restart(self, node_id: int) -> None:
-        """Start the node again, after a kill if it runs, with its log and what it has voted."""
+        """Restart a node, after a kill if it runs, with its log and its vote."""
         self.kill(node_id)
         self.journal.append(ControllerStarted(time_us=self.journal.now_us(), broker_id=node_id))
         self.node(node_id).start()
@@ -182,7 +182,7 @@ class ControllerGroup:
         return max(leaders, key=lambda node: node.replica.epoch).id if leaders else None
 
     def pending(self) -> list[str]:
-        """Why the quorum is not at rest, in words."""
+        """The reasons why the quorum is not at rest."""
         reasons = [f"controller {node.id} is down" for node in self.nodes.values() if not node.alive]
         if self.active is None:
             reasons.append("no controller is active")

@@ -25,20 +25,20 @@ FORWARDING_RETRY_TIMEOUT_MS: Final = 60_000
 class ControllerLinks(NodeLinks):
     """Brokers name CONTROLLER_ID; controllers name each other."""
 
-    def __init__(self, quorum: ControllerGroup, *, reactor: IReactor, journal: Journal, delay_ms: float) -> None:
+    def __init__(self, group: ControllerGroup, *, reactor: IReactor, journal: Journal, delay_ms: float) -> None:
         super().__init__(reactor=reactor, journal=journal, delay_ms=delay_ms)
-        self._quorum = quorum
+        self._group = group
         self._channels: dict[int, ControllerChannel] = {}
 
     def send(
         self, source: int, target: int, request: Any, *, version: int = 0, timeout_ms: int = REQUEST_TIMEOUT_MS
     ) -> Deferred[Any]:
         """As NodeLinks.send, except for requests of brokers to the controller."""
-        if target != CONTROLLER_ID or source in self._quorum.nodes:
+        if target != CONTROLLER_ID or source in self._group.nodes:
             return super().send(source, target, request, version=version, timeout_ms=timeout_ms)
         channel = self._channels.get(source)
         if channel is None:
-            channel = self._channels[source] = ControllerChannel(self._quorum, source, send=super().send)
+            channel = self._channels[source] = ControllerChannel(self._group, source, send=super().send)
         if isinstance(request, BrokerHeartbeatRequest):
             # Half a session, so that a second try can come in time (KAFKA-14392).
             timeout_ms //= 2
@@ -54,7 +54,7 @@ class ControllerLinks(NodeLinks):
         super().detach(node_id)
 
     def stop(self) -> None:
-        """Forget every call and timer."""
+        """Drop every call and timer."""
         for channel in self._channels.values():
             channel.stop()
         self._channels.clear()

@@ -36,13 +36,13 @@ __all__ = ["ControllerNode"]
 class ControllerNode:
     """`storage` outlives the process; `replica` and `controller` are one run's."""
 
-    def __init__(self, quorum: ControllerGroup, node_id: int) -> None:
-        self.quorum = quorum
+    def __init__(self, group: ControllerGroup, node_id: int) -> None:
+        self.group = group
         self.id = node_id
-        self.storage = quorum.storage_of(node_id)
+        self.storage = group.storage_of(node_id)
         self.alive = False
-        self._random = quorum.streams.stream(f"controller {node_id} elections")
-        self._reactor = quorum.reactor
+        self._random = group.streams.stream(f"controller {node_id} elections")
+        self._reactor = group.reactor
         self._timer: IDelayedCall | None = None
         self._outputs: deque[Output] = deque()
         self._handing_out = False
@@ -51,13 +51,13 @@ class ControllerNode:
         self._boot_parts()
 
     def _boot_parts(self) -> None:
-        quorum = self.quorum
-        self.controller: QuorumController = quorum.make_controller(self)
+        group = self.group
+        self.controller: QuorumController = group.make_controller(self)
         self.replica = RaftReplica(
             node_id=self.id,
-            voters=quorum.node_ids,
-            settings=quorum.settings,
-            messages=quorum.messages_of(self.id),
+            voters=group.node_ids,
+            settings=group.settings,
+            messages=group.messages_of(self.id),
             storage=self.storage,
             random=self._random,
         )
@@ -65,7 +65,7 @@ class ControllerNode:
     def _now_ms(self) -> float:
         return self._reactor.seconds() * 1000
 
-    # Life ----------------------------------------------------------------------------------------------------
+    # Start and end of the process.
 
     def adopt(self, batches: Sequence[MetadataBatch]) -> None:
         """Run at once, in the middle of an epoch: how a cluster starts as a whole."""
@@ -76,7 +76,7 @@ class ControllerNode:
         self._hand_out()
 
     def start(self) -> None:
-        """Start the process again: read the log, and find out who leads."""
+        """Restart the process: read the log, and find the leader."""
         self._boot_parts()
         self.controller.follow(())
         if self.storage.log.snapshot is not None:
@@ -86,7 +86,7 @@ class ControllerNode:
         self._hand_out()
 
     def kill(self) -> None:
-        """Die without a word; log and quorum-state stay."""
+        """End the process without a shutdown; log and quorum-state stay."""
         self.alive = False
         if self._timer is not None:
             self._timer.cancel()
@@ -94,7 +94,7 @@ class ControllerNode:
         self._outputs.clear()
         self._responses.clear()
         self.controller.stop()
-        self.quorum.links.detach(self.id)
+        self.group.links.detach(self.id)
 
     def resign(self) -> None:
         """Stop leading, in order; does nothing to one that does not lead."""
@@ -103,7 +103,7 @@ class ControllerNode:
 
     def _attach(self) -> None:
         self.alive = True
-        self.quorum.links.attach(self.id, self.quorum.link_node_of(self))
+        self.group.links.attach(self.id, self.group.link_node_of(self))
 
     # Requests of other voters.
 
@@ -116,7 +116,7 @@ class ControllerNode:
         self._hand_out()
         return response
 
-    # What the voter wants ------------------------------------------------------------------------------------
+    # The voter's outputs.
 
     def append(self, batch: MetadataBatch, *, records: int) -> None:
         """Let the quorum agree on a batch of the active controller."""
@@ -127,7 +127,7 @@ class ControllerNode:
     def _hand_out(self) -> None:
         self._outputs.extend(self.replica.take_outbox())
         if self._handing_out:
-            return  # a message that was delivered at once has come back: the loop below goes on with its turn
+            return  # a message that was delivered at once has called back: the loop below handles its outputs
         self._handing_out = True
         try:
             while self._outputs and self.alive:
@@ -139,12 +139,12 @@ class ControllerNode:
 
     def _obey(self, output: Output) -> None:
         if isinstance(output, SendRequest):
-            response = self.quorum.links.send(
+            response = self.group.links.send(
                 self.id,
                 output.destination,
                 output.request,
                 version=output.version,
-                timeout_ms=self.quorum.settings.request_timeout_ms,
+                timeout_ms=self.group.settings.request_timeout_ms,
             )
             response.addCallbacks(self._responded, self._failed, callbackArgs=(output,), errbackArgs=(output,))
         elif isinstance(output, SendResponse):
@@ -174,7 +174,7 @@ class ControllerNode:
         if change.leader_id == self.id and leader is not None and self.replica.epoch == change.epoch:
             first = self.replica.log.read(leader.epoch_start_offset)[0]
             self.controller.activate(change.epoch, first.content, leader.epoch_start_offset)
-        self.quorum.leader_changed(self, change)
+        self.group.leader_changed(self, change)
 
     # Time ----------------------------------------------------------------------------------------------------
 

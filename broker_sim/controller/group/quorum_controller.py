@@ -93,7 +93,7 @@ class QuorumController(Controller):
             self._unclean_elections.start()
 
     def deactivate(self) -> None:
-        """Forget what is not committed, and send away who waits."""
+        """Drop the uncommitted records, and fail the operations that wait for them."""
         self._active_epoch = None
         self._unclean.clear()
         self.log.resign()
@@ -124,26 +124,26 @@ class QuorumController(Controller):
     def bootstrap(self, brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]) -> None:
         """Begin a new cluster's log on all voters at once, with this one as the leader.
 
-        Where voters have a log already, the newest one goes on in a new epoch, as if they had elected this one.
+        If voters have a log already, the newest one continues in a new epoch, as if they had elected this voter.
         """
-        quorum = self._node.quorum
-        left = quorum.newest_log()
+        group = self._node.group
+        left = group.newest_log()
         if left:
             batches = [*self._resume(left, brokers, topics)]
         else:
             super().bootstrap(brokers, topics)
             batches = [*self.log.batches]
             assert batches[0].control is not None, "a log begins with a leader change"
-            batches[0].control = quorum.first_leader_change()
+            batches[0].control = group.first_leader_change()
         self._active_epoch = self.log.leader_epoch
-        quorum.adopt(batches)
+        group.adopt(batches)
         self.log.replicate = self._replicate
 
     def _resume(
         self, left: Sequence[RaftBatch], brokers: Sequence[BrokerRegistration], topics: Sequence[TopicImage]
     ) -> Iterator[MetadataBatch]:
-        """The log that was left, and what a new leader writes after it when all brokers register at once."""
-        quorum = self._node.quorum
+        """Yield the batches of an existing log, then those of a new leader at which all brokers register at once."""
+        group = self._node.group
         publish, self.log.committed = self.log.committed, _published_before
         for batch in left:
             resumed = self._metadata_batch(batch)
@@ -152,12 +152,12 @@ class QuorumController(Controller):
             yield resumed
         self.log.committed = publish
         end = self.log.end_offset
-        self.log.append_leader_change(quorum.next_epoch(), quorum.first_leader_change())
+        self.log.append_leader_change(group.next_epoch(), group.first_leader_change())
         self._admit(brokers, topics)
         yield from (batch for batch in self.log.batches if batch.base_offset >= end)
 
     def load_snapshot(self, snapshot: RaftSnapshot) -> None:
-        """Begin with what a snapshot holds, in place of all that the log had."""
+        """Replace the log with a snapshot."""
         from broker_sim.metadata.metadata_log_codec import image_of_snapshot
 
         data = snapshot.encode()
@@ -219,16 +219,16 @@ class QuorumController(Controller):
                 note_changes(self._journal, old, self.image, elected)
 
     def _committed(self, batch: MetadataBatch) -> None:
-        quorum = self._node.quorum
+        group = self._node.group
         if self.log.replicate is None:
-            quorum.published_offset = batch.last_offset + 1
+            group.published_offset = batch.last_offset + 1
             super()._committed(batch)
-        elif batch.base_offset >= quorum.published_offset:
+        elif batch.base_offset >= group.published_offset:
             # The first node that sees the commit records the events: that is the leader, as long as it lives.
-            quorum.published_offset = batch.last_offset + 1
-            old, quorum.published_image = quorum.published_image, self.log.committed_image
-            note_changes(self._journal, old, quorum.published_image, self._unclean.pop(batch.base_offset, frozenset()))
-            note_brokers(quorum.journal, old, quorum.published_image)
+            group.published_offset = batch.last_offset + 1
+            old, group.published_image = group.published_image, self.log.committed_image
+            note_changes(self._journal, old, group.published_image, self._unclean.pop(batch.base_offset, frozenset()))
+            note_brokers(group.journal, old, group.published_image)
             super()._committed(batch)
         elif self.is_active:
             self._publish_soon()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from broker_sim.controller.controls import ControllerControls
 from broker_sim.controller.group.controller_group import CONTROLLERS_MAX, ControllerGroup
-from broker_sim.controller.group.quorum_description import ControllersDescription
+from broker_sim.controller.group.raft_quorum_description import RaftQuorumDescription
 from broker_sim.errors import BrokerSimError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def set_up_controller_group(
         raise BrokerSimError(f"controllers: {controllers} is not between 1 and {CONTROLLERS_MAX}")
 
     def wire(controller: QuorumController) -> None:
-        quorum = ControllersDescription(controller, random=cluster.streams.stream("log directories"))
+        quorum = RaftQuorumDescription(controller, random=cluster.streams.stream("log directories"))
         controller.controls = ControllerControls.of(
             controller, config=cluster.config, streams=cluster.streams, quorum=quorum
         )

@@ -1,8 +1,7 @@
-"""The quorum of the metadata log, as clients see it. Mirrors LeaderState with DescribeQuorum, and AddVoterHandler.
+"""The metadata quorum of combined nodes in responses to clients. Mirrors LeaderState and AddVoterHandler.
 
-The cluster is described as one of combined nodes: every broker is a voter too, and the lowest id leads. The voters are
-static until kraft.version is raised to 1 (KIP-853), and only then have directory ids. A controller that does not listen
-is named beside its broker.
+Every broker is a voter too, and the lowest id leads. The voters are static until kraft.version is raised to 1
+(KIP-853), and only then have directory ids. A controller without a listener has its broker's host, with another port.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ UUID_BYTES: Final = 16
 KRAFT_VERSION: Final = "kraft.version"
 
 
-class Quorum:
+class QuorumDescription:
     """Serves the quorum APIs that brokers forward; `voters` are the brokers' ids."""
 
     __slots__ = ("_controller", "_directories", "_nodes", "_observers", "_voters")
@@ -111,7 +110,7 @@ class Quorum:
         )
 
     def remember_nodes(self) -> None:
-        """Take the hosts and ports of the voters from the registered brokers; one that is not keeps what it had."""
+        """Take the addresses of the voters from the registered brokers; an unregistered one keeps its last address."""
         for voter in self._voters:
             controller = self._controller.image.controllers.get(voter)
             if controller is not None:
@@ -151,7 +150,7 @@ class Quorum:
         return ErrorCode.REQUEST_TIMED_OUT, message
 
     def remove_voter(self, request: RemoveRaftVoterRequest) -> RemoveRaftVoterResponse:
-        """Remove a voter that is not the last one; it goes on as an observer."""
+        """Remove a voter that is not the last one; it becomes an observer."""
         error_code, message = self._refuse_removal(request)
         if error_code is ErrorCode.NONE:
             self._voters.remove(request.voter_id)
@@ -188,7 +187,7 @@ class Quorum:
 
 
 def node_of(controller: ControllerRegistration) -> Node:
-    """A voter that is registered, with where it listens."""
+    """Return a registered voter with its listeners."""
     listeners = [Listener(name=name, host=host, port=port) for name, host, port, _ in controller.listeners]
     return Node(node_id=controller.id, listeners=listeners)
 

@@ -1,4 +1,4 @@
-"""The quorum of several controllers as clients see it: voters and leader of the metadata log, brokers as observers.
+"""The metadata quorum of several controllers in responses to clients: voters, leader, and brokers as observers.
 Mirrors KafkaRaftClient.handleDescribeQuorumRequest.
 """
 
@@ -6,7 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from broker_sim.controller.describe_quorum import LISTENER_NAME, METADATA_TOPIC, PORT_MAX, PORT_OFFSET, Quorum, node_of
+from broker_sim.controller.quorum_description import (
+    LISTENER_NAME,
+    METADATA_TOPIC,
+    PORT_MAX,
+    PORT_OFFSET,
+    QuorumDescription,
+    node_of,
+)
 from protocol_specs.messages.describe_quorum import (
     DescribeQuorumResponse,
     Listener,
@@ -25,18 +32,18 @@ if TYPE_CHECKING:
     from broker_sim.quorum.leader_state import ReplicaProgress
     from protocol_specs.messages.describe_quorum import DescribeQuorumRequest
 
-__all__ = ["ControllersDescription"]
+__all__ = ["RaftQuorumDescription"]
 
 UNKNOWN: Final = -1
 
 
-class ControllersDescription(Quorum):
+class RaftQuorumDescription(QuorumDescription):
     """The active controller's view of the voters; the progress of brokers comes from their fetches."""
 
     def __init__(self, controller: QuorumController, *, random: Random) -> None:
-        super().__init__(controller, voters=controller.node.quorum.node_ids, random=random)
+        super().__init__(controller, voters=controller.node.group.node_ids, random=random)
         self._node = controller.node
-        self._directories = dict(controller.node.quorum.directory_ids)
+        self._directories = dict(controller.node.group.directory_ids)
 
     @property
     def leader_id(self) -> int:
@@ -82,7 +89,7 @@ class ControllersDescription(Quorum):
     def _clock_ms(self, reactor_ms: float, now_ms: int) -> int:
         if reactor_ms < 0:
             return UNKNOWN
-        return now_ms - round(self._node.quorum.reactor.seconds() * 1000 - reactor_ms)
+        return now_ms - round(self._node.group.reactor.seconds() * 1000 - reactor_ms)
 
     def _observers_seen(self, broker_ids: Sequence[int], now_ms: int) -> list[ReplicaState]:
         seen = {broker_id: self._node.controller.metadata_progress(broker_id, now_ms) for broker_id in broker_ids}
@@ -100,7 +107,7 @@ class ControllersDescription(Quorum):
         )
 
     def remember_nodes(self) -> None:
-        """Where controllers are registered; without listeners of theirs they are named beside the first broker."""
+        """Take the addresses of registered controllers; those without listeners get the host of the first broker."""
         image = self._node.controller.committed_image
         brokers = image.brokers
         if all(voter in image.controllers for voter in self._voters):
