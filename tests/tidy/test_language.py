@@ -60,6 +60,7 @@ FOLDERS: Final = (
     "broker_sim/zookeeper",
     "client/broker_client/*.py",
     "client/broker_client/config",
+    "client/broker_client/core",
     "docs/design/add-a-check.md",
     "docs/design/add-a-fault-action.md",
     "docs/design/add-an-api.md",

@@ -35,7 +35,7 @@ class AdminCore(TopicPartitionCalls, ConfigCalls, RecordCalls, ReplicaCalls, Log
         self._calls = AdminCalls(core)
 
     async def describe_topic(self, name: str) -> list[PartitionInfo]:
-        """The partitions of a topic as a broker tells them now; raises BrokerError when it does not exist."""
+        """The partitions of a topic as a broker reports them now; raises BrokerError when it does not exist."""
         cluster = await self._core.cluster_with([name], refresh=True)
         known = cluster.topics.get(name)
         if known is None:
@@ -44,7 +44,7 @@ class AdminCore(TopicPartitionCalls, ConfigCalls, RecordCalls, ReplicaCalls, Log
         return list(known.partitions)
 
     async def wait_for_topic(self, name: str, *, timeout_ms: int = 30_000) -> list[PartitionInfo]:
-        """Ask until every partition of the topic has a leader."""
+        """Request metadata until every partition of the topic has a leader."""
         deadline_ms = now_ms_of(self._core.reactor) + timeout_ms
         while now_ms_of(self._core.reactor) < deadline_ms:
             try:

@@ -1,8 +1,8 @@
-"""A request for several items, repeated until each of them has its answer. Mirrors KafkaAdminClient and AdminApiDriver.
+"""A request for several items, repeated until each of them has its result. Mirrors KafkaAdminClient and AdminApiDriver.
 
-A round asks metadata where each item belongs, sends one request to each node, and takes the answers in item by item.
-What a move or an outage left open is asked again after a growing back-off, within default.api.timeout.ms; what a broker
-refuses is final.
+A round finds the node of each item in the metadata, sends one request to each node, and sorts its response by item.
+Items that a move or an outage left open are requested again after a growing back-off, within default.api.timeout.ms;
+a broker's refusal is final.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ V = TypeVar("V")
 
 
 class Outcomes(Generic[K, V]):
-    """What became of each item so far: an answer, an error, or a reason to ask again."""
+    """The outcome of each item so far: a result, an error, or a reason to retry."""
 
     __slots__ = ("_items", "done", "errors", "open", "reasons")
 
@@ -50,8 +50,8 @@ class Outcomes(Generic[K, V]):
         self.errors: dict[K, ProducerError] = {}
         self.reasons: dict[K, ProducerError] = {}
 
-    def answer(self, item: K, value: V) -> None:
-        """The item's answer; what was not asked for is passed over."""
+    def succeed(self, item: K, value: V) -> None:
+        """Record the item's result; items that were not requested are ignored."""
         if item in self.open:
             del self.open[item]
             self.done[item] = value
@@ -63,7 +63,7 @@ class Outcomes(Generic[K, V]):
             self.errors[item] = error
 
     def retry(self, item: K, reason: ProducerError) -> None:
-        """Ask again; `reason` is told if there is no time left to."""
+        """Request the item again; `reason` is its error if the time is over."""
         if item in self.open:
             self.reasons[item] = reason
 
@@ -77,17 +77,22 @@ class Outcomes(Generic[K, V]):
         retried: Sequence[ErrorCode] = (),
         topic: str | None = None,
     ) -> None:
-        """Sort an item's answer by its code: those in `retried` are asked again."""
+        """Record an item's result by its code: codes in `retried` are requested again."""
         code = ErrorCode.for_code(error_code)
         if code is ErrorCode.NONE:
-            self.answer(item, value)
+            self.succeed(item, value)
         elif code in retried:
             self.retry(item, error_of(code, message, topic=topic))
         else:
             self.fail(item, error_of(code, message, topic=topic))
 
     def result(self) -> dict[K, V]:
-        """The answers in the order of the items; raises ItemsFailed, or the error that kept all from being asked."""
+        """Return the results in the order of the items.
+
+        Raises:
+            ItemsFailed: some items have an error instead.
+            ProducerError: it prevented every request.
+        """
         done = {item: self.done[item] for item in self._items if item in self.done}
         if not self.errors:
             return done
@@ -100,10 +105,10 @@ class Outcomes(Generic[K, V]):
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ItemCall(Generic[K, V]):
-    """One API: where its items go, the request for those of a node, and how the answer is read.
+    """One API: where its items go, the request for those of a node, and how the response is read.
 
-    `build` is given the node's version, the items and the time that the broker may take in milliseconds; it raises
-    UnsupportedVersion for what the version cannot say. `take` is given the response and the items that were asked.
+    `build` gets the node's version, the items and the time that the broker may take in milliseconds; it raises
+    UnsupportedVersion for what the version cannot express. `take` gets the response and the requested items.
     """
 
     kind: type[Message]
@@ -122,7 +127,7 @@ class AdminCalls:
         self._backoff = ExponentialBackoff(RETRY_BACKOFF_MS, RETRY_BACKOFF_MAX_MS, 2, 0.2, core.random)
 
     async def settle(self, items: Sequence[K], call: ItemCall[K, V]) -> dict[K, V]:
-        """Ask until every item has its answer; raises ItemsFailed when some have an error instead.
+        """Send requests until every item has its result; raises ItemsFailed when some have an error instead.
 
         What concerns all of them alike is raised as it is: ProducerTimeout, UnsupportedVersion, AuthenticationFailed.
         """
@@ -141,7 +146,7 @@ class AdminCalls:
                 attempts += 1
         return outcomes.result()
 
-    async def ask(
+    async def request(
         self,
         kind: type[Message],
         build: Callable[[int, int], Message],
@@ -160,10 +165,10 @@ class AdminCalls:
             kind=kind, route=route, build=lambda version, _, timeout_ms: build(version, timeout_ms), take=take
         )
         try:
-            answers = await self.settle([kind.NAME], call)
+            responses = await self.settle([kind.NAME], call)
         except ItemsFailed as failed:
             raise failed.errors[kind.NAME] from None
-        return answers[kind.NAME]
+        return responses[kind.NAME]
 
     # Details
 
@@ -184,7 +189,7 @@ class AdminCalls:
             else:
                 by_node.setdefault(node, []).append(item)
         timeout_ms = min(left_ms, self.core.options.network.request_timeout_ms)
-        answers = await DeferredList(
+        responses = await DeferredList(
             [
                 self.core.request(
                     call.kind,
@@ -196,24 +201,26 @@ class AdminCalls:
             ],
             consumeErrors=True,
         )
-        for (node_id, of_node), (succeeded, answer) in zip(by_node.items(), answers, strict=True):
+        for (node_id, of_node), (succeeded, response) in zip(by_node.items(), responses, strict=True):
             if succeeded:
-                self._take(call, node_id, of_node, answer, outcomes)
+                self._take(call, node_id, of_node, response, outcomes)
             else:
-                answer.trap(ProducerError)
-                again = answer.check(ConnectionFailed, ProducerTimeout) is not None
+                response.trap(ProducerError)
+                again = response.check(ConnectionFailed, ProducerTimeout) is not None
                 for item in of_node:
-                    (outcomes.retry if again else outcomes.fail)(item, answer.value)
+                    (outcomes.retry if again else outcomes.fail)(item, response.value)
 
     @staticmethod
-    def _take(call: ItemCall[K, V], node_id: int | None, items: list[K], answer: Any, outcomes: Outcomes[K, V]) -> None:
+    def _take(
+        call: ItemCall[K, V], node_id: int | None, items: list[K], response: Any, outcomes: Outcomes[K, V]
+    ) -> None:
         for item in items:
             outcomes.reasons.pop(item, None)
-        call.take(answer, items, outcomes)
+        call.take(response, items, outcomes)
         for item in items:
             if item in outcomes.open and item not in outcomes.reasons:
                 node = "the broker" if node_id is None else f"node {node_id}"
-                outcomes.fail(item, ProducerError(f"{node} told nothing of {item} in its answer to {call.kind.NAME}"))
+                outcomes.fail(item, ProducerError(f"{node} left {item} out of its response to {call.kind.NAME}"))
 
     @staticmethod
     def _expire(kind: type[Message], outcomes: Outcomes[K, V], limit_ms: int) -> None:
@@ -222,7 +229,7 @@ class AdminCalls:
         more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
         last = next((str(outcomes.reasons[item]) for item in outcomes.open if item in outcomes.reasons), "none came")
         error = ProducerTimeout(
-            f"{what}{more} had no final answer after {limit_ms} ms (the last one: {last})", "default.api.timeout.ms"
+            f"{what}{more} had no final response after {limit_ms} ms (the last one: {last})", "default.api.timeout.ms"
         )
         for item in list(outcomes.open):
             outcomes.fail(item, error)

@@ -1,6 +1,6 @@
 """The cluster: its brokers, its metadata quorum, its features. Mirrors KafkaAdminClient; KIP-584, KIP-700, KIP-836.
 
-Any node is asked; features are updated by the controller.
+Any node serves the calls; features are updated by the controller.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ClusterDescription:
     """Id, brokers and controller. Mirrors DescribeClusterResult.
 
     With KRaft `controller` is any broker, which passes on what is for the controller. `cluster_id` is None before
-    0.10.1. `fenced` are the ids of brokers that are registered and may not lead, when they were asked for.
+    0.10.1. `fenced` are the ids of brokers that are registered and may not lead, if they were requested.
     """
 
     cluster_id: str | None
@@ -69,7 +69,7 @@ class ClusterDescription:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class QuorumReplica:
-    """A voter or observer; times in ms are None where the leader does not tell. Mirrors QuorumInfo.ReplicaState."""
+    """A voter or observer; times in ms are None if the leader does not report them. Mirrors QuorumInfo.ReplicaState."""
 
     replica_id: int
     directory_id: str | None
@@ -100,7 +100,7 @@ class VersionLevels:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class FeatureMetadata:
-    """What is finalized in the cluster and what the broker that was asked supports. Mirrors FeatureMetadata.
+    """The features finalized in the cluster and those that the queried broker supports. Mirrors FeatureMetadata.
 
     `finalized_epoch` is None where nothing is (before 2.7).
     """
@@ -132,23 +132,23 @@ class ClusterCalls:
     _calls: AdminCalls
 
     async def describe_cluster(self, *, include_fenced_brokers: bool = False) -> ClusterDescription:
-        """Brokers and controller; where brokers lack DescribeCluster (before 2.8), Metadata tells."""
+        """Brokers and controller; from Metadata where brokers lack DescribeCluster (before 2.8)."""
 
         def build(version: int, timeout_ms: int) -> DescribeClusterRequest:
             del timeout_ms
             if include_fenced_brokers and version < _FENCED_FROM:
                 raise UnsupportedVersion(
-                    f"fenced brokers are told from DescribeCluster v{_FENCED_FROM} (Kafka 4.0) on, "
+                    f"fenced brokers are reported from DescribeCluster v{_FENCED_FROM} (Kafka 4.0) on, "
                     f"the node speaks v{version}"
                 )
             return DescribeClusterRequest(include_fenced_brokers=include_fenced_brokers)
 
         try:
-            response: DescribeClusterResponse = await self._calls.ask(
+            response: DescribeClusterResponse = await self._calls.request(
                 DescribeClusterRequest,
                 build,
                 route=ANY,
-                error=lambda answer: (answer.error_code, answer.error_message),
+                error=lambda response: (response.error_code, response.error_message),
             )
         except UnsupportedVersion:
             if include_fenced_brokers:
@@ -163,7 +163,7 @@ class ClusterCalls:
         )
 
     async def _cluster_by_metadata(self) -> ClusterDescription:
-        response: MetadataResponse = await self._calls.ask(
+        response: MetadataResponse = await self._calls.request(
             MetadataRequest, lambda version, _: uncreating(version, []), route=ANY
         )
         nodes = {one.node_id: Node(one.node_id, one.host, one.port, one.rack) for one in response.brokers}
@@ -175,7 +175,7 @@ class ClusterCalls:
 
     async def describe_metadata_quorum(self) -> QuorumInfo:
         """Leader, voters and observers of the metadata log; raises UnsupportedVersion where there is none."""
-        response: DescribeQuorumResponse = await self._calls.ask(
+        response: DescribeQuorumResponse = await self._calls.request(
             DescribeQuorumRequest,
             lambda *_: DescribeQuorumRequest(
                 topics=[TopicData(topic_name=METADATA_TOPIC, partitions=[PartitionData(partition_index=0)])]
@@ -198,13 +198,13 @@ class ClusterCalls:
 
     async def describe_features(self) -> FeatureMetadata:
         """Finalized and supported features, by name."""
-        response: ApiVersionsResponse = await self._calls.ask(
+        response: ApiVersionsResponse = await self._calls.request(
             ApiVersionsRequest,
             lambda *_: ApiVersionsRequest(
                 client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=software_version()
             ),
             route=ANY,
-            error=lambda answer: (answer.error_code, None),
+            error=lambda response: (response.error_code, None),
         )
         epoch = response.finalized_features_epoch
         return FeatureMetadata(
@@ -229,11 +229,11 @@ class ClusterCalls:
                 validate_only=validate_only,
             )
 
-        def take(response: Any, asked: list[str], outcomes: Outcomes[str, None]) -> None:
+        def take(response: Any, requested: list[str], outcomes: Outcomes[str, None]) -> None:
             for result in response.results:
                 outcomes.take(result.feature, result.error_code, result.error_message, None)
             # From v2 on there is one code for all; before, it stands beside those of the features.
-            for name in asked:
+            for name in requested:
                 outcomes.take(
                     name, response.error_code, response.error_message, None, retried=(ErrorCode.NOT_CONTROLLER,)
                 )
@@ -259,7 +259,7 @@ def _quorum_error(response: DescribeQuorumResponse) -> tuple[int, str | None]:
         return response.error_code, response.error_message
     partitions = [one for topic in response.topics if topic.topic_name == METADATA_TOPIC for one in topic.partitions]
     if len(response.topics) != 1 or len(partitions) != 1:
-        raise BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"DescribeQuorum told of {len(partitions)} metadata logs")
+        raise BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"DescribeQuorum returned {len(partitions)} metadata logs")
     return partitions[0].error_code, partitions[0].error_message
 
 

@@ -48,7 +48,7 @@ _TYPES_FROM: Final = 1
 
 
 class ConfigResourceType(IntEnum):
-    """What has configurations. Mirrors ConfigResource.Type."""
+    """The kinds of resources with configurations. Mirrors ConfigResource.Type."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -73,7 +73,7 @@ class ConfigSource(IntEnum):
 
 
 class ConfigType(IntEnum):
-    """What a value is written as; UNKNOWN from brokers before 2.6. Mirrors ConfigEntry.ConfigType."""
+    """The type of a value; UNKNOWN from brokers before 2.6. Mirrors ConfigEntry.ConfigType."""
 
     UNKNOWN = 0
     BOOLEAN = 1
@@ -88,7 +88,7 @@ class ConfigType(IntEnum):
 
 
 class ConfigOperation(IntEnum):
-    """What becomes of a value; the last two are for lists. Mirrors AlterConfigOp.OpType."""
+    """The change of a value; the last two are for lists. Mirrors AlterConfigOp.OpType."""
 
     SET = 0
     DELETE = 1
@@ -140,7 +140,7 @@ class ConfigEntry:
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody has set it."""
+        """True if it is the default."""
         return self.source is ConfigSource.DEFAULT_CONFIG
 
 
@@ -189,7 +189,7 @@ class ConfigCalls:
         """The configurations of each resource by name, or of `names` alone; raises ItemsFailed by resource."""
         _check(resources)
 
-        def build(version: int, asked: list[ConfigResource], timeout_ms: int) -> DescribeConfigsRequest:
+        def build(version: int, requested: list[ConfigResource], timeout_ms: int) -> DescribeConfigsRequest:
             del version, timeout_ms
             return DescribeConfigsRequest(
                 resources=[
@@ -198,7 +198,7 @@ class ConfigCalls:
                         resource_name=resource.name,
                         configuration_keys=None if names is None else list(names),
                     )
-                    for resource in asked
+                    for resource in requested
                 ],
                 include_synonyms=include_synonyms,
                 include_documentation=include_documentation,
@@ -222,7 +222,7 @@ class ConfigCalls:
         _check(list(changes))
         altered = {resource: [_alterable(one) for one in of_resource] for resource, of_resource in changes.items()}
 
-        def build(version: int, asked: list[ConfigResource], timeout_ms: int) -> IncrementalAlterConfigsRequest:
+        def build(version: int, requested: list[ConfigResource], timeout_ms: int) -> IncrementalAlterConfigsRequest:
             del version, timeout_ms
             return IncrementalAlterConfigsRequest(
                 resources=[
@@ -231,7 +231,7 @@ class ConfigCalls:
                         resource_name=resource.name,
                         configs=altered[resource],
                     )
-                    for resource in asked
+                    for resource in requested
                 ],
                 validate_only=validate_only,
             )
@@ -253,16 +253,16 @@ class ConfigCalls:
                 return ListConfigResourcesRequest(resource_types=[int(one) for one in types])
             if list(types) != [ConfigResourceType.CLIENT_METRICS]:
                 raise UnsupportedVersion(
-                    f"ListConfigResources v{version} tells of CLIENT_METRICS alone: name that type, or ask brokers of "
+                    f"ListConfigResources v{version} lists CLIENT_METRICS alone: name that type, or use brokers of "
                     f"Kafka 4.1, which speak v{_TYPES_FROM}"
                 )
             return ListConfigResourcesRequest()
 
-        response: ListConfigResourcesResponse = await self._calls.ask(
+        response: ListConfigResourcesResponse = await self._calls.request(
             ListConfigResourcesRequest,
             build,
             route=ANY,
-            error=lambda answer: (answer.error_code, None),
+            error=lambda response: (response.error_code, None),
         )
         return sorted(
             ConfigResource(_member(ConfigResourceType, one.resource_type), one.resource_name)
@@ -289,7 +289,7 @@ _Member = TypeVar("_Member", bound=IntEnum)
 
 
 def _member(kind: type[_Member], number: int) -> _Member:
-    """A number that this release of ours does not know is told as UNKNOWN, as Java does."""
+    """A number that this release does not know is reported as UNKNOWN, as in Java."""
     try:
         return kind(number)
     except ValueError:
@@ -313,7 +313,7 @@ def _entry(one: DescribeConfigsResourceResult, of: ConfigResourceType) -> Config
 
 
 def _source(one: DescribeConfigsResourceResult, of: ConfigResourceType) -> ConfigSource:
-    """Brokers before 1.1 tell only whether a value is the default. Mirrors DescribeConfigsResponse of 2.x."""
+    """Brokers before 1.1 report only whether a value is the default. Mirrors DescribeConfigsResponse of 2.x."""
     if one.config_source >= 0:
         return _member(ConfigSource, one.config_source)
     if one.is_default:

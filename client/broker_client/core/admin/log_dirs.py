@@ -1,6 +1,6 @@
 """Log directories of brokers and the replicas in them. Mirrors KafkaAdminClient's calls; KIP-113, KIP-827.
 
-Each broker is asked for its own.
+Each broker describes its own.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ class LogDirCalls:
     async def describe_log_dirs(self, broker_ids: Sequence[int]) -> dict[int, dict[str, LogDirDescription]]:
         """The directories of each broker by path; raises ItemsFailed by broker id."""
 
-        def take(response: Any, asked: list[int], outcomes: Outcomes[int, dict[str, LogDirDescription]]) -> None:
-            (broker_id,) = asked
+        def take(response: Any, requested: list[int], outcomes: Outcomes[int, dict[str, LogDirDescription]]) -> None:
+            (broker_id,) = requested
             dirs = {result.log_dir: _described(result) for result in response.results}
             # Before 3.2 there is no code for the whole: who may not describe gets no directories.
             code = response.error_code or (0 if dirs else ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
@@ -96,10 +96,10 @@ class LogDirCalls:
         """Move replicas to other directories of their brokers; raises ItemsFailed by replica."""
         paths = {TopicPartitionReplica(*key): path for key, path in moves.items()}
 
-        def build(version: int, asked: list[TopicPartitionReplica], timeout_ms: int) -> AlterReplicaLogDirsRequest:
+        def build(version: int, requested: list[TopicPartitionReplica], timeout_ms: int) -> AlterReplicaLogDirsRequest:
             del version, timeout_ms
             dirs: dict[str, dict[str, list[int]]] = {}
-            for replica in asked:
+            for replica in requested:
                 topics = dirs.setdefault(paths[replica], {})
                 topics.setdefault(replica.topic, []).append(replica.partition)
             return AlterReplicaLogDirsRequest(
@@ -116,11 +116,11 @@ class LogDirCalls:
             )
 
         def take(
-            response: Any, asked: list[TopicPartitionReplica], outcomes: Outcomes[TopicPartitionReplica, None]
+            response: Any, requested: list[TopicPartitionReplica], outcomes: Outcomes[TopicPartitionReplica, None]
         ) -> None:
             for topic in response.results:
                 for one in topic.partitions:
-                    replica = TopicPartitionReplica(topic.topic_name, one.partition_index, asked[0].broker_id)
+                    replica = TopicPartitionReplica(topic.topic_name, one.partition_index, requested[0].broker_id)
                     outcomes.take(replica, one.error_code, str(replica), None, topic=topic.topic_name)
 
         call = ItemCall(kind=AlterReplicaLogDirsRequest, route=_BY_REPLICA, build=build, take=take)

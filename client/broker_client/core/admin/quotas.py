@@ -1,4 +1,4 @@
-"""Client quotas: describe and alter. Mirrors KafkaAdminClient's calls; KIP-546. Any node is asked."""
+"""Client quotas: describe and alter. Mirrors KafkaAdminClient's calls; KIP-546. Any node serves them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ANY_NAME: Final = 2
 
 @dataclass(slots=True, frozen=True)
 class QuotaEntity:
-    """Whom a quota is for: pairs of type (`user`, `client-id`, `ip`) and name, None for the default one.
+    """The entity of a quota: pairs of type (`user`, `client-id`, `ip`) and name, None for the default one.
 
     Pairs are in the order of their types. Mirrors ClientQuotaEntity.
     """
@@ -42,7 +42,7 @@ class QuotaEntity:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class QuotaFilter:
-    """Which quotas to tell: all types named must fit, and if `strict` there may be no others.
+    """Selects quotas: all types named must fit, and if `strict` there may be no others.
 
     `exactly` gives the name by type, None for the default; `any_named` are types that may have any name. Mirrors
     ClientQuotaFilter.
@@ -66,11 +66,11 @@ class QuotaCalls:
             for kind, name in wanted.exactly.items()
         ]
         components += [ComponentData(entity_type=kind, match_type=_ANY_NAME, match=None) for kind in wanted.any_named]
-        response: DescribeClientQuotasResponse = await self._calls.ask(
+        response: DescribeClientQuotasResponse = await self._calls.request(
             DescribeClientQuotasRequest,
             lambda *_: DescribeClientQuotasRequest(components=components, strict=wanted.strict),
             route=ANY,
-            error=lambda answer: (answer.error_code, answer.error_message),
+            error=lambda response: (response.error_code, response.error_message),
         )
         return {
             QuotaEntity.of({part.entity_type: part.entity_name for part in entry.entity}): {
@@ -85,7 +85,7 @@ class QuotaCalls:
         """Set quotas by entity and name, None: remove; or only try. Raises ItemsFailed by entity."""
         wanted = {QuotaEntity.of(dict(entity.parts)): quotas for entity, quotas in changes.items()}
 
-        def build(version: int, asked: list[QuotaEntity], timeout_ms: int) -> AlterClientQuotasRequest:
+        def build(version: int, requested: list[QuotaEntity], timeout_ms: int) -> AlterClientQuotasRequest:
             del version, timeout_ms
             return AlterClientQuotasRequest(
                 entries=[
@@ -96,7 +96,7 @@ class QuotaCalls:
                             for key, value in wanted[entity].items()
                         ],
                     )
-                    for entity in asked
+                    for entity in requested
                 ],
                 validate_only=validate_only,
             )

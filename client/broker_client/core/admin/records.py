@@ -58,7 +58,7 @@ _ISOLATION_FROM: Final = 2
 class ListedOffset:
     """Mirrors ListOffsetsResultInfo.
 
-    `offset` is -1 where no record is that young, `timestamp_ms` -1 where the answer is about no record, the leader
+    `offset` is -1 where no record is that young, `timestamp_ms` -1 where the response names no record, the leader
     epoch -1 where it is unknown (and from brokers before 2.1).
     """
 
@@ -97,7 +97,7 @@ class RecordCalls:
         return await self._calls.settle(list(specs), call)
 
     async def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Delete what lies before these offsets; answers the low watermarks. Raises ItemsFailed by partition."""
+        """Delete the records before these offsets and return the low watermarks. Raises ItemsFailed by partition."""
         offsets = {TopicPartition(*key): offset for key, offset in before.items()}
 
         def build(version: int, keys: list[TopicPartition], timeout_ms: int) -> DeleteRecordsRequest:
@@ -143,7 +143,7 @@ def list_offsets_request(
 
 
 def listed(one: ListOffsetsPartitionResponse) -> ListedOffset:
-    """A partition's answer; brokers before 0.10.1 answer with a list, of which the newest is asked for."""
+    """A partition's offset; brokers before 0.10.1 return a list, of which one offset is requested."""
     offset = one.old_style_offsets[0] if one.old_style_offsets else one.offset
     return ListedOffset(offset=offset, timestamp_ms=one.timestamp, leader_epoch=one.leader_epoch)
 
@@ -164,7 +164,7 @@ def refuse_spec(version: int, spec: int) -> None:
 
 
 def refuse_isolation(version: int, isolation_level: IsolationLevel) -> None:
-    """Raise UnsupportedVersion for read_committed where the broker would answer its high watermark instead."""
+    """Raise UnsupportedVersion for read_committed where the broker would return its high watermark instead."""
     if isolation_level is IsolationLevel.READ_COMMITTED and version < _ISOLATION_FROM:
         raise UnsupportedVersion(
             f"isolation.level=read_committed needs ListOffsets v{_ISOLATION_FROM} (Kafka 0.11), "

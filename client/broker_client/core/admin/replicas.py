@@ -60,33 +60,33 @@ class ReplicaCalls:
     async def elect_leaders(
         self, election_type: ElectionType, partitions: Sequence[TopicPartition] | None = None
     ) -> list[TopicPartition]:
-        """Elect leaders, for None of every partition that needs it; answers those that have a new one.
+        """Elect leaders (None: for every partition that needs it) and return the partitions that have a new one.
 
         Raises ItemsFailed by partition: ELECTION_NOT_NEEDED for one that has the leader already.
         """
-        asked = None if partitions is None else [TopicPartition(*key) for key in partitions]
+        requested = None if partitions is None else [TopicPartition(*key) for key in partitions]
         topics = (
             None
-            if asked is None
-            else [TopicPartitions(topic=name, partitions=numbers) for name, numbers in by_topic(asked).items()]
+            if requested is None
+            else [TopicPartitions(topic=name, partitions=numbers) for name, numbers in by_topic(requested).items()]
         )
-        if asked == []:
+        if requested == []:
             return []
-        response: ElectLeadersResponse = await self._calls.ask(
+        response: ElectLeadersResponse = await self._calls.request(
             ElectLeadersRequest,
             lambda _, timeout_ms: ElectLeadersRequest(
                 election_type=election_type, topic_partitions=topics, timeout_ms=timeout_ms
             ),
             route=CONTROLLER,
-            error=lambda answer: (answer.error_code, None),
+            error=lambda response: (response.error_code, None),
         )
-        told = [
+        results = [
             (TopicPartition(topic.topic, one.partition_id), one)
             for topic in response.replica_election_results
             for one in topic.partition_result
         ]
-        outcomes: Outcomes[TopicPartition, None] = Outcomes([key for key, _ in told])
-        for key, one in told:
+        outcomes: Outcomes[TopicPartition, None] = Outcomes([key for key, _ in results])
+        for key, one in results:
             outcomes.take(key, one.error_code, one.error_message, None, topic=key.topic)
         return list(outcomes.result())
 
@@ -106,9 +106,9 @@ class ReplicaCalls:
                 )
             return AlterPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=list(topics.values()))
 
-        def take(response: Any, asked: list[TopicPartition], outcomes: Outcomes[TopicPartition, None]) -> None:
+        def take(response: Any, requested: list[TopicPartition], outcomes: Outcomes[TopicPartition, None]) -> None:
             if response.error_code:
-                for key in asked:
+                for key in requested:
                     outcomes.take(key, response.error_code, response.error_message, None, retried=_RETRIED)
                 return
             for topic in response.responses:
@@ -130,11 +130,11 @@ class ReplicaCalls:
                 ListPartitionReassignmentsTopics(name=name, partition_indexes=numbers)
                 for name, numbers in named.items()
             ]
-        response: ListPartitionReassignmentsResponse = await self._calls.ask(
+        response: ListPartitionReassignmentsResponse = await self._calls.request(
             ListPartitionReassignmentsRequest,
             lambda _, timeout_ms: ListPartitionReassignmentsRequest(timeout_ms=timeout_ms, topics=topics),
             route=CONTROLLER,
-            error=lambda answer: (answer.error_code, answer.error_message),
+            error=lambda response: (response.error_code, response.error_message),
         )
         return {
             TopicPartition(topic.name, one.partition_index): PartitionReassignment(

@@ -22,7 +22,7 @@ K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
 class Route(Protocol[K_contra]):
-    """Asked for every item in each round, with metadata that is new from the second round on."""
+    """Called for every item in each round, with metadata that is new from the second round on."""
 
     def topics(self, items: Sequence[K_contra]) -> list[str]:
         """The topics that must be in the metadata first."""
@@ -75,7 +75,7 @@ class BrokerRoute(Generic[K_contra]):
 
 
 class _LeaderRoute:
-    """The leader of a partition; what has none yet, or is not known yet, is asked for again."""
+    """The leader of a partition; a partition without a known leader is looked up again."""
 
     def topics(self, items: Sequence[TopicPartition]) -> list[str]:
         return list(dict.fromkeys(item.topic for item in items))

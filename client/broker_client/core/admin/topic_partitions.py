@@ -37,7 +37,7 @@ class TopicPartitionCalls(TopicCalls):
     async def describe_topics(
         self, names: Sequence[str], *, partitions_per_response: int = PARTITIONS_PER_RESPONSE_MAX
     ) -> dict[str, TopicDescription]:
-        """Topics by name; raises ItemsFailed by name. Where brokers lack DescribeTopicPartitions, Metadata tells."""
+        """Topics by name; raises ItemsFailed by name. From Metadata where brokers lack DescribeTopicPartitions."""
         if not names:
             return {}
         try:
@@ -46,7 +46,7 @@ class TopicPartitionCalls(TopicCalls):
             return await self.describe_topics_by_metadata(names)
         for name in names:
             if name not in found and name not in errors:
-                errors[name] = ProducerError(f"no page told of topic {name!r}")
+                errors[name] = ProducerError(f"no page describes topic {name!r}")
         if errors:
             raise ItemsFailed(errors, found)
         return {name: found[name] for name in names}
@@ -59,7 +59,7 @@ class TopicPartitionCalls(TopicCalls):
         errors: dict[str, ProducerError] = {}
         cursor: Cursor | None = None
         for _ in range(PAGES_MAX):
-            response: DescribeTopicPartitionsResponse = await self._calls.ask(
+            response: DescribeTopicPartitionsResponse = await self._calls.request(
                 DescribeTopicPartitionsRequest,
                 lambda *_, at=cursor: DescribeTopicPartitionsRequest(
                     topics=[TopicRequest(name=name) for name in names if at is None or name >= at.topic_name],

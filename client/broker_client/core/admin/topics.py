@@ -1,7 +1,7 @@
 """Topics: create, delete, list, describe, add partitions. Mirrors KafkaAdminClient's calls of these names.
 
 CreateTopics, DeleteTopics and CreatePartitions go to the controller, Metadata and DescribeTopicPartitions to any node.
-A quota's refusal (THROTTLING_QUOTA_EXCEEDED, KIP-599) is asked again, as Java does unless told otherwise. Topic ids are
+A quota's refusal (THROTTLING_QUOTA_EXCEEDED, KIP-599) is requested again, as Java does by default. Topic ids are
 Kafka's text of 22 characters; None from brokers before 2.8.
 """
 
@@ -82,9 +82,9 @@ class NewPartitions:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class CreatedTopic:
-    """What was made, or would be. Mirrors CreateTopicsResult.TopicMetadataAndConfig.
+    """A topic that was created, or would be with validate_only. Mirrors CreateTopicsResult.TopicMetadataAndConfig.
 
-    Numbers are -1, and `configs` is None, where the broker does not tell (before 2.4, or not authorized to read them).
+    Numbers are -1, and `configs` is None, where the broker does not report them (before 2.4, or without authorization).
     """
 
     name: str
@@ -108,7 +108,7 @@ class TopicPartitionInfo:
     """A partition as a broker knows it. Mirrors TopicPartitionInfo; KIP-966.
 
     `leader` is None while there is none, `leader_epoch` -1 from brokers before 2.1. The eligible leader replicas and
-    the last known ones are None from brokers that do not tell (before 3.8).
+    the last known ones are None from brokers before 3.8.
     """
 
     partition: int
@@ -188,10 +188,12 @@ class TopicCalls:
     async def delete_topics(self, names: Sequence[str]) -> None:
         """Delete topics by name; raises ItemsFailed by name."""
 
-        def build(version: int, asked: list[str], timeout_ms: int) -> DeleteTopicsRequest:
+        def build(version: int, requested: list[str], timeout_ms: int) -> DeleteTopicsRequest:
             if version < _DELETES_BY_ID_FROM:
-                return DeleteTopicsRequest(topic_names=asked, timeout_ms=timeout_ms)
-            return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in asked], timeout_ms=timeout_ms)
+                return DeleteTopicsRequest(topic_names=requested, timeout_ms=timeout_ms)
+            return DeleteTopicsRequest(
+                topics=[DeleteTopicState(name=name) for name in requested], timeout_ms=timeout_ms
+            )
 
         def take(response: Any, _: list[str], outcomes: Outcomes[str, None]) -> None:
             for result in response.responses:
@@ -203,12 +205,12 @@ class TopicCalls:
     async def delete_topics_by_id(self, topic_ids: Sequence[str]) -> None:
         """Delete topics by id; raises ItemsFailed by id, UnsupportedVersion before 2.8."""
 
-        def build(version: int, asked: list[str], timeout_ms: int) -> DeleteTopicsRequest:
+        def build(version: int, requested: list[str], timeout_ms: int) -> DeleteTopicsRequest:
             if version < _DELETES_BY_ID_FROM:
                 raise UnsupportedVersion(
                     f"topics are deleted by id from DeleteTopics v6 (Kafka 2.8) on, the node speaks v{version}"
                 )
-            states = [DeleteTopicState(topic_id=from_text(topic_id)) for topic_id in asked]
+            states = [DeleteTopicState(topic_id=from_text(topic_id)) for topic_id in requested]
             return DeleteTopicsRequest(topics=states, timeout_ms=timeout_ms)
 
         def take(response: Any, _: list[str], outcomes: Outcomes[str, None]) -> None:
@@ -221,7 +223,7 @@ class TopicCalls:
 
     async def list_topics(self, *, list_internal: bool = False) -> dict[str, TopicListing]:
         """All topics that the client may see, by name."""
-        response: MetadataResponse = await self._calls.ask(
+        response: MetadataResponse = await self._calls.request(
             MetadataRequest, lambda version, _: uncreating(version, None), route=ANY
         )
         listings = {
@@ -232,18 +234,18 @@ class TopicCalls:
         return {name: listings[name] for name in sorted(listings) if list_internal or not listings[name].internal}
 
     async def describe_topics_by_metadata(self, names: Sequence[str]) -> dict[str, TopicDescription]:
-        """What Metadata tells of topics; raises ItemsFailed by name."""
+        """Topics as Metadata describes them; raises ItemsFailed by name."""
 
-        def build(version: int, asked: list[str], timeout_ms: int) -> MetadataRequest:
+        def build(version: int, requested: list[str], timeout_ms: int) -> MetadataRequest:
             del timeout_ms
-            return uncreating(version, [MetadataRequestTopic(name=name) for name in asked])
+            return uncreating(version, [MetadataRequestTopic(name=name) for name in requested])
 
-        def take(response: Any, asked: list[str], outcomes: Outcomes[str, TopicDescription]) -> None:
+        def take(response: Any, requested: list[str], outcomes: Outcomes[str, TopicDescription]) -> None:
             for topic in response.topics:
                 name = topic.name or ""
                 outcomes.take(name, topic.error_code, name, _described(topic, name), topic=name)
-            for name in asked:
-                # A broker before 0.11 is asked for all topics, lest it create those that are not there.
+            for name in requested:
+                # A broker before 0.11 gets a request for all topics, since it would create those that do not exist.
                 outcomes.fail(name, error_of(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name))
 
         call = ItemCall(kind=MetadataRequest, route=ANY, build=build, take=take)
@@ -252,13 +254,13 @@ class TopicCalls:
     async def describe_topics_by_id(self, topic_ids: Sequence[str]) -> dict[str, TopicDescription]:
         """Topics by id, without eligible leader replicas; raises ItemsFailed by id, UnsupportedVersion before 3.1."""
 
-        def build(version: int, asked: list[str], timeout_ms: int) -> MetadataRequest:
+        def build(version: int, requested: list[str], timeout_ms: int) -> MetadataRequest:
             del timeout_ms
             if version < _DESCRIBES_BY_ID_FROM:
                 raise UnsupportedVersion(
                     f"topics are described by id from Metadata v12 (Kafka 3.1) on, the node speaks v{version}"
                 )
-            return uncreating(version, [MetadataRequestTopic(topic_id=from_text(one), name=None) for one in asked])
+            return uncreating(version, [MetadataRequestTopic(topic_id=from_text(one), name=None) for one in requested])
 
         def take(response: Any, _: list[str], outcomes: Outcomes[str, TopicDescription]) -> None:
             for topic in response.topics:
@@ -270,7 +272,7 @@ class TopicCalls:
 
 
 def uncreating(version: int, topics: list[MetadataRequestTopic] | None) -> MetadataRequest:
-    """Ask for `topics`, None: for all, in a way that creates none."""
+    """Request `topics` (None: all) in a way that creates none."""
     return metadata_request_at(version, MetadataRequest(topics=topics, allow_auto_topic_creation=False))
 
 
@@ -307,13 +309,13 @@ def _enlarged(name: str, new: NewPartitions) -> CreatePartitionsTopic:
 
 
 def _created(result: CreatableTopicResult) -> CreatedTopic:
-    told = result.configs is not None and not result.topic_config_error_code and result.num_partitions >= 0
+    has_configs = result.configs is not None and not result.topic_config_error_code and result.num_partitions >= 0
     return CreatedTopic(
         name=result.name,
         topic_id=_id_text(result.topic_id),
         partitions=result.num_partitions,
         replication_factor=result.replication_factor,
-        configs={config.name: config.value for config in result.configs or ()} if told else None,
+        configs={config.name: config.value for config in result.configs or ()} if has_configs else None,
     )
 
 

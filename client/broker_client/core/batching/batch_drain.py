@@ -72,7 +72,7 @@ class BatchDrain:
         return ready
 
     def _must_wait(self, first: ProducerBatch) -> bool:
-        """Whether idempotence or a transaction keeps this batch back. Mirrors shouldStopDrainBatchesForPartition."""
+        """True if idempotence or a transaction delays this batch. Mirrors shouldStopDrainBatchesForPartition."""
         transactions = self._transactions
         if transactions is None:
             return False

@@ -3,7 +3,7 @@
 What is kept here is the account of `buffer.memory`. The bytes themselves live in each batch's builder, because Python
 cannot hand one allocation from batch to batch without a copy; a grant is the capacity that its batch gives back once,
 after its last request has ended. Sizes are bytes. Callers and the Sender share a pool: every method may be called from
-any thread, and a waiter's `granted` is called outside of the pool's lock, by whoever freed the memory.
+any thread, and a waiter's `granted` is called outside of the pool's lock, by the thread that freed the memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["BufferPool", "MemoryWaiter", "WaiterState"]
 
 
 class WaiterState(Enum):
-    """What became of a wait for memory; the last three are final."""
+    """The states of a wait for memory; the last three are final."""
 
     WAITING = auto()
     GRANTED = auto()
@@ -78,7 +78,7 @@ class BufferPool:
 
     @property
     def available_bytes(self) -> int:
-        """What no batch and no waiter holds."""
+        """The bytes that no batch and no waiter holds."""
         return self._non_pooled_bytes + self._pooled_buffers * self.poolable_size_bytes
 
     @property
@@ -93,11 +93,11 @@ class BufferPool:
 
     @property
     def closed(self) -> bool:
-        """Whether no wait can begin any more."""
+        """True once the producer is closed: no wait can begin."""
         return self._closed
 
     def try_allocate(self, size_bytes: int) -> bool:
-        """Take `size_bytes` if they are free and nobody waits; raises RecordTooLarge beyond the whole memory."""
+        """Take `size_bytes` if they are free and no caller waits; raises RecordTooLarge beyond the whole memory."""
         if size_bytes > self.memory_bytes:
             raise RecordTooLarge(size_bytes, self.memory_bytes, "buffer.memory")
         with self._lock:
@@ -166,7 +166,7 @@ class BufferPool:
         return True
 
     def _serve(self) -> list[MemoryWaiter]:
-        """Feed the waiters in FIFO order; answers those that have enough now."""
+        """Feed the waiters in FIFO order and return those that have enough now."""
         ended: list[MemoryWaiter] = []
         while self._waiters:
             waiter = self._waiters[0]

@@ -33,14 +33,14 @@ _INT32_MAX: Final = 0x7FFF_FFFF
 
 
 class TableRows:
-    """Checked rows: their columns as the builder of batches takes them, and the partition that a row asks for."""
+    """Checked rows: their columns as the builder of batches takes them, and the partition that a row names."""
 
     __slots__ = ("columns", "partition")
 
     def __init__(self, columns: RecordColumns, partition: Ints | None) -> None:
         self.columns = columns
         self.partition = partition
-        """-1 where the row asks for none; None when no row asks for one."""
+        """-1 where the row names no partition; None when no row does."""
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -87,7 +87,7 @@ def rows_of(table: Any, now_ms: int) -> TableRows:
 
 
 def take_rows(columns: RecordColumns, rows: Ints) -> RecordColumns:
-    """Answer those rows, in that order; their bytes stay where they are."""
+    """Return those rows, in that order, without copying their bytes."""
     return RecordColumns(
         timestamp=columns.timestamp[rows],
         key=_take_strings(columns.key, rows) if "key" in columns.columns else None,
@@ -119,13 +119,13 @@ def _partitions(array: Any) -> Ints | None:
         raise SerializationError(f"column partition has the type {kind}, not int32")
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    asked = array.cast(pa.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False)
+    requested = array.cast(pa.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False)
     given = array.is_valid().to_numpy(zero_copy_only=False)
-    wrong = given & ((asked < 0) | (asked > _INT32_MAX))
+    wrong = given & ((requested < 0) | (requested > _INT32_MAX))
     if wrong.any():
         row = int(wrong.argmax())
         raise ProducerError(f"partition {array[row].as_py()} in row {row}: a partition is an int32, never negative")
-    partitions: Ints = np.where(given, asked, NO_PARTITION).astype(np.int64)
+    partitions: Ints = np.where(given, requested, NO_PARTITION).astype(np.int64)
     return partitions if given.any() else None
 
 

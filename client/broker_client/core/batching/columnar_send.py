@@ -1,6 +1,6 @@
 """A table on its way into the accumulator: rows to partitions, then to batches. KafkaProducer.doSend, by the column.
 
-Rows that ask for a partition get it, rows with a key get their key's (murmur2), the others follow the sticky
+Rows that name a partition get it, rows with a key get their key's (murmur2), the others follow the sticky
 partitioner. The batches are written one at a time, when there is memory for them, and partitions take turns, so that a
 table larger than buffer.memory goes out in parts. Within a partition rows keep the table's order.
 """
@@ -37,7 +37,7 @@ __all__ = ["ColumnarSend"]
 
 
 class ColumnarSend:
-    """One call of `send_batch`: `advance` until it answers None, or `fail`. By one thread at a time."""
+    """One call of `send_batch`: `advance` until it returns None, or `fail`. For one thread at a time."""
 
     __slots__ = (
         "_appender",
@@ -62,8 +62,8 @@ class ColumnarSend:
         self._rows = rows_of(table, now_ms)
         count = len(self._rows)
         self.future = FutureTable(self._rows.columns.timestamp)
-        asked = self._rows.partition
-        self.highest_partition: int | None = int(asked.max()) if asked is not None and count else None
+        requested = self._rows.partition
+        self.highest_partition: int | None = int(requested.max()) if requested is not None and count else None
         self._cluster: Cluster | None = None
         self._appender = SectionAppender(core.accumulator, topic)
         # Partition, what it still gets. Whose turn it is stands first.
@@ -113,7 +113,7 @@ class ColumnarSend:
 
     @property
     def memory_needed_bytes(self) -> int:
-        """What the batch needs that waits for memory."""
+        """The bytes that the batch which waits for memory needs."""
         assert self._section is not None, "no batch waits for memory"
         return section_memory(self._section[0])
 
@@ -165,7 +165,7 @@ class ColumnarSend:
             first = end
 
     def _refuse_too_large(self) -> Ints | None:
-        """Rows that no request or no buffer could hold get their error; answers the others, None when it is all."""
+        """Fail the rows that no request or no buffer could hold; return the others, None for all of them."""
         limit_bytes, option = self._core.record_limit
         columns = self._rows.columns
         if not len(columns):
@@ -182,13 +182,13 @@ class ColumnarSend:
         return np.flatnonzero(~too_large)
 
     def _partitions(self, cluster: Cluster, partition_count: int) -> Ints | None:
-        """The partition of each row; None when the sticky partitioner is asked for every one of them."""
-        asked = self._rows.partition
-        partitions = asked.copy() if asked is not None else np.full(len(self._rows), NO_PARTITION, np.int64)
+        """The partition of each row; None if the sticky partitioner chooses each of them."""
+        requested = self._rows.partition
+        partitions = requested.copy() if requested is not None else np.full(len(self._rows), NO_PARTITION, np.int64)
         core = self._core
         columns = self._rows.columns
         if core.partitioner is not None:
-            self._ask(core.partitioner, partitions, cluster, partition_count)
+            self._call_partitioner(core.partitioner, partitions, cluster, partition_count)
         elif "key" in columns.columns and not core.ignores_keys:
             keyed = partitions_of_keys(columns.key, partition_count)
             partitions = np.where(partitions == NO_PARTITION, keyed, partitions)
@@ -199,7 +199,9 @@ class ColumnarSend:
             self._spread(free, partitions, cluster)
         return partitions
 
-    def _ask(self, partitioner: Partitioner, partitions: Ints, cluster: Cluster, partition_count: int) -> None:
+    def _call_partitioner(
+        self, partitioner: Partitioner, partitions: Ints, cluster: Cluster, partition_count: int
+    ) -> None:
         columns = self._rows.columns
         for row in np.flatnonzero(partitions == NO_PARTITION).tolist():
             key = columns.key[row] if "key" in columns.columns else None

@@ -30,7 +30,7 @@ class CompressionRatioEstimator:
         return self._ratios.get((topic, codec), INITIAL_RATIO)
 
     def update(self, topic: str, codec: CompressionCodec, observed: float) -> float:
-        """Learn from a closed batch; answers the new estimate."""
+        """Learn from a closed batch and return the new estimate."""
         current = self.estimation(topic, codec)
         if observed > current:
             current = max(current + DETERIORATE_STEP, observed)

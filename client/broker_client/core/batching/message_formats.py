@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from broker_client.core.producer.batch_completion import PartitionAnswer
+from broker_client.core.producer.batch_completion import PartitionResponse
 from broker_client.errors import ProducerError, UnsupportedVersion, error_of
 from protocol_specs import releases
 from protocol_specs.error_codes import ErrorCode
@@ -37,15 +37,15 @@ LOWEST_PRODUCE_OF_ZSTD: Final = 7
 
 @dataclass(slots=True, kw_only=True)
 class Fitted:
-    """What goes into a Produce request, which it may be at most, and what fails instead of going."""
+    """The batches of a Produce request, its highest version, and the batches that fail instead."""
 
     records: list[tuple[ProducerBatch, bytes]]
     highest_version: int | None = None
-    refused: list[tuple[ProducerBatch, PartitionAnswer]] = field(default_factory=list)
+    refused: list[tuple[ProducerBatch, PartitionResponse]] = field(default_factory=list)
 
 
 class MessageFormats:
-    """For one producer: `identity` is the option that asks for a producer id, None when nothing does."""
+    """For one producer: `identity` is the option that requires a producer id, None without one."""
 
     __slots__ = ("_api_versions", "_codec", "_identity")
 
@@ -56,7 +56,7 @@ class MessageFormats:
 
     @classmethod
     def of(cls, config: ProducerConfig, codec: CompressionCodec, api_versions: ApiVersions) -> MessageFormats:
-        """What a producer of this configuration sends."""
+        """The formats of a producer with this configuration."""
         identity = "enable.idempotence" if config["transactional.id"] is None else "transactional.id"
         return cls(api_versions, codec=codec, identity=identity if config.idempotent else None)
 
@@ -92,7 +92,7 @@ class MessageFormats:
         fitted.highest_version = HIGHEST_PRODUCE_OF_MESSAGE_SETS
         error = self._refusal()
         if error is not None:
-            fitted.refused = [(batch, _answer(error)) for batch, _ in fitted.records]
+            fitted.refused = [(batch, _refused(error)) for batch, _ in fitted.records]
             fitted.records = []
             return
         closed, fitted.records = fitted.records, []
@@ -107,7 +107,7 @@ class MessageFormats:
             try:
                 converted = down_convert(data, to_magic=magic, first_offset=0).records
             except RecordBatchError as error:
-                fitted.refused.append((batch, _answer(UnsupportedVersion(str(error)))))
+                fitted.refused.append((batch, _refused(UnsupportedVersion(str(error)))))
             else:
                 fitted.records.append((batch, converted))
 
@@ -116,16 +116,16 @@ class MessageFormats:
         theirs = None if node is None else node.ranges.get(ProduceRequest.API_KEY)
         if theirs is None or theirs.highest >= LOWEST_PRODUCE_OF_ZSTD:
             return
-        answer = _answer(_zstd_refused(f"node {node_id} is of {_releases_with(theirs.highest)}"))
-        fitted.refused = [(batch, answer) for batch, _ in fitted.records]
+        refused = _refused(_zstd_refused(f"node {node_id} is of {_releases_with(theirs.highest)}"))
+        fitted.refused = [(batch, refused) for batch, _ in fitted.records]
         fitted.records = []
 
-    def _refused_headers(self, data: bytes) -> PartitionAnswer | None:
+    def _refused_headers(self, data: bytes) -> PartitionResponse | None:
         text = f"headers need brokers of 0.11 or later, and {self._oldest()}: send none"
         errors = {index: text for index, record in enumerate(read_any_record_set(data)) if record.headers}
         if not errors:
             return None
-        return PartitionAnswer(error_code=ErrorCode.UNSUPPORTED_VERSION, message=text, record_errors=errors)
+        return PartitionResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, message=text, record_errors=errors)
 
     def _refusal(self) -> ProducerError | None:
         if self._identity is not None:
@@ -142,9 +142,9 @@ class MessageFormats:
         return f"node {node_id} is of {_releases_with(node.ranges[ProduceRequest.API_KEY].highest)}"
 
 
-def _answer(error: ProducerError) -> PartitionAnswer:
+def _refused(error: ProducerError) -> PartitionResponse:
     message = getattr(error, "message", None) or str(error)
-    return PartitionAnswer(error_code=error.error_code, message=message)
+    return PartitionResponse(error_code=error.error_code, message=message)
 
 
 def _zstd_refused(who: str) -> ProducerError:
@@ -154,9 +154,9 @@ def _zstd_refused(who: str) -> ProducerError:
 
 @cache
 def _releases_with(produce_version: int) -> str:
-    """The releases whose newest Produce is of this version, which is how far one can tell."""
+    """The releases whose newest Produce is of this version."""
     if produce_version == 0:
-        return "0.8 or 0.9"  # neither tells its versions, so that the oldest are used
+        return "0.8 or 0.9"  # neither reports its versions, so that the oldest are used
     found = [
         name.rpartition(".")[0]
         for name in releases.names()

@@ -36,7 +36,7 @@ class _MessageSetAppender(MessageSetBuilder):
     is_transactional = False
 
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers = ()) -> int:
-        """Add a record at the next offset; answers its size."""
+        """Add a record at the next offset and return its size."""
         if headers:
             raise UnsupportedVersion(f"messages of magic {self.magic} have no headers: they need brokers of 0.11")
         return super().append(timestamp_ms, key, value)
@@ -73,9 +73,9 @@ class MessageSetBatch(ProducerBatch):
         )
         self.magic = magic
         builder = _MessageSetAppender(magic=magic, codec=compression.codec, level=compression.level)
-        self._builder = cast("RecordBatchBuilder", builder)  # of which it has what is asked for here
+        self._builder = cast("RecordBatchBuilder", builder)  # it has the methods that a batch uses
         self.estimated_size_in_bytes = builder.size_in_bytes
-        # Its own size is asked for exactly, record by record.
+        # Its room is checked exactly, record by record.
         self._surely_fits_bytes = 0
 
     def try_append(

@@ -32,6 +32,6 @@ class NodeLatencies:
         latency.ready_ms = now_ms
 
     def is_slow(self, node: int) -> bool:
-        """Whether it has not taken anything for longer than the time-out."""
+        """True if it has accepted nothing for longer than the time-out."""
         latency = self._nodes.get(node)
         return latency is not None and latency.ready_ms - latency.drain_ms > self.availability_timeout_ms

@@ -24,7 +24,7 @@ KEY_REMEMBERED_BYTES_MAX: Final = 64
 
 
 class Partitioner(Protocol):
-    """What `partitioner.class` takes: an object with this method.
+    """The interface of `partitioner.class`: an object with this method.
 
     Mirrors org.apache.kafka.clients.producer.Partitioner.
     """
@@ -65,7 +65,7 @@ class StickyPartition:
 
 
 class _LoadStats:
-    """Queue sizes as they were told; the weights are made of them when a partition is chosen, which is seldom."""
+    """Queue sizes; their weights are computed when a partition is chosen, which is rare."""
 
     __slots__ = ("all_partitions", "partitions", "queue_sizes")
 
@@ -112,14 +112,14 @@ class BuiltInPartitioner:
         return self.sticky_batch_size * 2
 
     def current(self, cluster: Cluster) -> StickyPartition:
-        """The sticky partition to lock; whether it is still the one is asked again under its lock."""
+        """The sticky partition to lock; the caller checks under the lock that it is still the one."""
         sticky = self.sticky
         if sticky is None:
             self.sticky = sticky = StickyPartition(self._next_partition(cluster))
         return sticky
 
     def maybe_switch(self, sticky: StickyPartition, cluster: Cluster, *, enable_switch: bool) -> None:
-        """Switch when the partition got enough, which nobody has to ask before it got `sticky_batch_size`.
+        """Switch when the partition has enough bytes, which is never before `sticky_batch_size`.
 
         The switch waits (up to `switches_at_bytes`) while the queue's last batch is not full, so that lingering batches
         are not cut into fractions.
@@ -131,7 +131,7 @@ class BuiltInPartitioner:
     def update_load_stats(
         self, queue_sizes: Sequence[int] | None, partitions: Sequence[int], all_partitions: int
     ) -> None:
-        """Take the queue sizes of the partitions that have a leader and answer in time; None switches to uniform.
+        """Take the queue sizes of the partitions that have a leader and respond in time; None switches to uniform.
 
         What is given is kept, and must not be changed.
         """
@@ -158,7 +158,7 @@ class RoundRobinPartitioner:
         self._counters: dict[str, int] = {}
 
     def partition(self, topic: str, key: bytes | None, value: bytes | None, cluster: Cluster) -> int:  # noqa: ARG002
-        """The next partition of the topic, whatever the record."""
+        """The next partition of the topic; the record has no influence."""
         count = self._counters.get(topic, 0)
         self._counters[topic] = (count + 1) & 0x7FFFFFFF
         available = cluster.available_partitions(topic)

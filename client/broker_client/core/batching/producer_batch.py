@@ -49,14 +49,14 @@ _new_tuple: Final = tuple.__new__
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ProducerIdAndEpoch:
-    """What InitProducerId gave. Mirrors ProducerIdAndEpoch."""
+    """The identity that InitProducerId assigned. Mirrors ProducerIdAndEpoch."""
 
     producer_id: int
     epoch: int
 
     @property
     def is_valid(self) -> bool:
-        """Whether a broker gave it."""
+        """True if a broker assigned it."""
         return self.producer_id >= 0
 
 
@@ -178,7 +178,7 @@ class ProducerBatch:
         ) and not self._has_room_for(timestamp_ms, key, value, headers):
             return None
         size = builder.append(timestamp_ms, key, value, headers)
-        if size > self.max_record_size:  # noqa: PLR1730 - asked for every record, and a call would cost more
+        if size > self.max_record_size:  # noqa: PLR1730 - it runs for every record, and a call would cost more
             self.max_record_size = size
         self.last_append_ms = now_ms
         size = builder.size_in_bytes
@@ -252,7 +252,7 @@ class ProducerBatch:
 
     @property
     def has_sequence(self) -> bool:
-        """Whether a producer id and sequence were assigned by an earlier drain."""
+        """True if a producer id and sequence were assigned by an earlier drain."""
         return self._builder.base_sequence != NO_SEQUENCE
 
     @property
@@ -277,7 +277,7 @@ class ProducerBatch:
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it is part of a transaction."""
+        """True if it is part of a transaction."""
         return self._builder.is_transactional
 
     def set_producer_state(
@@ -309,7 +309,7 @@ class ProducerBatch:
             )
 
     def close(self) -> bytes:
-        """Compress, seal and answer the bytes; the costly part, outside of every lock. Again after a reset."""
+        """Compress, seal and return the bytes: the costly part, outside of every lock. Called again after a reset."""
         self.close_for_record_appends()
         self.sequence_has_been_reset = False
         built = self._bytes
@@ -358,7 +358,7 @@ class ProducerBatch:
             self.leader_epoch = epoch
 
     def is_backing_off(self, now_ms: int) -> bool:
-        """Whether it must wait, after a failed attempt on a leader that has not changed since."""
+        """True if it must wait, after a failed attempt on a leader that has not changed since."""
         return (
             self.attempts > 0
             and self.attempts_when_leader_changed != self.attempts
@@ -366,7 +366,7 @@ class ProducerBatch:
         )
 
     def has_reached_delivery_timeout(self, delivery_timeout_ms: int, now_ms: int) -> bool:
-        """Whether delivery.timeout.ms has passed since it was made."""
+        """True if delivery.timeout.ms has passed since it was made."""
         return delivery_timeout_ms <= now_ms - self.created_ms
 
     # Ending
@@ -427,7 +427,7 @@ class ProducerBatch:
 
     @property
     def can_split(self) -> bool:
-        """Whether parts of it may be taken where the whole is too large."""
+        """True if parts of it may be taken where the whole is too large."""
         return self.record_count > 1 and not self.is_done
 
     def split(self, split_batch_size: int, next_number: Callable[[], int]) -> list[ProducerBatch]:
@@ -472,7 +472,7 @@ class ProducerBatch:
         )
 
     def _grown(self, size: int) -> int:
-        """What so many bytes are likely to be when they are compressed."""
+        """The likely size of so many bytes after compression."""
         return RECORD_BATCH_OVERHEAD + int((size - RECORD_BATCH_OVERHEAD) * self._growth)
 
     def _has_room_for(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers) -> bool:

@@ -1,7 +1,7 @@
 """Records waiting to be sent, a queue of batches a partition. Mirrors RecordAccumulator (KIP-794 queue sizes, KIP-951).
 
 Callers append from their own threads, each queue under its own lock; the Sender drains, mutes and re-enqueues. `append`
-never blocks: when the pool has no memory it says so, and the caller waits for a grant and comes back with it.
+never blocks: without memory in the pool it returns None, and the caller waits for a grant and appends with it.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class RecordAccumulator:
         return future
 
     def topic_info(self, topic: str) -> TopicInfo:
-        """The topic's queues and its partitioner's state, made when they are first asked for."""
+        """The topic's queues and its partitioner's state, made at their first use."""
         return self._topics.get(topic) or self._topic_info(topic)
 
     def ready_made(self, queue: PartitionQueue, section: RecordsSection, size_bytes: int, now_ms: int) -> ProducerBatch:
@@ -208,12 +208,12 @@ class RecordAccumulator:
         return batch
 
     def growth_of(self, topic: str) -> float:
-        """What a byte of the topic is likely to become when it is compressed."""
+        """The likely size of one byte of the topic after compression."""
         codec = self.config.compression.codec
         return self._estimator.estimation(topic, codec) * COMPRESSION_RATE_ESTIMATION_FACTOR if codec else 1.0
 
     def batch_memory(self, key: bytes | None, value: bytes | None, headers: Headers) -> int:
-        """What a new batch needs that begins with this record."""
+        """The memory of a new batch that begins with this record."""
         batch_size = self.config.batch_size
         if (
             not headers
@@ -276,7 +276,7 @@ class RecordAccumulator:
             self._put_back(queue, batch)
 
     def split_and_reenqueue(self, batch: ProducerBatch) -> list[ProducerBatch]:
-        """Cut a batch that was too large for the broker, and queue the parts; answers them in order."""
+        """Split a batch that was too large for the broker, queue the parts and return them in order."""
         codec = self.config.compression.codec
         topic = batch.topic_partition.topic
         self._estimator.set(topic, codec, max(1.0, batch.compression_ratio))
@@ -324,12 +324,12 @@ class RecordAccumulator:
 
     @property
     def has_undrained(self) -> bool:
-        """Whether a batch waits to be sent."""
+        """True if a batch waits to be sent."""
         return any([queue.batches for queue in self._queues])  # noqa: C419 - a generator takes longer here
 
     @property
     def has_incomplete(self) -> bool:
-        """Whether a batch has not ended, sent or not."""
+        """True if a batch has not ended, sent or not."""
         return bool(self._incomplete)
 
     def unacknowledged_records(self) -> int:
@@ -344,7 +344,7 @@ class RecordAccumulator:
     # Flush, abort, close
 
     def begin_flush(self) -> list[ProducerBatch]:
-        """Send everything without lingering; answers what was incomplete, which the flush waits for."""
+        """Make everything sendable without lingering; return the incomplete batches, for which the flush waits."""
         with self._lock:
             self._flushes_in_progress += 1
         return self.incomplete_batches()
@@ -440,7 +440,7 @@ class RecordAccumulator:
         return batch
 
     def _check_old_format(self, granted_bytes: int) -> None:
-        """Whether this producer can send to brokers before 0.11 at all."""
+        """True if this producer can send to brokers before 0.11 at all."""
         assert self._formats is not None
         try:
             self._formats.check_old()
@@ -484,7 +484,7 @@ class RecordAccumulator:
         return partitioner.sticky is not sticky
 
     def _ready_now(self) -> ReadyReason | None:
-        """Return the reason for which every batch is ready, whatever its age and size."""
+        """Return the reason for which every batch is ready, regardless of its age and size."""
         if self.pool.queued:
             return ReadyReason.MEMORY
         if self.closed:
@@ -523,7 +523,7 @@ class RecordAccumulator:
     def _in_time(self, led: QueuesByLeader, sizes: Sequence[int]) -> tuple[list[int], list[int]]:
         """The sizes and partitions without those that a slow node leads.
 
-        With nothing queued a slow node may be chosen again: else nobody would see that it has recovered.
+        With nothing queued a slow node may be chosen again: otherwise its recovery would stay unnoticed.
         """
         chosen = [
             (size, partition)
@@ -589,7 +589,7 @@ class RecordAccumulator:
     def _error_of_aborted(batch: ProducerBatch, error: ProducerError) -> ProducerError:
         if not (batch.in_flight or batch.maybe_written):
             return error
-        told = type(error).__new__(type(error), *error.args)  # not every error's constructor takes its args
-        vars(told).update(vars(error))
-        told.maybe_written = True
-        return told
+        of_batch = type(error).__new__(type(error), *error.args)  # not every error's constructor takes its args
+        vars(of_batch).update(vars(error))
+        of_batch.maybe_written = True
+        return of_batch

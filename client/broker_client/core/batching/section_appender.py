@@ -30,7 +30,7 @@ _MEMORY_SHARE: Final = 4
 
 
 def section_memory(section: RecordsSection) -> int:
-    """What a batch of these records takes from buffer.memory."""
+    """The bytes of buffer.memory that a batch of these records takes."""
     return RECORD_BATCH_OVERHEAD + len(section.section)
 
 
@@ -71,7 +71,7 @@ class SectionAppender:
             return batch
 
     def sticky_for(self, size_bytes: int, cluster: Cluster) -> int:
-        """Where so many bytes of records without a key go that cannot wait to be told until they are appended."""
+        """The partition for so many bytes of records without a key, chosen before they are appended."""
         partitioner = self._info.partitioner
         while True:
             sticky = partitioner.current(cluster)

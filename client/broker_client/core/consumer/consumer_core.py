@@ -83,13 +83,13 @@ class ConsumerCore:
         return tuple(key for key, state in self._subscriptions.states.items() if state.paused)
 
     def assign(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these partitions, from where `seek` or auto.offset.reset says; replaces the assignment before."""
+        """Read these partitions, from the position of `seek` or auto.offset.reset; replaces the assignment before."""
         self._subscriptions.assign(partitions)
 
     def seek(self, key: TopicPartition, offset: int, *, leader_epoch: int | None = None) -> None:
         """Read on from `offset`; raises ProducerError for a partition that is not assigned, or a negative offset.
 
-        `leader_epoch` is that of the record before: with it the leader is asked whether the log still holds that one.
+        `leader_epoch` is that of the record before: with it the leader checks that the log still holds that record.
         """
         if offset < 0:
             raise ProducerError(f"cannot seek {TopicPartition(*key)} to offset {offset}: offsets begin at 0")
@@ -192,7 +192,7 @@ class ConsumerCore:
             await self._event(min(left_ms, again_ms))
 
     def _begin(self, left_ms: int) -> int:
-        """Begin what is due; answers how long until there may be more."""
+        """Start what is due; return the milliseconds until there may be more."""
         metadata = self._core.metadata
         now_ms = now_ms_of(self._core.reactor)
         for key in self._subscriptions.states:
@@ -243,7 +243,7 @@ class ConsumerCore:
             raise ProducerClosed("the consumer is closed")
 
     def _expect_metadata(self, now_ms: int) -> None:
-        """As long as no broker has answered, nothing comes; that is told once default.api.timeout.ms is over."""
+        """Raise ProducerTimeout once no broker has responded within default.api.timeout.ms."""
         if self._unanswered_since_ms is None:
             self._unanswered_since_ms = now_ms
         limit_ms = self._core.options.default_api_timeout_ms
@@ -266,7 +266,7 @@ class ConsumerCore:
             waiting.callback(None)
 
     def _event(self, limit_ms: int) -> Deferred[None]:
-        """Fire at the next answer or metadata update, at the latest after `limit_ms`."""
+        """Fire at the next response or metadata update, at the latest after `limit_ms`."""
         waiting: Deferred[None] = Deferred()
         self._waiting = waiting
         timer = self._core.reactor.callLater(max(limit_ms, 1) / 1000, self._on_event)

@@ -66,7 +66,7 @@ class FetchedBatch:
 
 
 class FetchedPartition:
-    """One partition of an answer, from the position that was asked for; read once."""
+    """One partition of a response, from the requested position; read once."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class FetchedPartition:
         self.last_epoch = -1
 
     def batches(self) -> list[FetchedBatch]:
-        """What a consumer sees of it; afterwards `next_offset` is the position to read on from.
+        """Return the records that a consumer sees; afterwards `next_offset` is the position to read on from.
 
         Raises RecordTooLarge when not even one batch fitted, and ChecksumMismatch.
         """

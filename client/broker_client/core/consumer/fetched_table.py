@@ -1,4 +1,4 @@
-"""What a poll fetched as one Arrow table. The columnar form of Fetcher's ConsumerRecords; needs the extra `arrow`."""
+"""The records of a poll as one Arrow table. The columnar form of Fetcher's ConsumerRecords; needs the extra `arrow`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SCHEMA: Final = pa.schema(
 
 
 def table_of(batches: Sequence[FetchedBatch]) -> Any:
-    """All records of the batches, in their order within each partition, from the position that each was asked for."""
+    """All records of the batches from their requested positions, in their order within each partition."""
     by_partition: dict[TopicPartition, list[FetchedBatch]] = {}
     for batch in batches:
         by_partition.setdefault(batch.topic_partition, []).append(batch)

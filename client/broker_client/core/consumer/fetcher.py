@@ -1,8 +1,8 @@
 """Fetch requests and what they brought. Mirrors Fetcher and FetchCollector, without fetch sessions (KIP-227).
 
-Each leader is asked for all of its partitions that can be fetched, one request at a time; an answer waits here until it
-is collected. What was sought, paused or taken away meanwhile is dropped then. What a broker refuses as stale is asked
-again after a metadata update; newer leaders that an answer names are taken from it (KIP-951).
+Each leader gets one request at a time, for all of its partitions that can be fetched; a response waits here until it
+is collected. Partitions that were sought, paused or unassigned meanwhile are dropped then. A fetch that a broker
+refuses as stale is repeated after a metadata update; newer leaders that a response names are used (KIP-951).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _RETRIED_IN_PLACE: Final = (ErrorCode.OFFSET_NOT_AVAILABLE, ErrorCode.UNKNOWN_LE
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class FetchOptions:
-    """What fetches ask for, under Kafka's names and with its defaults, but for auto.offset.reset=earliest.
+    """The settings of fetches, under Kafka's names and with its defaults, but for auto.offset.reset=earliest.
 
     With `check_crcs` every batch's checksum is verified.
     """
@@ -76,7 +76,7 @@ class _Fetched:
 
 
 class Fetcher:
-    """Call everything on the reactor's thread. `on_event` is called when `collect` has something to tell."""
+    """Call everything on the reactor's thread. `on_event` is called when `collect` has a result."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Fetcher:
         self._failure: ProducerError | None = None
 
     def send_fetches(self, cluster: Cluster, max_wait_ms: int) -> bool:
-        """Ask every leader that is not being asked; answers whether some partition has no leader that is known."""
+        """Send a fetch to every leader without one in flight; return True if some partition has no known leader."""
         leaderless = False
         waiting = {fetched.key: None for fetched in self._fetched}
         by_leader: dict[int, list[tuple[TopicPartition, FetchPosition]]] = {}
@@ -112,7 +112,7 @@ class Fetcher:
         return leaderless
 
     def collect(self) -> list[FetchedBatch]:
-        """What came since; raises what a broker refuses for good, once."""
+        """Return the batches that have arrived since; raises a final error of a broker once."""
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
@@ -125,7 +125,7 @@ class Fetcher:
                     found = self._collect(fetched)
                 except ProducerError:
                     if batches:
-                        return batches  # they are told first; the error stands at the head still
+                        return batches  # they come first; the error is still at the head
                     self._fetched.popleft()
                     raise
                 batches += found
@@ -140,7 +140,7 @@ class Fetcher:
         positions = dict(wanted)
         self._in_flight[node_id] = None
 
-        def answered(response: FetchResponse) -> None:
+        def on_response(response: FetchResponse) -> None:
             self._take(cluster, response, positions)
 
         def failed(failure: Failure) -> None:
@@ -159,7 +159,7 @@ class Fetcher:
             node_id=node_id,
             timeout_ms=self._core.options.network.request_timeout_ms,
         )
-        request.addCallback(answered)
+        request.addCallback(on_response)
         request.addErrback(failed)
         request.addCallback(done)
 
@@ -217,7 +217,7 @@ class Fetcher:
             self._core.metadata.update_leaders(leaders, nodes)
 
     def _back_off(self, keys: Mapping[TopicPartition, FetchPosition]) -> None:
-        """Ask again later, and perhaps another leader."""
+        """Fetch again later, perhaps from another leader."""
         not_before_ms = now_ms_of(self._core.reactor) + RETRY_BACKOFF_MS
         for key in keys:
             state = self._subscriptions.states.get(key)
@@ -261,7 +261,7 @@ class Fetcher:
 
 
 def producer_error(failure: Failure) -> ProducerError:
-    """What a Deferred failed with; raises anything that is not ours."""
+    """The ProducerError of a failed Deferred; raises any other error."""
     failure.trap(ProducerError)
     assert isinstance(failure.value, ProducerError), "it was trapped"
     return failure.value

@@ -1,6 +1,6 @@
 """Positions chosen and checked by requests: reset by offset spec, validated by epoch. Mirrors OffsetFetcher; KIP-320.
 
-A partition is `busy` while a request for it is under way; where a seek came between, the answer is forgotten.
+A partition is `busy` while a request for it is under way; after a seek meanwhile, the response is ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["OffsetLookups"]
 
 CONSUMER_REPLICA_ID: Final = -1
 UNDEFINED: Final = -1
-# From here on a leader tells epochs to who may read the topic, and no earlier: Java asks no older one.
+# From here on a leader returns epochs to clients that may read the topic; Java uses no older version.
 _USABLE_FROM: Final = 3
 V = TypeVar("V")
 _RETRIED: Final = tuple(code for code in ErrorCode if code.retriable)
@@ -95,7 +95,11 @@ class OffsetLookups(RecordCalls):
                 state.busy = False
 
     async def validate(self, states: Mapping[TopicPartition, PartitionState]) -> None:
-        """Ask the new leaders where the epochs of the positions end; raises LogTruncated where nothing may be reset."""
+        """Request the end offsets of the positions' epochs from the new leaders.
+
+        Raises:
+            LogTruncated: a position is beyond its epoch's end, and auto.offset.reset is none.
+        """
         for state in states.values():
             state.busy = True
         try:
@@ -137,7 +141,7 @@ class OffsetLookups(RecordCalls):
         leader = cluster.leader_for(key)
         node = None if leader is None else self._core.client.api_versions.get(leader.id)
         if node is None:
-            return leader is not None  # it will be asked, and refuse if it cannot
+            return leader is not None  # the request goes there, and the leader refuses what it cannot serve
         theirs = node.ranges.get(OffsetForLeaderEpochRequest.API_KEY)
         return theirs is not None and theirs.highest >= _USABLE_FROM
 
@@ -184,9 +188,9 @@ class OffsetLookups(RecordCalls):
             )
 
 
-async def _parted(answers: Awaitable[dict[TopicPartition, V]]) -> tuple[dict[TopicPartition, V], ItemsFailed | None]:
-    """What was answered, and what tells the rest."""
+async def _parted(results: Awaitable[dict[TopicPartition, V]]) -> tuple[dict[TopicPartition, V], ItemsFailed | None]:
+    """Return the results, and the error that names the items without one."""
     try:
-        return await answers, None
+        return await results, None
     except ItemsFailed as failed:
         return failed.done, failed

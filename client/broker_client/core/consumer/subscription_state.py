@@ -1,4 +1,4 @@
-"""What a consumer reads and how far it is: SubscriptionState with manual assignment alone.
+"""The partitions of a consumer and its positions: SubscriptionState with manual assignment alone.
 
 A partition is fetched when it has a position, waits for neither a reset nor a validation, and is not paused.
 """
@@ -76,7 +76,7 @@ class SubscriptionState:
             state.paused = paused
 
     def fetchable(self, now_ms: int) -> list[tuple[TopicPartition, FetchPosition]]:
-        """What can be fetched now."""
+        """The partitions that can be fetched now."""
         return [
             (key, state.position)
             for key, state in self.states.items()

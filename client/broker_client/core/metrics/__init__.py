@@ -1,1 +1,1 @@
-"""What the producer measures of itself: Kafka's sensors and statistics, and where each of them stands."""
+"""The metrics of clients: Kafka's sensors and statistics, and where each is recorded."""

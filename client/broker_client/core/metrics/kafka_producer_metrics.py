@@ -1,4 +1,4 @@
-"""What callers wait for, the memory they wait for, and who the producer is.
+"""The waits of callers, the memory that they wait for, and the identity of the producer.
 
 Mirrors KafkaProducerMetrics, the metrics of BufferPool and RecordAccumulator, and AppInfoParser's.
 """
@@ -121,7 +121,7 @@ class BufferPoolMetrics:
 
 
 def register_app_info(metrics: Metrics, version: str) -> None:
-    """Which software this is, and since when it runs; a package has no commit to tell."""
+    """The version of this software and its start time; a package has no commit id."""
     start_ms = metrics.now_ms()
     for name, value in (("version", version), ("commit-id", UNKNOWN_COMMIT), ("start-time-ms", start_ms)):
         metrics.gauge(metrics.name(name, APP_INFO, f"Metric indicating {name}"), _always(value))

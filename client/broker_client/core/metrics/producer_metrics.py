@@ -15,7 +15,7 @@ from broker_client.core.producer.sender_loop import now_ms_of
 if TYPE_CHECKING:
     from broker_client.core.network.metadata import Metadata
     from broker_client.core.network.network_client import NetworkClient
-    from broker_client.core.producer.sender_loop import TurnTaker
+    from broker_client.core.producer.sender_loop import Runnable
     from broker_client.metrics import MetricsSnapshot
     from broker_client.producer_config import ProducerConfig
     from sim_runtime.interfaces import IReactor
@@ -49,10 +49,10 @@ class ProducerMetrics:
         client.selector.sensors = self.selector
         client.throttle_time = self.sender.throttle_time
 
-    def measured(self, turns: TurnTaker) -> MeasuredTurns:
+    def measured(self, turns: Runnable) -> MeasuredTurns:
         """The Sender's turns, with their times taken."""
         return MeasuredTurns(turns, self.selector, self._reactor.seconds)
 
     def read(self) -> MetricsSnapshot:
-        """What all metrics are now; from any thread."""
+        """The present values of all metrics; from any thread."""
         return self.registry.read()

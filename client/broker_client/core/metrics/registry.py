@@ -121,7 +121,7 @@ class Metrics:
         return Sensor(self, self._lock, parents, records=level <= self._level)
 
     def gauge(self, name: MetricName, measure: Callable[[int], MetricValue]) -> None:
-        """A metric that is asked for whenever it is read; the function gets the time."""
+        """A metric whose function is called with the time at each read."""
         self._put(RegisteredMetric(name, measure, None, self.now_ms()))
 
     def register(self, name: MetricName, stat: Stat) -> None:
@@ -134,12 +134,12 @@ class Metrics:
             return list(self._metrics.values())
 
     def measure(self, metric: RegisteredMetric, now_ms: int) -> MetricValue:
-        """What one of them is now."""
+        """The present value of one metric."""
         with self._lock:
             return metric.measure(now_ms)
 
     def read(self) -> MetricsSnapshot:
-        """What all of them are now; from any thread."""
+        """The present values of all of them; from any thread."""
         now_ms = self.now_ms()
         with self._lock:
             found = [Metric(metric_name=one.name, value=one.measure(now_ms)) for one in self._metrics.values()]

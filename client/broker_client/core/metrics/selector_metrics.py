@@ -1,7 +1,7 @@
 """Connections, bytes and the network thread's time. Mirrors Selector.SelectorMetrics.
 
 A node's metrics begin with its first connection and stay. Kafka's thread blocks in select; ours takes turns on a
-reactor: `select` is a turn, `io-wait` the time between turns, `io` the time that turns take, whatever they do.
+reactor: `select` is a loop iteration, `io-wait` the time between iterations, `io` the time that they take.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from broker_client.core.metrics.registry import Metrics, Sensor
-    from broker_client.core.producer.sender_loop import TurnTaker
+    from broker_client.core.producer.sender_loop import Runnable
     from broker_client.metrics import MetricName
 
 __all__ = ["MeasuredTurns", "SelectorMetrics"]
@@ -25,7 +25,7 @@ _S_IN_NS: Final = 1e9
 
 
 class _NodeSensors:
-    """What one node's connections carry."""
+    """The traffic of one node's connections."""
 
     __slots__ = ("latency", "received", "sent")
 
@@ -109,7 +109,7 @@ class SelectorMetrics:
         self._nodes[node_id].received.record(size_bytes, now_ms)
 
     def latency(self, node_id: int, latency_ms: int, now_ms: int) -> None:
-        """How long a node took to answer a Produce request."""
+        """Record the milliseconds that a node took to respond to a Produce request."""
         node = self._nodes.get(node_id)
         if node is not None:
             node.latency.record(latency_ms, now_ms)
@@ -170,20 +170,20 @@ class SelectorMetrics:
 class MeasuredTurns:
     """A Sender's turns with their times taken."""
 
-    __slots__ = ("_ended_s", "_metrics", "_seconds", "_taker")
+    __slots__ = ("_ended_s", "_metrics", "_runnable", "_seconds")
 
-    def __init__(self, taker: TurnTaker, metrics: SelectorMetrics, seconds: Callable[[], float]) -> None:
-        self._taker = taker
+    def __init__(self, runnable: Runnable, metrics: SelectorMetrics, seconds: Callable[[], float]) -> None:
+        self._runnable = runnable
         self._metrics = metrics
         self._seconds = seconds
         self._ended_s = seconds()
 
     def run_once(self, now_ms: int) -> int:
-        """One turn; answers how many milliseconds from now the next is due."""
-        return self.measure(self._taker.run_once, now_ms)
+        """Run one loop iteration; return the milliseconds until the next is due."""
+        return self.measure(self._runnable.run_once, now_ms)
 
     def measure(self, turn: Callable[[int], int], now_ms: int) -> int:
-        """What stands for a turn."""
+        """Run one loop iteration and record its duration."""
         began_s = self._seconds()
         try:
             return turn(now_ms)

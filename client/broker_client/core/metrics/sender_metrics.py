@@ -153,8 +153,8 @@ class SenderMetrics:
         """A batch was too large for the broker."""
         self._splits.record(1.0, self._metrics.now_ms())
 
-    def answered(self, node_id: int, latency_ms: int, now_ms: int) -> None:
-        """A node has answered a Produce request."""
+    def responded(self, node_id: int, latency_ms: int, now_ms: int) -> None:
+        """Record the response of a node to a Produce request."""
         self._request_time.record(latency_ms, now_ms)
         self._selector.latency(node_id, latency_ms, now_ms)
 
@@ -180,5 +180,5 @@ class SenderMetrics:
 
 
 def _upper_bound(size: int) -> int:
-    """What Java takes a record's size to be: the most that a batch of this one record may take."""
+    """A record's size as Java counts it: the most that a batch of this one record may take."""
     return size - bisect_right(_LENGTH_GROWS, size) + _RECORD_UPPER_BOUND

@@ -49,15 +49,15 @@ class MetricConfig:
 
 
 class Stat(Protocol):
-    """What is read as a metric; times are in milliseconds."""
+    """A readable value; times are in milliseconds."""
 
     def measure(self, now_ms: int) -> float:
-        """What it is now."""
+        """The present value."""
         ...
 
 
 class Sample:
-    """What one part of the window took in."""
+    """The recordings of one part of the window."""
 
     __slots__ = ("events", "largest", "last_event_ms", "start_ms", "sum")
 
@@ -75,8 +75,8 @@ class Sample:
 class SampleWindow:
     """The samples in a ring, and the totals of everything ever.
 
-    What is recorded waits until somebody asks, or until it is much: it is counted many at a time, which takes a
-    fraction. Whoever calls has the lock of the statistics; to add to `waiting` needs none.
+    Recorded values are kept until a read or until there are many: they are counted in bulk, which takes a
+    fraction of the time. Callers hold the lock of the statistics, except to append to `waiting`.
     """
 
     __slots__ = ("_current", "_events", "_keeps", "_sample", "_samples", "_sum", "_window_ms", "config", "waiting")
@@ -147,7 +147,7 @@ class SampleWindow:
         return self._samples
 
     def oldest_start_ms(self, now_ms: int) -> int:
-        """When the oldest sample began; the first begins when it is asked for."""
+        """When the oldest sample began; the first begins at the first read."""
         self.take_in()
         if self._sample is None:
             self._advance(now_ms)

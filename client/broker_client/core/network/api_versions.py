@@ -1,4 +1,4 @@
-"""What each connected node speaks. Mirrors ApiVersions and NodeApiVersions."""
+"""The API versions of each connected node. Mirrors ApiVersions and NodeApiVersions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NodeApiVersions:
 
     @classmethod
     def of(cls, response: ApiVersionsResponse) -> NodeApiVersions:
-        """Read the answer to ApiVersions."""
+        """Read a response to ApiVersions."""
         return cls(
             {api.api_key: VersionRange(api.min_version, api.max_version) for api in response.api_keys},
             {feature.name: feature.max_version_level for feature in response.finalized_features},
@@ -92,7 +92,7 @@ class ApiVersions:
         self.max_finalized_features_epoch = NO_FINALIZED_FEATURES_EPOCH
 
     def update(self, node_id: int, versions: NodeApiVersions) -> None:
-        """A node has answered; of the finalized features the newest epoch counts."""
+        """Record the response of a node; of the finalized features the newest epoch counts."""
         self._nodes[node_id] = versions
         self._update_magic()
         if self.max_finalized_features_epoch < versions.finalized_features_epoch:
@@ -105,7 +105,7 @@ class ApiVersions:
         self._update_magic()
 
     def get(self, node_id: int) -> NodeApiVersions | None:
-        """What the node announced, None before it has."""
+        """The versions of a node, None before its response."""
         return self._nodes.get(node_id)
 
     def nodes_of_older_formats(self) -> dict[int, NodeApiVersions]:

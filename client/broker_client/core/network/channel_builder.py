@@ -1,4 +1,4 @@
-"""What a connection is made of: frames on TCP, or frames on TLS on TCP. Mirrors ChannelBuilder."""
+"""The layers of a connection: frames on TCP, or frames on TLS on TCP. Mirrors ChannelBuilder."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Requests to brokers as Deferreds, on a network client of one's own: what Consumer and Admin stand on.
 
 Mirrors ConsumerNetworkClient and KafkaAdminClient's runnable: requests wait until their node is ready, each with a
-deadline of its own; answers complete them in a turn of the loop.
+deadline of its own; responses complete them in an iteration of the loop.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ M = TypeVar("M", bound="Message")
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class ClientOptions:
-    """What a small client is told; times in milliseconds, under Kafka's names."""
+    """The options of a small client under Kafka's names; times are in milliseconds."""
 
     bootstrap_servers: tuple[tuple[str, int], ...]
     network: NetworkClientConfig
@@ -60,7 +60,7 @@ class _Unsent:
     node_id: int | None
     deadline_ms: int
     timeout_ms: int
-    answer: Deferred[Any]
+    response: Deferred[Any]
 
 
 class ClientCore:
@@ -96,7 +96,7 @@ class ClientCore:
             on_event=self._on_event,
         )
         self._loop = SenderLoop(
-            taker=self,
+            runnable=self,
             reactor=reactor,
             call_from_thread=call_from_thread or (lambda function: reactor.callLater(0, function)),
         )
@@ -118,7 +118,7 @@ class ClientCore:
         if self._closed:
             raise ProducerClosed(f"cannot send {kind.NAME}: the client is closed")
         limit_ms = self.options.default_api_timeout_ms if timeout_ms is None else timeout_ms
-        answer: Deferred[Any] = Deferred()
+        response: Deferred[Any] = Deferred()
         self._unsent.append(
             _Unsent(
                 kind=kind,
@@ -126,16 +126,16 @@ class ClientCore:
                 node_id=node_id,
                 deadline_ms=now_ms_of(self.reactor) + limit_ms,
                 timeout_ms=limit_ms,
-                answer=answer,
+                response=response,
             )
         )
         self._loop.wakeup()
-        return answer
+        return response
 
     async def cluster_with(
         self, topics: Iterable[str], *, refresh: bool = False, timeout_ms: int | None = None
     ) -> Cluster:
-        """A snapshot that a broker gave and that was asked for all of `topics`; unknown ones are missing from it."""
+        """A snapshot from a broker whose request named all of `topics`; unknown ones are missing from it."""
         wanted = list(topics)
         metadata = self.metadata
         limit_ms = self.options.default_api_timeout_ms if timeout_ms is None else timeout_ms
@@ -178,7 +178,7 @@ class ClientCore:
         for unsent in list(self._unsent):
             wait_ms = min(wait_ms, self._try_to_send(unsent, now_ms))
         again = self.client.poll(now_ms)
-        return 0 if again or self.client.answered else min(wait_ms, self.client.next_poll_ms)
+        return 0 if again or self.client.completed else min(wait_ms, self.client.next_poll_ms)
 
     def close(self) -> None:
         """Fail what waits and close every connection."""
@@ -197,15 +197,15 @@ class ClientCore:
     def _fail_unsent(self, error: ProducerError) -> None:
         unsent, self._unsent = self._unsent, []
         for one in unsent:
-            one.answer.errback(error)
+            one.response.errback(error)
 
     def _try_to_send(self, unsent: _Unsent, now_ms: int) -> int:
-        """Send or give up; answers how long to wait otherwise."""
+        """Send or fail; otherwise return the milliseconds to wait."""
         if now_ms >= unsent.deadline_ms:
             self._unsent.remove(unsent)
             problems = "; ".join(self.client.connection_problems())
             text = f"{unsent.kind.NAME} could not be sent within {unsent.timeout_ms} ms"
-            unsent.answer.errback(
+            unsent.response.errback(
                 ProducerTimeout(f"{text} ({problems})" if problems else text, "default.api.timeout.ms")
             )
             return NEVER_MS
@@ -219,10 +219,10 @@ class ClientCore:
             return min(left_ms, REFRESH_BACKOFF_MS)
         if not self.client.ready(node, now_ms):
             if unsent.node_id is not None and self.client.connection_states.is_disconnected(node.id):
-                # Its node is down: whoever asked may know another by now.
+                # Its node is down: the caller may know another by now.
                 self._unsent.remove(unsent)
                 reason = self.client.connection_states.last_error(node.id) or "disconnected"
-                unsent.answer.errback(ConnectionFailed(f"{unsent.kind.NAME} to node {node.id}: {reason}"))
+                unsent.response.errback(ConnectionFailed(f"{unsent.kind.NAME} to node {node.id}: {reason}"))
                 return NEVER_MS
             return min(left_ms, self.client.poll_delay_ms(node.id, now_ms))
         self._unsent.remove(unsent)
@@ -231,22 +231,22 @@ class ClientCore:
 
     def _send(self, unsent: _Unsent, node_id: int, now_ms: int) -> None:
         versions = self.client.api_versions.get(node_id)
-        assert versions is not None, "a ready node has told its versions"
+        assert versions is not None, "the versions of a ready node are known"
         try:
             request = unsent.build(versions.latest_usable(unsent.kind))
         except UnsupportedVersion as error:
-            unsent.answer.errback(error)
+            unsent.response.errback(error)
             return
 
-        def answered(response: ClientResponse) -> None:
+        def on_response(response: ClientResponse) -> None:
             if response.body is not None:
-                unsent.answer.callback(response.body)
+                unsent.response.callback(response.body)
             elif response.mismatch is not None:
-                unsent.answer.errback(response.mismatch)
+                unsent.response.errback(response.mismatch)
             elif response.delivery is Delivery.TIMED_OUT:
-                text = f"node {node_id} did not answer {unsent.kind.NAME} within {unsent.timeout_ms} ms"
-                unsent.answer.errback(ProducerTimeout(text, "request.timeout.ms"))
+                text = f"node {node_id} did not respond to {unsent.kind.NAME} within {unsent.timeout_ms} ms"
+                unsent.response.errback(ProducerTimeout(text, "request.timeout.ms"))
             else:
-                unsent.answer.errback(ConnectionFailed(f"node {node_id} was disconnected during {unsent.kind.NAME}"))
+                unsent.response.errback(ConnectionFailed(f"node {node_id} was disconnected during {unsent.kind.NAME}"))
 
-        self.client.send(node_id, request, now_ms, callback=answered, timeout_ms=unsent.deadline_ms - now_ms)
+        self.client.send(node_id, request, now_ms, callback=on_response, timeout_ms=unsent.deadline_ms - now_ms)

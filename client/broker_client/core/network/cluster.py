@@ -1,4 +1,4 @@
-"""What a client knows of the cluster at one moment.
+"""A snapshot of the cluster.
 
 Mirrors Cluster, Node and MetadataSnapshot: immutable, swapped whole.
 """
@@ -67,7 +67,7 @@ class Cluster:
 
     @classmethod
     def bootstrap(cls, addresses: Sequence[tuple[str, int]]) -> Cluster:
-        """The cluster before any broker has answered: the configured addresses alone."""
+        """The cluster before the first response: the configured addresses alone."""
         nodes = {-1 - index: Node(-1 - index, host, port) for index, (host, port) in enumerate(addresses)}
         return cls(nodes=nodes, is_bootstrap=True)
 
@@ -81,7 +81,7 @@ class Cluster:
         return self._available.get(topic, ())
 
     def partition(self, key: TopicPartition) -> PartitionInfo | None:
-        """What is known of one partition."""
+        """The known state of one partition."""
         return self._leaders.get(key)
 
     def leader_for(self, key: TopicPartition) -> Node | None:
@@ -101,12 +101,12 @@ class Cluster:
         return self._by_node.get(node_id, ())
 
     def topic_id(self, topic: str) -> bytes | None:
-        """The topic's id, None when the brokers have not told it."""
+        """The topic's id, None if the brokers have not sent it."""
         known = self.topics.get(topic)
         return known.topic_id if known is not None else None
 
     def merged_with(self, newer: Cluster, *, keep: Callable[[str], bool]) -> Cluster:
-        """This snapshot with a partial update over it; `keep` says which of the topics not in it stay."""
+        """This snapshot with a partial update over it; `keep` selects the topics that stay without an update."""
         topics = {name: topic for name, topic in self.topics.items() if name not in newer.topics and keep(name)}
         topics.update(newer.topics)
         return Cluster(

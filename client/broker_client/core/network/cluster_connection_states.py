@@ -68,7 +68,7 @@ class ClusterConnectionStates:
         return node.state if node is not None else ConnectionState.DISCONNECTED
 
     def can_connect(self, node_id: int, now_ms: int) -> bool:
-        """Whether a connection may begin now: there is none, and the back-off has passed."""
+        """True if a connection may begin now: there is none, and the back-off has passed."""
         node = self._nodes.get(node_id)
         return node is None or (node.state in _DOWN and now_ms - node.last_attempt_ms >= node.reconnect_backoff_ms)
 
@@ -108,9 +108,9 @@ class ClusterConnectionStates:
         self._connecting[node_id] = None
 
     def checking_api_versions(self, node_id: int) -> None:
-        """Connected: the node was asked what it speaks."""
+        """Connected: the versions of the node are requested."""
         node = self._nodes[node_id]
-        node.state = CONNECTION_STATES.next(node.state, ConnectionEvent.VERSIONS_ASKED)
+        node.state = CONNECTION_STATES.next(node.state, ConnectionEvent.VERSIONS_REQUESTED)
         node.failed_setups = 0
         self._connecting.pop(node_id, None)
 
@@ -152,36 +152,36 @@ class ClusterConnectionStates:
         self._connecting.pop(node_id, None)
 
     def throttle(self, node_id: int, until_ms: int) -> None:
-        """A broker asked for a pause (KIP-219); a shorter one never cuts a longer one."""
+        """A broker throttles the client (KIP-219); a shorter throttle never cuts a longer one."""
         node = self._nodes.get(node_id)
         if node is not None and until_ms > node.throttled_until_ms:
             node.throttled_until_ms = until_ms
 
     def throttle_delay_ms(self, node_id: int, now_ms: int) -> int:
-        """What is left of a throttle, 0 when there is none."""
+        """The milliseconds left of a throttle, 0 without one."""
         node = self._nodes.get(node_id)
         return max(node.throttled_until_ms - now_ms, 0) if node is not None else 0
 
     def is_ready(self, node_id: int, now_ms: int) -> bool:
-        """Whether requests may be sent: ready, and not throttled."""
+        """True if requests may be sent: ready, and not throttled."""
         node = self._nodes.get(node_id)
         return node is not None and node.state is ConnectionState.READY and node.throttled_until_ms <= now_ms
 
     def is_preparing(self, node_id: int) -> bool:
-        """Whether the connection is being made, up to the answer about versions."""
+        """True from the connection attempt to the response with the versions."""
         return self.state(node_id) in _PREPARING
 
     def is_connecting(self, node_id: int) -> bool:
-        """Whether the connection is not there yet."""
+        """True if the connection is not there yet."""
         return node_id in self._connecting
 
     @property
     def is_any_connecting(self) -> bool:
-        """Whether any connection is not there yet."""
+        """True if any connection is not there yet."""
         return bool(self._connecting)
 
     def is_disconnected(self, node_id: int) -> bool:
-        """Whether the node was tried and has no connection."""
+        """True if the node was tried and has no connection."""
         node = self._nodes.get(node_id)
         return node is not None and node.state in _DOWN
 
@@ -191,7 +191,7 @@ class ClusterConnectionStates:
         return node.last_attempt_ms if node is not None else 0
 
     def setup_timeout_ms(self, node_id: int) -> int:
-        """What the current connection attempt may take."""
+        """The time limit of the current connection attempt."""
         return self._nodes[node_id].setup_timeout_ms
 
     def last_error(self, node_id: int) -> str | None:

@@ -2,8 +2,9 @@
 
 DISCONNECTED: no connection; one may begin when the reconnect back-off has passed. CONNECTING: the address is being
 connected to; ends by `connected`, by failure, or by the set-up time-out. CHECKING_API_VERSIONS: connected, and the
-node has been asked what it speaks; the set-up time-out still runs. READY: requests may be sent. AUTHENTICATION_FAILED:
-as DISCONNECTED, but for a reason that an update of the metadata does not heal: no TLS with the node.
+versions of the node are requested; the set-up time-out still runs. READY: requests may be sent.
+AUTHENTICATION_FAILED: as DISCONNECTED, but for a reason that an update of the metadata does not heal: no TLS with the
+node.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ class ConnectionState(Enum):
 
 
 class ConnectionEvent(Enum):
-    """What happens to a connection."""
+    """The events of a connection."""
 
     CONNECT_STARTED = auto()
-    VERSIONS_ASKED = auto()
+    VERSIONS_REQUESTED = auto()
     VERSIONS_KNOWN = auto()
     CONNECTION_LOST = auto()
     AUTHENTICATION_REFUSED = auto()
@@ -46,12 +47,12 @@ _TRANSITIONS: Final[Mapping[tuple[ConnectionState, ConnectionEvent], ConnectionS
     (_S.DISCONNECTED, _E.CONNECT_STARTED): _S.CONNECTING,
     (_S.DISCONNECTED, _E.CONNECTION_LOST): _S.DISCONNECTED,
     (_S.DISCONNECTED, _E.AUTHENTICATION_REFUSED): _S.AUTHENTICATION_FAILED,
-    (_S.CONNECTING, _E.VERSIONS_ASKED): _S.CHECKING_API_VERSIONS,
+    (_S.CONNECTING, _E.VERSIONS_REQUESTED): _S.CHECKING_API_VERSIONS,
     (_S.CONNECTING, _E.VERSIONS_KNOWN): _S.READY,
     (_S.CONNECTING, _E.CONNECTION_LOST): _S.DISCONNECTED,
     (_S.CONNECTING, _E.AUTHENTICATION_REFUSED): _S.AUTHENTICATION_FAILED,
-    # A node that refuses our version of ApiVersions is asked again in its own.
-    (_S.CHECKING_API_VERSIONS, _E.VERSIONS_ASKED): _S.CHECKING_API_VERSIONS,
+    # A node that refuses our version of ApiVersions gets a request in its own.
+    (_S.CHECKING_API_VERSIONS, _E.VERSIONS_REQUESTED): _S.CHECKING_API_VERSIONS,
     (_S.CHECKING_API_VERSIONS, _E.VERSIONS_KNOWN): _S.READY,
     (_S.CHECKING_API_VERSIONS, _E.CONNECTION_LOST): _S.DISCONNECTED,
     (_S.CHECKING_API_VERSIONS, _E.AUTHENTICATION_REFUSED): _S.AUTHENTICATION_FAILED,

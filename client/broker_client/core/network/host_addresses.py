@@ -27,7 +27,7 @@ __all__ = ["ConnectionAttempt", "HostAddresses"]
 
 
 class ConnectionAttempt(Protocol):
-    """What stands for a connection that is being made: twisted's connector, or one that waits for a name."""
+    """The handle of a connection attempt: Twisted's connector, or one that waits for name resolution."""
 
     def disconnect(self) -> None:
         """Give it up."""
@@ -99,7 +99,7 @@ class _NamedAttempt:
         self._connector = self._reactor.connectTCP(address, self._port, self._factory, self._timeout_s)
 
     def disconnect(self) -> None:
-        """Give it up, and tell nobody while the name is not known."""
+        """End the attempt; during name resolution without a report."""
         self._given_up = True
         if self._connector is not None:
             self._connector.disconnect()

@@ -1,4 +1,4 @@
-"""Requests that were sent, or are being sent, and await their answer.
+"""Requests that were sent, or are being sent, and await their response.
 
 Mirrors InFlightRequests and ClientRequest/Response.
 """
@@ -23,9 +23,9 @@ __all__ = ["ClientResponse", "Delivery", "InFlightRequest", "InFlightRequests"]
 class Delivery(Enum):
     """How a request ended."""
 
-    ANSWERED = auto()
+    RECEIVED = auto()
     WRITTEN = auto()
-    """No answer was asked for (acks=0): it was handed to the network."""
+    """No response was requested (acks=0): the request is written."""
     DISCONNECTED = auto()
     TIMED_OUT = auto()
     VERSION_MISMATCH = auto()
@@ -33,14 +33,14 @@ class Delivery(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class ClientResponse:
-    """The end of one request, for whoever sent it."""
+    """The end of one request, for its sender."""
 
     node_id: int
     correlation_id: int
     api_version: int
     delivery: Delivery
     body: Message | None = None
-    answered_ms: int = 0
+    received_ms: int = 0
     latency_ms: int = 0
     mismatch: UnsupportedVersion | None = None
 
@@ -63,24 +63,24 @@ class InFlightRequest:
     written: bool = False
 
     def ended(self, delivery: Delivery, now_ms: int, body: Message | None = None) -> ClientResponse:
-        """What its sender is told."""
+        """The response for its sender."""
         return ClientResponse(
             node_id=self.node_id,
             correlation_id=self.correlation_id,
             api_version=self.api_version,
             delivery=delivery,
             body=body,
-            answered_ms=now_ms,
+            received_ms=now_ms,
             latency_ms=max(now_ms - self.created_ms, 0),
         )
 
     def is_overdue(self, now_ms: int) -> bool:
-        """Whether its time-out has passed; what the broker throttled does not count."""
+        """True if its time-out has passed; what the broker throttled does not count."""
         return max(now_ms - self.sent_ms, 0) > self.timeout_ms + self.throttle_ms
 
 
 class InFlightRequests:
-    """A queue a node, newest at the left; answers complete the oldest."""
+    """One queue per node, newest at the left; responses complete the oldest."""
 
     __slots__ = ("_count", "_max_per_connection", "_nodes", "_unanswered")
 
@@ -96,18 +96,18 @@ class InFlightRequests:
         self._count += 1
 
     def complete_next(self, node_id: int) -> InFlightRequest:
-        """Take the oldest: it is the one that an answer belongs to."""
+        """Remove the oldest: a response belongs to it."""
         request = self._queue(node_id).pop()
         self._count -= 1
         return request
 
     def put_back(self, request: InFlightRequest) -> None:
-        """It was the oldest, and is so again: the answer was not its own."""
+        """Restore the oldest: the response was not its own."""
         self._nodes.setdefault(request.node_id, deque()).append(request)
         self._count += 1
 
     def unanswered(self, request: InFlightRequest) -> None:
-        """Keep a request whose answer was no good: it ends when its connection does."""
+        """Keep a request whose response was unusable: it ends with its connection."""
         self._unanswered.setdefault(request.node_id, []).append(request)
 
     def last_sent(self, node_id: int) -> InFlightRequest:
@@ -115,13 +115,13 @@ class InFlightRequests:
         return self._queue(node_id)[0]
 
     def complete_last_sent(self, node_id: int) -> InFlightRequest:
-        """Take the newest: it asked for no answer."""
+        """Remove the newest: it requested no response."""
         request = self._queue(node_id).popleft()
         self._count -= 1
         return request
 
     def can_send_more(self, node_id: int) -> bool:
-        """Whether the newest has been written and there is room for another."""
+        """True if the newest has been written and there is room for another."""
         queue = self._nodes.get(node_id)
         return not queue or (queue[0].written and len(queue) < self._max_per_connection)
 

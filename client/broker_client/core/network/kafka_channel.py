@@ -43,7 +43,7 @@ class ChannelState(Enum):
 
 
 class ChannelEvents(Protocol):
-    """What a channel tells its selector."""
+    """The events that a channel reports to its selector."""
 
     def channel_connected(self, channel: KafkaChannel) -> None:
         """The connection is there."""
@@ -60,10 +60,10 @@ class ChannelEvents(Protocol):
 
 @implementer(IPullProducer)
 class KafkaChannel(TwistedProtocol):
-    """A node's channel. After `close` it tells nothing any more.
+    """A node's channel. After `close` it reports nothing.
 
-    What the socket takes at once has left; for the rest it is a pull producer on its own transport, and hears when all
-    that was written has left: a completed send.
+    Bytes that the socket takes at once have left; for the rest it is a pull producer on its own transport, which is
+    notified when all bytes have left: a completed send.
     """
 
     def __init__(self, node_id: int, address: str, events: ChannelEvents, reader: FrameReader) -> None:
@@ -84,7 +84,7 @@ class KafkaChannel(TwistedProtocol):
         self._receive_buffer_bytes = -1
 
     def set_socket_buffers(self, send_bytes: int, receive_bytes: int) -> None:
-        """SO_SNDBUF and SO_RCVBUF to ask for once connected; -1 leaves the system's."""
+        """SO_SNDBUF and SO_RCVBUF to set once connected; -1 leaves the system's."""
         self._send_buffer_bytes = send_bytes
         self._receive_buffer_bytes = receive_bytes
 
@@ -116,7 +116,7 @@ class KafkaChannel(TwistedProtocol):
                 self._transport.resumeProducing()  # type: ignore[attr-defined]  # every TCP transport is a producer
 
     def close(self, *, flush: bool) -> None:
-        """End the connection and tell nothing; `flush` sends first what was written."""
+        """End the connection without a report; `flush` sends first what was written."""
         self._events = None
         transport = self._transport
         if transport is None:
@@ -138,7 +138,7 @@ class KafkaChannel(TwistedProtocol):
             self._become_ready(streaming=False)
 
     def _take_transport(self) -> bool:
-        """Whether the connection is still wanted; it then has its socket's options."""
+        """True if the connection is still wanted; it then has its socket's options."""
         transport = self.transport
         if self._events is None:
             transport.abortConnection()  # type: ignore[union-attr]  # a TCP transport
@@ -175,8 +175,8 @@ class KafkaChannel(TwistedProtocol):
             frames = self._reader.receive(data)
         except FrameError as error:
             if _is_tls_record(data, error):
-                told = "sent a TLS record: it is a TLS listener, security.protocol names another (SSL is needed)"
-                self._fail_authentication(SslAuthenticationFailed(f"{self.address} {told}"))
+                problem = "sent a TLS record: it is a TLS listener, security.protocol names another (SSL is needed)"
+                self._fail_authentication(SslAuthenticationFailed(f"{self.address} {problem}"))
                 return
             reason = f"{self.address} sent {_what_it_looks_like(data, error)}"
             self.close(flush=False)
@@ -222,7 +222,7 @@ class KafkaChannel(TwistedProtocol):
                 handle.setsockopt(socket.SOL_SOCKET, option, size)
 
     def _socket_transport(self) -> object:
-        """What has the socket."""
+        """The transport that has the socket."""
         return self.transport
 
 

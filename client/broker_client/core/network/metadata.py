@@ -1,4 +1,4 @@
-"""Which topics a client cares for, what is known of them, and when to ask again.
+"""The topics that a client uses, the state known of them, and when to request it again.
 
 Mirrors Metadata and ProducerMetadata (KIP-526 idle topics, KIP-580 back-off, KIP-899 re-bootstrap, KIP-951 leaders).
 Callers add topics and read the snapshot from their own threads; the network thread alone updates it.
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 __all__ = ["LeaderIdAndEpoch", "Metadata", "PendingUpdate"]
 
 _NO_LEADER: Final = -1
-_RELIABLE_EPOCHS_FROM_VERSION: Final = 9  # KAFKA-9212: brokers before 2.4 could answer stale epochs
+_RELIABLE_EPOCHS_FROM_VERSION: Final = 9  # KAFKA-9212: brokers before 2.4 could return stale epochs
 
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class LeaderIdAndEpoch:
-    """What a produce response says about a partition's new leader (KIP-951)."""
+    """A partition's new leader in a produce response (KIP-951)."""
 
     leader_id: int
     leader_epoch: int
@@ -44,7 +44,7 @@ class LeaderIdAndEpoch:
 
 @dataclass(slots=True, kw_only=True, frozen=True)
 class PendingUpdate:
-    """A Metadata request to send, and what its answer will be good for."""
+    """A Metadata request to send, and whether its response is a full or a partial update."""
 
     request: MetadataRequest
     request_version: int
@@ -116,30 +116,30 @@ class Metadata:
         self._fatal: ProducerError | None = None
         self._closed = False
 
-    # What callers ask; from any thread.
+    # For callers; from any thread.
 
     @property
     def update_version(self) -> int:
-        """Raised by every answer and by every bootstrap."""
+        """Incremented by every response and by every bootstrap."""
         return self._update_version
 
     @property
     def last_successful_update_ms(self) -> int:
-        """When an answer last brought a snapshot; 0 before the first."""
+        """When a response last brought a snapshot; 0 before the first."""
         return self._last_successful_refresh_ms
 
     @property
     def closed(self) -> bool:
-        """Whether the client is closed: nothing will be updated any more."""
+        """True if the client is closed: nothing will be updated any more."""
         return self._closed
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that the next full update asks for."""
+        """The topics of the next full update."""
         return tuple(self._topics)
 
     def add(self, topic: str, now_ms: int) -> None:
-        """Care for `topic` for another `metadata.max.idle.ms`; a new one asks for a partial update."""
+        """Keep `topic` for another `metadata.max.idle.ms`; a new one requests a partial update."""
         with self._lock:
             known = topic in self._topics
             self._topics[topic] = now_ms + self._idle_ms
@@ -148,13 +148,13 @@ class Metadata:
                 self._request_update_for_new_topics()
 
     def request_update(self) -> int:
-        """Ask for a full update; answers the version that the update will exceed."""
+        """Request a full update; return the version that the update will exceed."""
         with self._lock:
             self._needs_full_update = True
             return self._update_version
 
     def request_update_for_topic(self, topic: str) -> int:
-        """Ask for an update that brings `topic`: partial while it is new."""
+        """Request an update with `topic`: partial while it is new."""
         with self._lock:
             if topic in self._new_topics:
                 self._request_update_for_new_topics()
@@ -177,16 +177,16 @@ class Metadata:
                 self._waiters.remove(notify)
 
     def topic_error(self, topic: str) -> ErrorCode:
-        """What the newest answer said about `topic`."""
+        """The error of `topic` in the newest response."""
         return self._topic_errors.get(topic, ErrorCode.NONE)
 
     def take_fatal_error(self) -> ProducerError | None:
-        """The error that no update will heal, told once."""
+        """Return the error that no update will heal, once."""
         with self._lock:
             fatal, self._fatal = self._fatal, None
             return fatal
 
-    # What the network thread asks.
+    # For the network thread.
 
     def time_to_next_update_ms(self, now_ms: int) -> int:
         """How long until an update is due, back-off included; 0 when it is."""
@@ -216,7 +216,7 @@ class Metadata:
             )
 
     def update(self, response: MetadataResponse, *, version: int, pending: PendingUpdate, now_ms: int) -> None:
-        """Take an answer in and wake everyone who waits for one."""
+        """Apply a response and wake every waiter."""
         with self._lock:
             self._needs_partial_update = pending.request_version < self._request_version
             self._last_refresh_ms = now_ms
@@ -249,7 +249,7 @@ class Metadata:
             self._draw_backoff()
 
     def fatal_error(self, error: ProducerError) -> None:
-        """An error that no update will heal: whoever waits for one is told."""
+        """Record an error that no update will heal, and wake every waiter."""
         with self._lock:
             self._fatal = error
             waiters = self._take_waiters()
@@ -265,7 +265,7 @@ class Metadata:
     def update_leaders(
         self, leaders: Mapping[TopicPartition, LeaderIdAndEpoch], nodes: Sequence[Node]
     ) -> tuple[TopicPartition, ...]:
-        """Take newer leaders from a response (KIP-951); answers the partitions that changed."""
+        """Apply newer leaders from a response (KIP-951); return the partitions that changed."""
         with self._lock:
             merged = {**self.cluster.nodes, **{node.id: node for node in nodes}}
             updated = []
@@ -295,7 +295,7 @@ class Metadata:
         return waiters
 
     def _request_update_for_new_topics(self) -> None:
-        self._last_refresh_ms = 0  # no back-off: ask at once
+        self._last_refresh_ms = 0  # no back-off: request at once
         self._needs_partial_update = True
         self._equivalent_responses = 0
         self._request_version += 1
@@ -318,7 +318,7 @@ class Metadata:
     def _snapshot_of(self, response: MetadataResponse, version: int, partial: bool, now_ms: int) -> Cluster:  # noqa: FBT001
         topics: dict[str, TopicMetadata] = {}
         invalid, unauthorized = [], []
-        answered = {topic.name for topic in response.topics}
+        named = {topic.name for topic in response.topics}
         for topic in response.topics:
             if topic.name is None or not self._retain(topic.name, now_ms):
                 continue
@@ -344,7 +344,7 @@ class Metadata:
         )
         if not partial:
             return newer
-        return self.cluster.merged_with(newer, keep=lambda name: name not in answered and self._retain(name, now_ms))
+        return self.cluster.merged_with(newer, keep=lambda name: name not in named and self._retain(name, now_ms))
 
     def _topic_of(self, topic: MetadataResponseTopic, version: int) -> TopicMetadata:
         assert topic.name is not None
@@ -360,10 +360,10 @@ class Metadata:
     def _newest_of(
         self, topic: str, partition: MetadataResponsePartition, version: int, *, recreated: bool
     ) -> PartitionInfo:
-        """What the response says, unless a newer leader epoch was seen already."""
+        """The partition of the response, unless a newer leader epoch is known already."""
         key = TopicPartition(topic, partition.partition_index)
         epoch = partition.leader_epoch if version >= _RELIABLE_EPOCHS_FROM_VERSION else NO_LEADER_EPOCH
-        told = PartitionInfo(
+        updated = PartitionInfo(
             topic=topic,
             partition=partition.partition_index,
             leader=partition.leader_id if partition.leader_id != _NO_LEADER else None,
@@ -375,15 +375,15 @@ class Metadata:
         if epoch == NO_LEADER_EPOCH:
             self._last_seen_epochs.pop(key, None)
             self._equivalent_responses = 0
-            return told
+            return updated
         seen = self._last_seen_epochs.get(key)
         if seen is not None and not recreated and epoch < seen:
             known = self.cluster.partition(key)
-            return known if known is not None else told
+            return known if known is not None else updated
         if seen is None or recreated or epoch > seen:
             self._equivalent_responses = 0
         self._last_seen_epochs[key] = epoch
-        return told
+        return updated
 
     def _forget_epochs_of_dropped_topics(self) -> None:
         if self._all_topics:

@@ -24,18 +24,18 @@ _log = Logger()
 
 
 class MetadataTransport(Protocol):
-    """What the updater asks of the network client."""
+    """The methods of the network client that the updater uses."""
 
     def least_loaded_node(self, now_ms: int) -> tuple[Node | None, bool]:
-        """A node to ask, and whether any connection is ready."""
+        """A node for the request, and True if any connection is ready."""
         ...
 
     def can_send_request(self, node_id: int, now_ms: int) -> bool:
-        """Whether a request could go out now."""
+        """True if a request could go out now."""
         ...
 
     def can_connect(self, node_id: int, now_ms: int) -> bool:
-        """Whether a connection may begin now."""
+        """True if a connection may begin now."""
         ...
 
     def initiate_connect(self, node: Node, now_ms: int) -> None:
@@ -43,11 +43,11 @@ class MetadataTransport(Protocol):
         ...
 
     def is_any_node_connecting(self) -> bool:
-        """Whether one has begun already."""
+        """True if one has begun already."""
         ...
 
     def send_internal(self, request: MetadataRequest, node_id: int, now_ms: int) -> None:
-        """Send a request whose answer comes back to the updater."""
+        """Send a request whose response goes to the updater."""
         ...
 
 
@@ -90,7 +90,7 @@ class MetadataUpdater:
         return list(self._metadata.cluster.nodes.values())
 
     def is_update_due(self, now_ms: int) -> bool:
-        """Whether a request should go before everything else."""
+        """True if a request should go before everything else."""
         return self._pending is None and self._metadata.time_to_next_update_ms(now_ms) == 0
 
     def rebootstrap(self, now_ms: int) -> None:
@@ -100,7 +100,7 @@ class MetadataUpdater:
         self.rebootstrap_due_ms = now_ms + self._rebootstrap_trigger_ms + 1
 
     def maybe_update(self, now_ms: int) -> int:
-        """Send a Metadata request if one is due and can go; answers how long until there is something to do."""
+        """Send a Metadata request if one is due and can go; return the milliseconds until the next action."""
         wait_ms = self._metadata.time_to_next_update_ms(now_ms)
         if self._pending is not None:
             wait_ms = max(wait_ms, self._request_timeout_ms)
@@ -124,10 +124,10 @@ class MetadataUpdater:
         if transport.can_connect(node.id, now_ms):
             transport.initiate_connect(node, now_ms)
             return max(self._reconnect_backoff_ms, 1)
-        return NEVER_MS  # connected, but no request can go: the network will tell
+        return NEVER_MS  # connected, but no request can go: an event of the network will follow
 
     def handle_disconnect(self, node_id: int, reason: str, now_ms: int, fatal: ProducerError | None = None) -> None:
-        """A connection ended: perhaps the metadata is stale; or (`fatal`) nobody can ever be asked."""
+        """A connection ended: perhaps the metadata is stale; or (`fatal`) no node can ever serve it."""
         cluster = self._metadata.cluster
         if cluster.is_bootstrap and node_id in cluster.nodes:
             _log.warn("bootstrap broker {node} disconnected: {reason}", node=cluster.nodes[node_id], reason=reason)
@@ -145,16 +145,16 @@ class MetadataUpdater:
         self._pending = None
 
     def handle_response(self, response: MetadataResponse, version: int, now_ms: int) -> None:
-        """Take the answer in."""
+        """Apply the response."""
         pending, self._pending = self._pending, None
-        assert pending is not None, "only what was asked for is answered"
+        assert pending is not None, "a response belongs to a request"
         if response.error_code == ErrorCode.REBOOTSTRAP_REQUIRED and self._rebootstrap:
-            _log.info("a broker asks for a rebootstrap")
+            _log.info("metadata: a broker requires a rebootstrap")
             self.rebootstrap_due_ms = now_ms  # in this turn, which closes the connections first
             return
         errors = {topic.name: ErrorCode(topic.error_code).name for topic in response.topics if topic.error_code}
         if errors:
-            _log.warn("the metadata answer reports topic errors: {errors}", errors=errors)
+            _log.warn("metadata: the response has topic errors: {errors}", errors=errors)
         if not response.brokers:
             # A broker that is starting up knows no brokers yet.
             self._metadata.failed_update(now_ms)

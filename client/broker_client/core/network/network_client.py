@@ -1,4 +1,4 @@
-"""Requests to nodes and their answers, over connections that are made, checked and given up here.
+"""Requests to nodes and their responses, over connections that are made, checked and closed here.
 
 Mirrors NetworkClient.
 Not for more than one thread. `poll` is one turn: metadata first, then what the selector has, then time-outs, then
@@ -101,10 +101,10 @@ class NetworkClient:
         self.next_poll_ms = NEVER_MS
         self.time_out_ms = NEVER_MS
         """When the first of what was there since the latest poll is given up: the sockets are read before that poll."""
-        self.answered = 0
+        self.completed = 0
         self.throttle_time: Sensor | None = None
         self.telemetry: TelemetrySender | None = None
-        self._answered_internally = False
+        self._completed_internally = False
         self._gave_up = False
         self._random = random
         self._in_flight = InFlightRequests(config.max_in_flight_requests_per_connection)
@@ -121,17 +121,15 @@ class NetworkClient:
             connection_states=self.connection_states,
             selector=self.selector,
             in_flight=self._in_flight,
-            send=self._ask,
+            send=self._send_internal,
         )
         self._aborted_sends: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
         self._ended: list[tuple[ClientResponse, Callable[[ClientResponse], None]]] = []
         self._correlation_id = 0
         self._closed = False
 
-    # Asking
-
     def ready(self, node: Node, now_ms: int) -> bool:
-        """Whether a request can be sent now; begins a connection when there is none and one may begin."""
+        """True if a request can be sent now; begins a connection when there is none and one may begin."""
         if self.is_ready(node.id, now_ms):
             return True
         if self.connection_states.can_connect(node.id, now_ms):
@@ -153,7 +151,7 @@ class NetworkClient:
         timeout_ms: int | None = None,
         highest_version: int | None = None,
     ) -> int:
-        """Send to a node that is ready; `callback` hears how it ended, in a poll. Answers the correlation id."""
+        """Send to a ready node and return the correlation id; a later poll calls `callback` with the result."""
         if not self.can_send_request(node_id, now_ms):
             raise IllegalState(f"attempt to send a request to node {node_id}, which is not ready")
         return self._send(node_id, request, now_ms, callback, expect_response, timeout_ms, highest_version)
@@ -201,7 +199,7 @@ class NetworkClient:
         self.selector.on_written = lambda node_id: written(self._in_flight.last_sent(node_id))
 
     def in_flight_count(self, node_id: int | None = None) -> int:
-        """Requests that await their answer, of a node or in all."""
+        """Requests that await their response, of one node or in all."""
         return self._in_flight.count(node_id)
 
     def connection_problems(self) -> list[str]:
@@ -218,19 +216,19 @@ class NetworkClient:
                 problems.append(problem if address in problem else f"{address}: {problem}")
         return problems
 
-    # One turn
+    # One iteration
 
     def poll(self, now_ms: int) -> bool:
-        """Do what can be done now without waiting; answers whether another turn should follow at once.
+        """Do what can be done without waiting; return True if another iteration should follow at once.
 
-        Requests that were answered are not a reason for one by themselves: their number stands in `answered`, and who
-        sent them knows. `next_poll_ms` then says how long until time alone makes a poll worthwhile. A wrong or
-        unreadable answer raises after everything else has been done.
+        Completed requests alone are no reason for one: their number is in `completed`, and their senders
+        know of them. `next_poll_ms` then is the time until a poll has something to do without any event. A wrong or
+        unreadable response raises after everything else has been done.
         """
         if self._aborted_sends:
             ended, self._aborted_sends = self._aborted_sends, []
             self._complete(ended)
-            self.answered = len(ended)
+            self.completed = len(ended)
             return True
         metadata_wait_ms = self._updater.maybe_update(now_ms)
         if self.telemetry is not None:
@@ -245,7 +243,7 @@ class NetworkClient:
         selector = self.selector
         more = selector.poll(now_ms)
         self._ended = []
-        self._answered_internally = self._gave_up = self._versions.has_news = False
+        self._completed_internally = self._gave_up = self._versions.has_news = False
         broken: ProducerError | None = None
         for node_id in selector.completed_sends:
             self._handle_completed_send(node_id, now_ms)
@@ -253,8 +251,8 @@ class NetworkClient:
             try:
                 self._handle_completed_receive(receive, now_ms)
             except (ProducerError, MessageDecodeError) as error:
-                # As in Kafka the connection stays, and nobody knows any more whose answer the next one is.
-                broken = broken or ProducerError(f"answer of node {receive.node_id}: {error}")
+                # As in Kafka the connection stays, though it is unknown to which request the next response belongs.
+                broken = broken or ProducerError(f"response of node {receive.node_id}: {error}")
         for disconnection in selector.disconnected:
             self._process_disconnection(
                 disconnection.node_id,
@@ -275,7 +273,7 @@ class NetworkClient:
             self._handle_rebootstrap(now_ms)
         again = bool(
             more
-            or self._answered_internally
+            or self._completed_internally
             or self._gave_up
             or self._versions.has_news
             or selector.disconnected
@@ -283,7 +281,7 @@ class NetworkClient:
             or selector.awaited_write_completed
         )
         ended, self._ended = self._ended, []
-        self.answered = len(ended)
+        self.completed = len(ended)
         self._complete(ended)
         if broken is not None:
             raise broken
@@ -311,10 +309,10 @@ class NetworkClient:
             if self.telemetry is not None:
                 self.telemetry.close()
 
-    # What the metadata updater asks: see MetadataTransport.
+    # For the metadata updater: see MetadataTransport.
 
     def can_send_request(self, node_id: int, now_ms: int) -> bool:
-        """Whether the connection is ready and has room for one more request."""
+        """True if the connection is ready and has room for one more request."""
         if not (self.connection_states.is_ready(node_id, now_ms) and self.selector.is_channel_ready(node_id)):
             return False
         if self._in_flight.can_send_more(node_id):
@@ -323,11 +321,11 @@ class NetworkClient:
         return False
 
     def can_connect(self, node_id: int, now_ms: int) -> bool:
-        """Whether a connection may begin now."""
+        """True if a connection may begin now."""
         return self.connection_states.can_connect(node_id, now_ms)
 
     def is_any_node_connecting(self) -> bool:
-        """Whether a connection to a known node is being made."""
+        """True if a connection to a known node is being made."""
         return any(self.connection_states.is_connecting(node.id) for node in self._updater.nodes())
 
     def initiate_connect(self, node: Node, now_ms: int) -> None:
@@ -415,7 +413,7 @@ class NetworkClient:
             correlation_id=correlation_id,
             api_version=api_version,
             delivery=Delivery.VERSION_MISMATCH,
-            answered_ms=now_ms,
+            received_ms=now_ms,
             mismatch=mismatch,
         )
         self._aborted_sends.append((response, callback))
@@ -450,7 +448,7 @@ class NetworkClient:
         kind = response_type(request.request.API_KEY)
         api_version = request.api_version
         if kind is ApiVersionsResponse and _is_unsupported_version(receive.payload):
-            api_version = 0  # a broker that does not know our version answers in the oldest
+            api_version = 0  # a broker that does not know our version responds in the oldest
         elif request.request is PROBE:
             api_version = layout_of(receive.payload) or 0
         try:
@@ -463,9 +461,9 @@ class NetworkClient:
             name = request.request.NAME
             raise ProducerError(f"correlation id {correlation_id} is not {name}'s, {request.correlation_id}")
         self._maybe_throttle(request, response, now_ms)
-        self._answered_internally = self._answered_internally or request.is_internal
+        self._completed_internally = self._completed_internally or request.is_internal
         if not request.is_internal:
-            self._end(request, Delivery.ANSWERED, now_ms, response)
+            self._end(request, Delivery.RECEIVED, now_ms, response)
         elif request.request is PROBE:
             self._versions.handle_probe(node_id, now_ms, api_version)
         elif isinstance(response, MetadataResponse):
@@ -486,11 +484,11 @@ class NetworkClient:
     def _handle_api_versions(self, request: InFlightRequest, response: ApiVersionsResponse, now_ms: int) -> None:
         code = self._versions.handle_api_versions(request, response)
         if code is not ErrorCode.NONE:
-            reason = f"error {code.name} in the answer to ApiVersions"
+            reason = f"error {code.name} in the response to ApiVersions"
             self.selector.close(request.node_id)
             self._process_disconnection(request.node_id, ChannelState.LOCAL_CLOSE, reason, now_ms)
 
-    def _ask(self, node_id: int, request: Message, now_ms: int, highest_version: int | None) -> None:
+    def _send_internal(self, node_id: int, request: Message, now_ms: int, highest_version: int | None) -> None:
         self._send(node_id, request, now_ms, None, True, None, highest_version)
 
     def _process_disconnection(
@@ -503,10 +501,10 @@ class NetworkClient:
         timed_out: bool = False,
         refused: AuthenticationFailed | None = None,
     ) -> None:
-        asked = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
-        self._versions.disconnected(node_id, unanswered=asked)
-        if asked:
-            reason += " (closed before it told its API versions: security.protocol may not be the listener's)"
+        was_preparing = self.connection_states.is_preparing(node_id) and state is ChannelState.READY
+        self._versions.disconnected(node_id, unanswered=was_preparing)
+        if was_preparing:
+            reason += " (closed before it sent its API versions: security.protocol may not be the listener's)"
         if refused is None:
             self.connection_states.disconnected(node_id, now_ms, reason)
         else:

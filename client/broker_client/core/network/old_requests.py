@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["metadata_request_at", "metadata_request_for"]
 
-_SAYS_WHETHER_TO_CREATE_FROM: Final = 4
+_ALLOW_AUTO_CREATION_FROM: Final = 4
 _NULL_IS_ALL_TOPICS_FROM: Final = 1
 
 
@@ -22,11 +22,11 @@ def metadata_request_for(node: NodeApiVersions, request: MetadataRequest) -> Met
 
 
 def metadata_request_at(version: int, request: MetadataRequest) -> MetadataRequest:
-    """The request in a version. One that may not create topics asks for all: a broker would create what is named.
+    """The request in a version. One that may not create topics requests all: brokers create those that are named.
 
     In version 0 no topics are all topics.
     """
-    if version >= _SAYS_WHETHER_TO_CREATE_FROM:
+    if version >= _ALLOW_AUTO_CREATION_FROM:
         return request
     topics = request.topics if request.allow_auto_topic_creation else None
     if topics is None and version < _NULL_IS_ALL_TOPICS_FROM:

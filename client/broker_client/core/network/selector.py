@@ -1,11 +1,11 @@
-"""Many connections, one poll: connects, writes and reads, and tells what has happened. Mirrors Selector.
+"""Many connections, one poll: connects, writes and reads, and reports the events. Mirrors Selector.
 
 The reactor does the waiting. What it delivers is staged, and `on_event` is called so that the owner polls soon; `poll`
-itself never blocks, it only turns what is staged into this poll's results. As in Kafka, a poll answers at most one
+itself never blocks, it only turns what is staged into this poll's results. As in Kafka, a poll returns at most one
 completed receive per channel, and closes at most one idle connection.
 
-Kafka's poll reads the sockets itself, and only then is anything given up. A reactor makes the calls that are due before
-it reads: in a process that stood still, the answer to what is overdue may lie in the socket. See `has_read_since`.
+Kafka's poll reads the sockets itself before any time-out. A reactor makes the calls that are due before it reads: in a
+process that stood still, the response to an overdue request may be in the socket already. See `has_read_since`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Disconnection:
 
 
 class Selector:
-    """What the latest poll told stands in `completed_sends`, `completed_receives`, `connected`, `disconnected`."""
+    """The results of the latest poll are in `completed_sends`, `completed_receives`, `connected`, `disconnected`."""
 
     def __init__(
         self,
@@ -91,8 +91,8 @@ class Selector:
         self._ending: dict[int, Disconnection] = {}
         self._written: list[int] = []
         self.on_written: Callable[[int], None] | None = None
-        """Hears of a completed send at once, as the next poll does."""
-        # A completed send calls `on_event` only when somebody waits for it: most writes change nothing.
+        """Called with the node of a completed send at once; the next poll reports it, too."""
+        # A completed send calls `on_event` only if a caller waits for it: most writes change nothing.
         self._write_awaited: dict[int, None] = {}
         self._newly_connected: list[int] = []
         self._newly_disconnected: list[Disconnection] = []
@@ -123,7 +123,7 @@ class Selector:
             self.sensors.sent(node_id, len(frame), now_ms)
 
     def poll(self, now_ms: int) -> bool:
-        """Turn what is staged into results; answers whether there is more for a next poll."""
+        """Turn staged events into results; return True if there is more for a next poll."""
         self.completed_sends, self._written = self._written, []
         self.awaited_write_completed = False
         for node_id in self.completed_sends:
@@ -149,21 +149,21 @@ class Selector:
         return self.has_events
 
     def await_write(self, node_id: int) -> None:
-        """Somebody waits until the node's pending send is written: call `on_event` then."""
+        """Call `on_event` once the node's pending send is written."""
         self._write_awaited[node_id] = None
 
     @property
     def has_events(self) -> bool:
-        """Whether a poll would answer something."""
+        """True if a poll would return something."""
         return bool(self._with_staged or self._newly_connected or self._newly_disconnected)
 
     def has_read_since(self, due_ms: int, now_ms: int) -> bool:
-        """Whether the reactor has read the sockets since `due_ms`; else it does, and `on_event` is called behind it."""
+        """True if the reactor has read the sockets since `due_ms`; else it does, and `on_event` is called behind it."""
         if self._read_ms >= due_ms:
             return True
         if not self._is_reading:
             self._is_reading = True
-            # What another thread has asked for is called just before the calls that are due, and a call that it makes
+            # The calls of other threads run just before the calls that are due, and a call that they make
             # among those: only the second comes after a look at the sockets.
             call_later = self._reactor.callLater
             call_later(0, call_later, 0, self._has_read, now_ms)
@@ -175,7 +175,7 @@ class Selector:
         return len(self._channels)
 
     def is_channel_ready(self, node_id: int) -> bool:
-        """Whether the node's connection is there."""
+        """True if the node's connection is there."""
         channel = self._channels.get(node_id)
         return channel is not None and channel.state is ChannelState.READY
 
@@ -204,7 +204,7 @@ class Selector:
         oldest_ms = next(iter(self._last_active_ms.values()))
         return max(oldest_ms + self._max_idle_ms - now_ms, 0)
 
-    # What channels tell: see ChannelEvents.
+    # For channels: see ChannelEvents.
 
     def channel_connected(self, channel: KafkaChannel) -> None:
         """Stage: connected."""
@@ -237,7 +237,7 @@ class Selector:
         if self.sensors is not None and channel.failure is not None:
             self.sensors.refused(self._now_ms())
         if channel.staged:
-            # The answers that came before the end count: they are handed out first, one a poll.
+            # The responses that came before the end count: they are returned first, one per poll.
             channel.state = ChannelState.LOCAL_CLOSE
             self._ending[channel.node_id] = ended
             return
@@ -246,9 +246,9 @@ class Selector:
 
     # Details
 
-    def _has_read(self, asked_ms: int) -> None:
+    def _has_read(self, requested_ms: int) -> None:
         self._is_reading = False
-        self._read_ms = asked_ms
+        self._read_ms = requested_ms
         self._on_event()
 
     def _report(self, disconnection: Disconnection) -> None:

@@ -1,7 +1,7 @@
 """Channels on TLS: no frame goes out before the handshake is done and the server is who it should be.
 
 Mirrors SslChannelBuilder and what KafkaChannel does with an SslTransportLayer. A handshake that fails is an
-SslAuthenticationFailed, which no later attempt heals; so is an error of TLS before the first answer, because since
+SslAuthenticationFailed, which no later attempt heals; so is an error of TLS before the first response, because since
 TLS 1.3 a server judges a client's certificate after the client believes that the handshake is done (KAFKA-8834). A
 connection that ends without a word is an ordinary disconnection, as in Kafka. All of it is within
 socket.connection.setup.timeout.ms.
@@ -54,7 +54,7 @@ class SslKafkaChannel(KafkaChannel):
         self._engines = engines
         self._reactor = reactor
         self._paused = False
-        self._answered = False
+        self._has_received = False
 
     def send(self, frame: bytes) -> None:
         """Encrypt and hand on one whole frame; raises IllegalState while another is pending."""
@@ -67,7 +67,7 @@ class SslKafkaChannel(KafkaChannel):
         self._take_transport()
 
     def handshakeCompleted(self) -> None:  # noqa: N802
-        """Both can read each other: is the server the one that was asked for?"""
+        """The handshake is done: check that the server is the expected one."""
         engine = self._layer().engine
         if self._events is None or engine is None:
             return
@@ -82,13 +82,13 @@ class SslKafkaChannel(KafkaChannel):
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         """Decrypted bytes."""
-        self._answered = True
+        self._has_received = True
         super().dataReceived(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802 # type: ignore[override]
         """The connection is gone: by a failure of TLS, or as any other is lost."""
         error = reason.value
-        if isinstance(error, SSL.Error) and not self._answered:
+        if isinstance(error, SSL.Error) and not self._has_received:
             self._transport = None
             events, self._events = self._events, None
             if events is not None:
@@ -113,7 +113,7 @@ class SslKafkaChannel(KafkaChannel):
         self._paused = True
 
     def resumeProducing(self) -> None:  # noqa: N802
-        """What was buffered has left."""
+        """The buffered bytes are written."""
         self._paused = False
         super().resumeProducing()
 
@@ -137,6 +137,6 @@ class SslChannelBuilder:
     def build(
         self, *, node_id: int, host: str, port: int, events: ChannelEvents, reader: FrameReader, reactor: IReactor
     ) -> tuple[KafkaChannel, ClientFactory[Any]]:
-        """A channel on TLS; the server is asked for by its name."""
+        """A channel on TLS; SNI carries the server's name."""
         channel = SslKafkaChannel(node_id, host, port, events, reader, engines=self._engines, reactor=reactor)
         return channel, client_side(self._engines, host, ChannelFactory(channel), reactor)

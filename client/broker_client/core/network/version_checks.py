@@ -1,10 +1,10 @@
-"""Finding out what a node speaks that may be too old to say so: brokers before 0.10 have no ApiVersions (KIP-35).
+"""Finds the versions of a node that may be too old to report them: brokers before 0.10 have no ApiVersions (KIP-35).
 
-A broker of 0.8 closes the connection on ApiVersions; one of 0.9 says nothing, and answers what comes behind it. A lost
-connection or a slow broker looks the same, so an old broker has to prove itself: it does not look at versions, and
-answers Metadata of version 1 in the layout of version 0. After a close the next connection begins with that Metadata,
-which asks for no topic (an old broker tells of all); after a silence it is sent behind. What was proven is kept for the
-address for a time, as librdkafka keeps its broker.version.fallback; Kafka's own client knows no broker before 0.10.
+A broker of 0.8 closes the connection on ApiVersions; one of 0.9 is silent, and responds to the request behind it. A
+lost connection or a slow broker looks the same, so an old broker has to prove itself: it ignores versions, and responds
+to Metadata of version 1 in the layout of version 0. After a close the next connection begins with that Metadata, which
+names no topic (an old broker returns all); after a silence it is sent behind. A proven age is kept for the address for
+a time, as librdkafka keeps its broker.version.fallback; Kafka's own client knows no broker before 0.10.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ __all__ = ["PROBE", "PROBE_VERSION", "VersionCheck", "VersionChecks", "layout_of
 
 NEVER_MS: Final = 1 << 62
 SILENCE_MS: Final = 1_000
-"""How long ApiVersions may stay without an answer before the node is asked what any broker answers."""
+"""How long ApiVersions may stay without a response before the node gets the probe, which every broker serves."""
 SILENCE_AMONG_OLD_MS: Final = 100
 """The same where another node was proven old: a cluster is mostly of one age."""
 OLD_BROKER_KEPT_MS: Final = 1_200_000
-"""How long an address is known for an old broker: one that was upgraded is asked again then."""
+"""How long an address counts as an old broker's: after that its versions are requested again."""
 ADDRESSES_MAX: Final = 1_000
 """How many addresses are suspected, or known, at once."""
 PROBE: Final = MetadataRequest(topics=[])
@@ -46,21 +46,21 @@ _log = Logger()
 
 
 class VersionCheck(Enum):
-    """What comes first on a new connection."""
+    """The first request on a new connection."""
 
-    ASK = auto()
+    REQUEST = auto()
     """ApiVersions."""
     PROBE = auto()
-    """What every broker answers, each in the layout of its age."""
+    """The probe, to which every broker responds in the layout of its age."""
     ASSUME = auto()
     """Nothing: the node is known to have no ApiVersions."""
 
 
 class _Stage(Enum):
     CONNECTING = auto()
-    ASKED = auto()
+    REQUESTED = auto()
     PROBED = auto()
-    ASKED_AGAIN = auto()
+    REQUESTED_AGAIN = auto()
     PROBED_BEHIND = auto()
     PASSED_OVER = auto()
 
@@ -71,13 +71,13 @@ class _Check:
 
     address: tuple[str, int]
     stage: _Stage = _Stage.CONNECTING
-    asked_ms: int = 0
+    requested_ms: int = 0
 
 
 class VersionChecks:
     """By node id while a connection is checked, by address what was learnt.
 
-    `unproven` are connections that rely on what was learnt and have not had an answer yet.
+    `unproven` are connections that rely on a proven age and have had no response yet.
     """
 
     __slots__ = ("_known", "_suspected", "pending", "unproven")
@@ -102,28 +102,29 @@ class VersionChecks:
         if check.address in self._suspected:
             check.stage = _Stage.PROBED
             return VersionCheck.PROBE
-        return VersionCheck.ASK
+        return VersionCheck.REQUEST
 
-    def asked(self, node_id: int, now_ms: int) -> None:
+    def requested(self, node_id: int, now_ms: int) -> None:
         """ApiVersions was sent."""
         check = self.pending[node_id]
-        if check.stage is not _Stage.ASKED_AGAIN:
-            check.stage = _Stage.ASKED
-        check.asked_ms = now_ms
+        if check.stage is not _Stage.REQUESTED_AGAIN:
+            check.stage = _Stage.REQUESTED
+        check.requested_ms = now_ms
 
-    def told(self, node_id: int) -> None:
-        """ApiVersions was answered: the node is new enough."""
+    def responded(self, node_id: int) -> None:
+        """ApiVersions has a response: the node is new enough."""
         check = self.pending.pop(node_id, None)
         if check is not None:
             self._suspected.pop(check.address, None)
             self._known.pop(check.address, None)
 
     def silent_nodes(self, now_ms: int) -> list[int]:
-        """The nodes that have not answered ApiVersions for too long, and have not been probed."""
+        """The nodes whose response to ApiVersions is overdue, and that have not been probed."""
         return [
             node_id
             for node_id, check in self.pending.items()
-            if check.stage in (_Stage.ASKED, _Stage.ASKED_AGAIN) and now_ms - check.asked_ms >= self._silence_ms
+            if check.stage in (_Stage.REQUESTED, _Stage.REQUESTED_AGAIN)
+            and now_ms - check.requested_ms >= self._silence_ms
         ]
 
     def probed_behind(self, node_id: int) -> None:
@@ -134,24 +135,24 @@ class VersionChecks:
         """How long until a node has been silent for too long."""
         return min(
             (
-                max(check.asked_ms + self._silence_ms - now_ms, 0)
+                max(check.requested_ms + self._silence_ms - now_ms, 0)
                 for check in self.pending.values()
-                if check.stage in (_Stage.ASKED, _Stage.ASKED_AGAIN)
+                if check.stage in (_Stage.REQUESTED, _Stage.REQUESTED_AGAIN)
             ),
             default=NEVER_MS,
         )
 
     def is_probed_behind(self, node_id: int) -> bool:
-        """Whether the probe is on its way behind an ApiVersions without an answer."""
+        """True if the probe was sent behind an ApiVersions without a response."""
         check = self.pending.get(node_id)
         return check is not None and check.stage is _Stage.PROBED_BEHIND
 
     def passed_over(self, node_id: int) -> None:
-        """The probe was answered, and ApiVersions before it was not: the node ignored that."""
+        """The probe has a response, and ApiVersions before it has none: the node ignored that."""
         self.pending[node_id].stage = _Stage.PASSED_OVER
 
-    def probe_answered(self, node_id: int, now_ms: int, version: int) -> VersionCheck | None:
-        """What follows from an answer to the probe in the layout of this version; None when nothing does."""
+    def probe_responded(self, node_id: int, now_ms: int, version: int) -> VersionCheck | None:
+        """Return the next step after a response to the probe in the layout of this version; None without one."""
         check = self.pending.get(node_id)
         if check is None or check.stage not in (_Stage.PROBED, _Stage.PASSED_OVER):
             return None
@@ -159,12 +160,12 @@ class VersionChecks:
             del self.pending[node_id]
             self._learn(check.address, now_ms)
             return VersionCheck.ASSUME
-        check.stage = _Stage.ASKED_AGAIN
-        check.asked_ms = now_ms
-        return VersionCheck.ASK
+        check.stage = _Stage.REQUESTED_AGAIN
+        check.requested_ms = now_ms
+        return VersionCheck.REQUEST
 
     def closed(self, node_id: int, *, unanswered: bool) -> None:
-        """The connection is gone; `unanswered`: the other side closed it before it told its versions."""
+        """The connection is gone; `unanswered`: the other side closed it before it sent its versions."""
         relied_on = self.unproven.pop(node_id, None)
         if relied_on is not None:
             self._known.pop(relied_on, None)
@@ -190,7 +191,7 @@ class VersionChecks:
 
 
 def layout_of(payload: bytes) -> int | None:
-    """In the layout of which version the probe was answered; None when this is no answer to it."""
+    """The version in whose layout a response fits the probe; None if it does not."""
     for version in (PROBE_VERSION, _OLDEST_VERSION):
         try:
             decode_response(MetadataResponse, version, payload)
@@ -202,7 +203,7 @@ def layout_of(payload: bytes) -> int | None:
 
 @cache
 def versions_before_api_versions() -> NodeApiVersions:
-    """What every broker before 0.10 speaks: which of 0.8 and 0.9 it is, and so the newest versions, nobody tells."""
+    """The versions of every broker before 0.10: 0.8 and 0.9 look alike, so only those that both have."""
     tables: list[Mapping[int, VersionRange]] = [
         {int(key): versions for key, versions in release.api_versions.items()}
         for release in map(releases.get, releases.names())

@@ -1,4 +1,4 @@
-"""Which versions a node speaks: asked on every new connection, before anything else is sent.
+"""The API versions of a node: requested on every new connection, before anything else is sent.
 
 Mirrors NetworkClient.handleInitiateApiVersionRequests and handleApiVersionsResponse; KIP-35, KIP-511. For brokers that
 have no ApiVersions see version_checks.
@@ -39,7 +39,7 @@ CLIENT_SOFTWARE_NAME: Final = "broker-sim-python"
 class VersionNegotiation:
     """For one network client, whose `send` takes node, request, time and the highest version."""
 
-    __slots__ = ("_api_versions", "_checks", "_in_flight", "_selector", "_send", "_states", "_to_ask", "has_news")
+    __slots__ = ("_api_versions", "_checks", "_in_flight", "_selector", "_send", "_states", "_to_request", "has_news")
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class VersionNegotiation:
         send: Callable[[int, Message, int, int | None], object],
     ) -> None:
         self.has_news = False
-        """Whether a node became ready since this was last set back."""
+        """True if a node became ready since this was last set back."""
         self._api_versions = api_versions
         self._states = connection_states
         self._selector = selector
         self._in_flight = in_flight
         self._send = send
-        self._to_ask: dict[int, int | None] = {}
+        self._to_request: dict[int, int | None] = {}
         self._checks = VersionChecks()
 
     def connecting(self, node: Node) -> None:
@@ -65,22 +65,22 @@ class VersionNegotiation:
         self._checks.connecting(node.id, (node.host, node.port))
 
     def connected(self, node_id: int) -> None:
-        """The connection is there: `run` asks."""
-        self._to_ask.setdefault(node_id, None)
+        """A connection is made: `run` requests its versions."""
+        self._to_request.setdefault(node_id, None)
 
     @property
     def is_busy(self) -> bool:
-        """Whether a connection has not told its versions yet: else `run` has nothing to do."""
-        return bool(self._to_ask or self._checks.pending)
+        """True if the versions of a connection are unknown: otherwise `run` has nothing to do."""
+        return bool(self._to_request or self._checks.pending)
 
     def run(self, now_ms: int) -> None:
-        """Ask those that can be asked, and probe those that are silent."""
-        for node_id, highest in list(self._to_ask.items()):
+        """Request the versions of nodes that can receive it, and probe those that are silent."""
+        for node_id, highest in list(self._to_request.items()):
             if not self._selector.is_channel_ready(node_id) or not self._in_flight.can_send_more(node_id):
                 self._selector.await_write(node_id)
                 continue
-            del self._to_ask[node_id]
-            first = self._checks.begin(node_id, now_ms) if highest is None else VersionCheck.ASK
+            del self._to_request[node_id]
+            first = self._checks.begin(node_id, now_ms) if highest is None else VersionCheck.REQUEST
             if first is VersionCheck.ASSUME:
                 self._assume(node_id)
                 continue
@@ -88,14 +88,14 @@ class VersionNegotiation:
             if first is VersionCheck.PROBE:
                 self._send(node_id, PROBE, now_ms, PROBE_VERSION)
             else:
-                self._checks.asked(node_id, now_ms)
+                self._checks.requested(node_id, now_ms)
                 request = ApiVersionsRequest(
                     client_software_name=CLIENT_SOFTWARE_NAME, client_software_version=software_version()
                 )
                 self._send(node_id, request, now_ms, highest)
         for node_id in self._checks.silent_nodes(now_ms):
             if not self._in_flight.count(node_id) or not self._in_flight.last_sent(node_id).written:
-                self._checks.asked(node_id, now_ms)  # nothing can be said of it yet
+                self._checks.requested(node_id, now_ms)  # its age is unknown yet
                 continue
             self._checks.probed_behind(node_id)
             self._send(node_id, PROBE, now_ms, PROBE_VERSION)
@@ -105,7 +105,7 @@ class VersionNegotiation:
         return self._checks.next_silence_ms(now_ms)
 
     def request_of(self, node_id: int, payload: bytes) -> InFlightRequest:
-        """The request that an answer belongs to: the oldest, or the next where a node ignores ApiVersions."""
+        """The request that a response belongs to: the oldest, or the next where a node ignores ApiVersions."""
         request = self._in_flight.complete_next(node_id)
         checks = self._checks
         if checks.unproven:
@@ -117,7 +117,7 @@ class VersionNegotiation:
         return request
 
     def _out_of_turn(self, request: InFlightRequest, payload: bytes) -> InFlightRequest:
-        """The request of an answer that is not to `request`, ApiVersions, whose own may be lost or never come."""
+        """The request of a response that does not belong to `request`, ApiVersions, whose own may be lost."""
         node_id = request.node_id
         layout = layout_of(payload)
         if layout is None or not self._in_flight.count(node_id):
@@ -130,32 +130,32 @@ class VersionNegotiation:
         return probe
 
     def handle_probe(self, node_id: int, now_ms: int, version: int) -> None:
-        """The node answers what every broker does, in the layout of a version."""
-        then = self._checks.probe_answered(node_id, now_ms, version)
-        if then is VersionCheck.ASK:
-            self._to_ask[node_id] = ApiVersionsRequest.VERSIONS.highest
+        """The node has responded to the probe in the layout of a version."""
+        then = self._checks.probe_responded(node_id, now_ms, version)
+        if then is VersionCheck.REQUEST:
+            self._to_request[node_id] = ApiVersionsRequest.VERSIONS.highest
         elif then is VersionCheck.ASSUME:
             self._assume(node_id)
 
     def handle_api_versions(self, request: InFlightRequest, response: ApiVersionsResponse) -> ErrorCode:
-        """Take the answer in; an error that is not NONE ends the connection."""
+        """Apply the response; an error that is not NONE ends the connection."""
         node_id = request.node_id
         code = ErrorCode(response.error_code)
         if code is ErrorCode.NONE:
-            self._checks.told(node_id)
+            self._checks.responded(node_id)
             self._api_versions.update(node_id, NodeApiVersions.of(response))
             self._states.ready(node_id)
         elif code is ErrorCode.UNSUPPORTED_VERSION and request.api_version > 0:
-            told = NodeApiVersions.of(response).ranges.get(ApiVersionsRequest.API_KEY)
-            self._to_ask[node_id] = told.highest if told is not None else 0
+            announced = NodeApiVersions.of(response).ranges.get(ApiVersionsRequest.API_KEY)
+            self._to_request[node_id] = announced.highest if announced is not None else 0
             return ErrorCode.NONE
         return code
 
     def disconnected(self, node_id: int, *, unanswered: bool) -> None:
-        """The connection is gone; `unanswered`: the other side closed it before it told its versions."""
+        """The connection is gone; `unanswered`: the other side closed it before it sent its versions."""
         self._checks.closed(node_id, unanswered=unanswered)
         self._api_versions.remove(node_id)
-        self._to_ask.pop(node_id, None)
+        self._to_request.pop(node_id, None)
 
     def _assume(self, node_id: int) -> None:
         self._api_versions.update(node_id, versions_before_api_versions())
@@ -165,7 +165,7 @@ class VersionNegotiation:
 
 @cache
 def software_version() -> str:
-    """The version of this package, which brokers are told too."""
+    """The version of this package, which brokers get, too."""
     try:
         return version("broker-sim")
     except PackageNotFoundError:

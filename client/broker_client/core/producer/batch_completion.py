@@ -1,4 +1,4 @@
-"""What a broker's word about a batch leads to: done, again, in parts, or failed.
+"""Handles the produce response of one batch: complete, retry, split or fail.
 
 Mirrors Sender.completeBatch and failBatch.
 """
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from broker_client.core.network.metadata import Metadata
     from broker_client.core.transactions.producer_id_state import ProducerIdState
 
-__all__ = ["BatchCompletion", "PartitionAnswer"]
+__all__ = ["BatchCompletion", "PartitionResponse"]
 
-# After these nobody can tell whether the batch is in the log.
+# After these it is unknown whether the batch is in the log.
 _AMBIGUOUS: Final = (
     ErrorCode.NETWORK_EXCEPTION,
     ErrorCode.REQUEST_TIMED_OUT,
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     ErrorCode.UNKNOWN_SERVER_ERROR,
 )
-_TELLING_THE_LEADER: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+_NAMING_THE_LEADER: Final = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 _log = Logger()
 
 
 @dataclass(slots=True, kw_only=True)
-class PartitionAnswer:
+class PartitionResponse:
     """A partition's part of a produce response, or what stands for it when none came."""
 
     error_code: ErrorCode
@@ -49,9 +49,9 @@ class PartitionAnswer:
     record_errors: Mapping[int, str | None] = field(default_factory=dict)
 
     @property
-    def tells_leader(self) -> bool:
-        """Whether `current_leader` of the response means something (KIP-951)."""
-        return self.error_code in _TELLING_THE_LEADER
+    def has_current_leader(self) -> bool:
+        """True if `current_leader` of the response is meaningful (KIP-951)."""
+        return self.error_code in _NAMING_THE_LEADER
 
 
 class BatchCompletion:
@@ -83,24 +83,24 @@ class BatchCompletion:
         self._delivery_timeout_ms = delivery_timeout_ms
         self._metrics = metrics
 
-    def complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
+    def complete(self, batch: ProducerBatch, response: PartitionResponse, now_ms: int) -> None:
         """A request that carried the batch has ended."""
-        code = answer.error_code
+        code = response.error_code
         if code is ErrorCode.NONE:
-            self._succeed(batch, answer)
+            self._succeed(batch, response)
             return
         if code in _AMBIGUOUS:
             batch.maybe_written = True
         if code is ErrorCode.MESSAGE_TOO_LARGE and batch.can_split:
             self._split(batch)
-        elif self._can_retry(batch, answer, now_ms):
-            self._retry(batch, answer, now_ms)
+        elif self._can_retry(batch, response, now_ms):
+            self._retry(batch, response, now_ms)
         elif code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             # It is in the log; the broker has forgotten where.
-            self._succeed(batch, PartitionAnswer(error_code=ErrorCode.NONE))
+            self._succeed(batch, PartitionResponse(error_code=ErrorCode.NONE))
         else:
-            # With attempts used up nobody knows whether the sequence was; else it surely was not.
-            self._fail(batch, answer, adjust_sequence_numbers=batch.attempts < self._retries)
+            # With attempts used up it is unknown whether the sequence was used; otherwise it surely was not.
+            self._fail(batch, response, adjust_sequence_numbers=batch.attempts < self._retries)
         if code.family is ErrorFamily.INVALID_METADATA:
             self._metadata.request_update()
 
@@ -120,25 +120,25 @@ class BatchCompletion:
         else:
             self._accumulator.deallocate(batch)
 
-    def _succeed(self, batch: ProducerBatch, answer: PartitionAnswer) -> None:
+    def _succeed(self, batch: ProducerBatch, response: PartitionResponse) -> None:
         if self._transactions is not None:
-            self._transactions.handle_completed_batch(batch, answer.base_offset)
-        if batch.complete(answer.base_offset, answer.log_append_time_ms):
+            self._transactions.handle_completed_batch(batch, response.base_offset)
+        if batch.complete(response.base_offset, response.log_append_time_ms):
             self._accumulator.observer.completed(BatchEventKind.ACKNOWLEDGED, batch)
         self._accumulator.deallocate(batch)
 
-    def _retry(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
+    def _retry(self, batch: ProducerBatch, response: PartitionResponse, now_ms: int) -> None:
         _log.warn(
             "got {code} for {key}, retrying ({left} attempts left): {message}",
-            code=answer.error_code.name,
+            code=response.error_code.name,
             key=batch.topic_partition,
             left=self._retries - batch.attempts - 1,
-            message=answer.message,
+            message=response.message,
         )
         self._metrics.retried(batch)
         self._accumulator.reenqueue(batch, now_ms)
         self._accumulator.observer.completed(
-            BatchEventKind.RETRIED, batch, answer.message or "", error=answer.error_code.name
+            BatchEventKind.RETRIED, batch, response.message or "", error=response.error_code.name
         )
 
     def _split(self, batch: ProducerBatch) -> None:
@@ -150,7 +150,7 @@ class BatchCompletion:
         self._accumulator.split_and_reenqueue(batch)
         self._accumulator.deallocate(batch)
 
-    def _can_retry(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> bool:
+    def _can_retry(self, batch: ProducerBatch, response: PartitionResponse, now_ms: int) -> bool:
         if (
             batch.has_reached_delivery_timeout(self._delivery_timeout_ms, now_ms)
             or batch.attempts >= self._retries
@@ -158,29 +158,31 @@ class BatchCompletion:
         ):
             return False
         if self._transactions is None:
-            return answer.error_code.retriable
-        return self._transactions.can_retry(batch, answer.error_code, answer.log_start_offset)
+            return response.error_code.retriable
+        return self._transactions.can_retry(batch, response.error_code, response.log_start_offset)
 
-    def _fail(self, batch: ProducerBatch, answer: PartitionAnswer, *, adjust_sequence_numbers: bool) -> None:
-        error = error_of(answer.error_code, answer.message, topic=batch.topic_partition.topic)
+    def _fail(self, batch: ProducerBatch, response: PartitionResponse, *, adjust_sequence_numbers: bool) -> None:
+        error = error_of(response.error_code, response.message, topic=batch.topic_partition.topic)
         error.maybe_written = batch.maybe_written
         self._metrics.failed(batch)
-        if batch.fail(_errors_of_records(answer, error)):
-            self._accumulator.observer.completed(BatchEventKind.FAILED, batch, str(error), error=answer.error_code.name)
+        if batch.fail(_errors_of_records(response, error)):
+            self._accumulator.observer.completed(
+                BatchEventKind.FAILED, batch, str(error), error=response.error_code.name
+            )
             if self._transactions is not None:
                 self._transactions.handle_failed_batch(batch, error, adjust_sequence_numbers=adjust_sequence_numbers)
         self._accumulator.deallocate(batch)
 
 
-def _errors_of_records(answer: PartitionAnswer, error: ProducerError) -> Callable[[int], ProducerError]:
+def _errors_of_records(response: PartitionResponse, error: ProducerError) -> Callable[[int], ProducerError]:
     """Each refused record its own error, the others of the batch a general one (KIP-467)."""
-    told = answer.record_errors
-    if not told:
+    messages = response.record_errors
+    if not messages:
         return lambda _: error
     # Only with a single bad record is the partition's code surely that record's.
-    code = answer.error_code if len(told) == 1 else ErrorCode.INVALID_RECORD
+    code = response.error_code if len(messages) == 1 else ErrorCode.INVALID_RECORD
     by_index: dict[int, ProducerError] = {
-        index: BrokerError(code, message or answer.message) for index, message in told.items()
+        index: BrokerError(code, message or response.message) for index, message in messages.items()
     }
     other = InvalidRecordBatch("the record was in a batch with one or more invalid records, none of it was written")
     return lambda index: by_index.get(index, other)

@@ -49,7 +49,7 @@ class FutureRecordMetadata(_SentRecord):
 
     @classmethod
     def failed(cls, topic: str, error: ProducerError, on_delivery: DeliveryCallback | None) -> FutureRecordMetadata:
-        """The future of a record that was never appended; its callback hears of it now."""
+        """The future of a record that was never appended; its callback is called now."""
         future = cls.unassigned(topic, NO_TIMESTAMP, None, None)
         future.fail(error, on_delivery)
         return future
@@ -62,7 +62,7 @@ class FutureRecordMetadata(_SentRecord):
         return self.metadata()
 
     def exception(self, timeout: float | None = None) -> ProducerError | None:
-        """Wait as `result` does; answers the record's error or None."""
+        """Wait as `result` does; return the record's error or None."""
         if self[0].is_written:
             return None
         if not self.done():
@@ -77,12 +77,12 @@ class FutureRecordMetadata(_SentRecord):
         return self.error()
 
     def done(self) -> bool:
-        """Whether the record's fate is known. True within its own callback."""
+        """True if the record has ended; within its own callback, too."""
         result, _ = self.batch_result.place_of(self.batch_index)
         return result.completed or (result.completing_thread != 0 and result.completing_thread == get_ident())
 
     def running(self) -> bool:
-        """Whether it is not done."""
+        """True if it is not done."""
         return not self.done()
 
     def cancel(self) -> bool:

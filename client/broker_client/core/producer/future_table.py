@@ -41,7 +41,7 @@ class FutureTable:
     def __init__(self, timestamps: Ints) -> None:
         self._timestamps = timestamps
         self._lock = Lock()
-        # One for whoever appends, and one for each batch that has not ended.
+        # One for the appending thread, and one for each batch that has not ended.
         self._pending = 1
         self._parts: list[tuple[Rows, ProduceRequestResult]] = []
         self._refused: list[tuple[Rows, str]] = []
@@ -49,7 +49,7 @@ class FutureTable:
         self._table: Any = None
 
     def result(self, timeout: float | None = None) -> Any:
-        """Wait, at most `timeout` seconds, for the end of every row; answers the table, or raises WaitExpired."""
+        """Wait, at most `timeout` seconds, for the end of every row and return the table; raises WaitExpired."""
         if not self.done():
             done = Event()
             self.add_done_callback(lambda _: done.set())
@@ -61,7 +61,7 @@ class FutureTable:
         return self._table
 
     def done(self) -> bool:
-        """Whether every row has ended."""
+        """True if every row has ended."""
         return self._pending == 0
 
     def add_done_callback(self, callback: Callable[[FutureTable], object]) -> None:
@@ -83,7 +83,7 @@ class FutureTable:
         table = yield self.as_deferred()
         return table
 
-    # For whoever appends
+    # For the appending thread
 
     def follow(self, rows: Rows, result: ProduceRequestResult) -> None:
         """These rows are in a batch now."""
@@ -142,9 +142,9 @@ class FutureTable:
                 offset[rows] = np.arange(result.base_offset, result.base_offset + size)
             if result.log_append_time_ms != NO_TIMESTAMP:
                 timestamp[rows] = result.log_append_time_ms
-        told = [errors.get(row) for row in range(count)] if errors else pa.nulls(count, pa.string())
+        texts = [errors.get(row) for row in range(count)] if errors else pa.nulls(count, pa.string())
         return pa.table(
-            {"partition": partition, "offset": offset, "timestamp": timestamp, "error": pa.array(told, pa.string())}
+            {"partition": partition, "offset": offset, "timestamp": timestamp, "error": pa.array(texts, pa.string())}
         )
 
     @staticmethod

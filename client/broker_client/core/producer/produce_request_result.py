@@ -1,6 +1,6 @@
-"""What the records of a batch share: where they were written, or why not. Mirrors ProduceRequestResult.
+"""The shared result of a batch's records: where they were written, or why not. Mirrors ProduceRequestResult.
 
-It is completed exactly once, and wakes then whoever waits for one of the records. Records that move to other batches,
+It is completed exactly once, which wakes the waiters for its records. Records that move to other batches,
 because theirs was split, are followed there.
 """
 
@@ -52,7 +52,7 @@ class ProduceRequestResult:
         self.error_of_record: Callable[[int], ProducerError] | None = None
         self.completed = False
         self.is_written = False
-        """Whether all its records were written, where they are: what is asked most often of a record that has ended."""
+        """True if all its records were written here, which is the most frequent check of a record that has ended."""
         self.completing_thread = 0
         self._lock = Lock()
         self._waiting: list[Callable[[], object]] = []

@@ -1,6 +1,6 @@
 """The producer without threads: all parts wired on one reactor. Mirrors what KafkaProducer's constructor and doSend do.
 
-`try_append` is what every face builds on: it never waits, it says what it waits for. `send` is the face for code on
+`try_append` is the base of every front end: it never waits, it returns what to wait for. `send` is for code on
 the reactor: a record that has to wait for metadata or memory waits in its topic's queue, in order, at most
 max.block.ms.
 """
@@ -69,9 +69,9 @@ __all__ = ["ProducerCore", "WaitFor"]
 BACKOFF_MULTIPLIER: Final = 2
 BACKOFF_JITTER: Final = 0.2
 NO_HEADERS: Final[Headers] = ()
-# Up to here a record is far from max.request.size whatever its overhead, and is not measured exactly.
+# Up to here a record is far from max.request.size, and its overhead is not measured exactly.
 _OVERHEAD_SURELY_BELOW: Final = 128
-# A topic in use is told to the metadata again after this long, not for every record.
+# A topic in use is added to the metadata again after this long, not for every record.
 _TOUCH_TOPIC_AFTER_MS: Final = 1_000
 _log = Logger()
 
@@ -148,7 +148,7 @@ class ProducerCore:
             formats=self._formats,
         )
         self.turns = self.metrics.measured(self.sender)
-        self.loop = SenderLoop(taker=self.turns, reactor=reactor, call_from_thread=call_from_thread)
+        self.loop = SenderLoop(runnable=self.turns, reactor=reactor, call_from_thread=call_from_thread)
         self._pending = PendingSends(self, call_from_thread)
         self._ended: Deferred[None] | None = None
         self._transactional = self._transactional_calls()
@@ -238,13 +238,13 @@ class ProducerCore:
         return ColumnarSend(self, self._transactional, topic, table, now_ms_of(self.reactor))
 
     def known_topic(self, topic: str, now_ms: int) -> tuple[Cluster, int] | None:
-        """The newest snapshot and the topic's partition count, or None after an update was asked for."""
+        """The newest snapshot and the topic's partition count, or None after an update was requested."""
         known = self._look_up(topic, now_ms)
         return None if known is None else (known.cluster, known.partition_count)
 
     @property
     def record_limit(self) -> tuple[int, str]:
-        """How large a record may be, and the option that says so."""
+        """The largest size of a record, and the option that sets it."""
         if self._record_size_max <= self.pool.memory_bytes:
             return self._record_size_max, "max.request.size"
         return self.pool.memory_bytes, "buffer.memory"
@@ -307,7 +307,7 @@ class ProducerCore:
         deadline_ms = now_ms_of(self.reactor) + self._max_block_ms
         while True:
             if self.closed:
-                raise ProducerClosed("cannot ask for partitions: the producer is closed")
+                raise ProducerClosed("cannot return partitions: the producer is closed")
             known = self._look_up(topic, now_ms_of(self.reactor))
             if known is not None:
                 if began_s is not None:
@@ -320,7 +320,7 @@ class ProducerCore:
             await metadata_change(self.metadata, self.reactor, left_ms)
 
     async def client_instance_id(self, timeout_ms: int) -> str | None:
-        """What brokers call this client's metrics by, None when no broker has said so within the time."""
+        """The id under which brokers keep this client's metrics, None if no broker sends it in time."""
         return await client_instance_id(self.client.telemetry, self.reactor, timeout_ms)
 
     @property
@@ -340,7 +340,7 @@ class ProducerCore:
 
     @property
     def has_unended(self) -> bool:
-        """Whether a record waits to be appended, or was and has not ended; from any thread."""
+        """True if a record waits to be appended, or was and has not ended; from any thread."""
         return self.accumulator.has_incomplete or self._pending.has_any
 
     async def flush(self) -> None:
@@ -354,12 +354,12 @@ class ProducerCore:
                 await _ended(future)
             for batch in batches:
                 await _ended_batch(batch)
-            # What came of splits, and what nobody has taken off the list yet.
+            # The parts of splits, and batches that are still listed though they have ended.
             origins = {batch.origin for batch in batches}
             origins |= {batch.origin for batch in self.accumulator.incomplete_batches()} if waiting else set()
             while remaining := [one for one in self.accumulator.incomplete_batches() if one.origin in origins]:
                 await _ended_batch(remaining[0])
-                await sleep(self.reactor, 0)  # until whoever ended it has taken it off the list
+                await sleep(self.reactor, 0)  # until the code that ended it has removed it from the list
         finally:
             self.accumulator.end_flush()
             self.metrics.calls.flush.since(began_s)
@@ -374,7 +374,7 @@ class ProducerCore:
             self.closed = True
             self._pending.fail_all(ProducerClosed("the producer was closed while a send was in progress"))
             self.accumulator.close()
-            self.loop.after_turn = self._finish_if_done
+            self.loop.after_iteration = self._finish_if_done
             if self.client.telemetry is not None and (timeout_ms is None or timeout_ms > 0):
                 self.client.telemetry.reporter.initiate_close()
         if timeout_ms is not None and not self._ended.called:
@@ -394,7 +394,7 @@ class ProducerCore:
     # For the faces
 
     def metadata_timeout(self, topic: str, partition: int | None) -> MetadataTimeout:
-        """The error of a wait for metadata that took max.block.ms; tells what is known of the reason."""
+        """The error of a wait for metadata that took max.block.ms, with the known reason."""
         count = self.metadata.cluster.partition_count(topic)
         if partition is not None and count:
             which = f"partition {partition} of topic {topic!r} with partition count {count}"
@@ -403,7 +403,7 @@ class ProducerCore:
         text = f"{which} not present in metadata after {self._max_block_ms} ms"
         code = self.metadata.topic_error(topic)
         if code is not ErrorCode.NONE:
-            text += f" (the brokers say {code.name})"
+            text += f" (the brokers return {code.name})"
         problems = self.client.connection_problems()
         if problems:
             text += f" (bootstrap.servers: {'; '.join(problems)})"
@@ -432,7 +432,7 @@ class ProducerCore:
             raise ProducerClosed("cannot send: the producer is closed")
 
     def _look_up(self, topic: str, now_ms: int) -> _KnownTopic | None:
-        """The topic in the newest snapshot, or None after an update was asked for."""
+        """The topic in the newest snapshot, or None after an update was requested."""
         self._check_open()
         metadata = self.metadata
         cluster = metadata.cluster
@@ -445,7 +445,7 @@ class ProducerCore:
             known = self._known_topics[topic] = _KnownTopic(cluster, count, now_ms)
             return known
         if topic in cluster.unauthorized_topics and self._refused_by.get(topic) is not cluster:
-            # Told once for each answer: the next record asks again. Mirrors Metadata.clearErrorsAndMaybeThrow.
+            # Raised once per response: the next record requests an update. Mirrors Metadata.clearErrorsAndMaybeThrow.
             self._refused_by[topic] = cluster
             raise TopicAuthorizationFailed(topic)
         fatal = metadata.take_fatal_error()
@@ -498,7 +498,7 @@ class ProducerCore:
         self._finish()
 
     def _transaction_has_ended(self) -> bool:
-        """Whether no transaction is open; one that nobody ends is aborted."""
+        """True if no transaction is open; an open one is aborted."""
         manager = self.transactions
         if not isinstance(manager, TransactionManager) or not manager.has_ongoing_transaction:
             return True

@@ -1,4 +1,4 @@
-"""Moves batches from the accumulator to brokers and answers back to their records.
+"""Moves batches from the accumulator to brokers, and responses back to their records.
 
 Mirrors Sender; `run_once` is one turn.
 Where Kafka's loop blocks in `poll`, ours returns how long nothing will happen, and is run again then or at the next
@@ -15,7 +15,7 @@ from twisted.logger import Logger
 from broker_client.core.network.cluster import Cluster, Node
 from broker_client.core.network.in_flight_requests import ClientResponse, Delivery
 from broker_client.core.network.metadata import LeaderIdAndEpoch, Metadata
-from broker_client.core.producer.batch_completion import BatchCompletion, PartitionAnswer
+from broker_client.core.producer.batch_completion import BatchCompletion, PartitionResponse
 from broker_client.core.transactions.transaction_manager import TransactionManager
 from broker_client.core.transactions.transaction_requests import TransactionRequests
 from broker_client.errors import BatchExpired, ProducerClosed
@@ -126,7 +126,7 @@ class Sender:
             )
 
     def run_once(self, now_ms: int) -> int:
-        """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
+        """Run one loop iteration; return the milliseconds until the next is due, 0 for at once."""
         if now_ms >= self.client.time_out_ms or now_ms >= self._no_expiry_before_ms:
             due_ms = min(self.client.time_out_ms, self._no_expiry_before_ms)
             if not self.client.selector.has_read_since(due_ms, now_ms):
@@ -136,10 +136,10 @@ class Sender:
         if wait_ms is None:
             wait_ms = self._send_producer_data(now_ms)
         again = self.client.poll(now_ms)
-        # Kafka's Sender does it before its next poll: an answer that has come counts.
+        # Kafka's Sender does it before its next poll: a response that has arrived counts.
         self._expire_batches(now_ms)
-        again = again or (self.client.answered > 0 and self._has_more_to_do(now_ms))
-        again = again or self._can_ask_for_producer_id(now_ms)
+        again = again or (self.client.completed > 0 and self._has_more_to_do(now_ms))
+        again = again or self._can_request_producer_id(now_ms)
         until_expiry_ms = self._until_expiry_ms(now_ms)
         # What is made from now on lives for delivery.timeout.ms at least.
         self._no_expiry_before_ms = now_ms + min(until_expiry_ms, self.config.delivery_timeout_ms)
@@ -147,7 +147,7 @@ class Sender:
 
     @property
     def has_work(self) -> bool:
-        """Whether something is unsent or unanswered."""
+        """True if something is unsent or unanswered."""
         return (
             self.accumulator.has_undrained
             or self.client.in_flight_count() > 0
@@ -162,7 +162,7 @@ class Sender:
         self._in_flight_batches.clear()
 
     def _has_more_to_do(self, now_ms: int) -> bool:
-        """Whether answers left something that a turn could do now: batches to send, or metadata to ask for."""
+        """True if responses left work for an iteration now: batches to send, or metadata to request."""
         transactions = self.transactions
         return (
             self.accumulator.has_undrained
@@ -196,15 +196,15 @@ class Sender:
         return self._send_init_producer_id(transactions, now_ms)
 
     def _has_producer_to_see_to(self, transactions: ProducerIdState) -> bool:
-        """Whether a turn has a request to send, or what waits has to fail: the id was refused, or is of no use."""
+        """True if a request is due, or if batches have to fail because the id was refused or is unusable."""
         if transactions.has_request_due:
             return True
         return self.transaction_requests is None and (
             transactions.has_abortable_error or (transactions.has_fatal_error and self.accumulator.has_incomplete)
         )
 
-    def _can_ask_for_producer_id(self, now_ms: int) -> bool:
-        """Whether the poll made the node ready that the id's request waits for (awaitNodeReady)."""
+    def _can_request_producer_id(self, now_ms: int) -> bool:
+        """True if the poll made the node ready that the id's request waits for (awaitNodeReady)."""
         if self.transaction_requests is not None:
             return self.transaction_requests.has_found_a_node(now_ms)
         node, transactions = self._awaited_node, self.transactions
@@ -231,7 +231,7 @@ class Sender:
         assert request is not None
         self._init_producer_id_in_flight = True
 
-        def answered(response: ClientResponse) -> None:
+        def on_response(response: ClientResponse) -> None:
             self._init_producer_id_in_flight = False
             if response.delivery is Delivery.VERSION_MISMATCH:
                 assert response.mismatch is not None
@@ -243,7 +243,7 @@ class Sender:
                 transactions.request_failed()
                 self._init_producer_id_not_before_ms = now_ms + self.config.retry_backoff_ms
 
-        self.client.send(node.id, request, now_ms, callback=answered)
+        self.client.send(node.id, request, now_ms, callback=on_response)
         return NEVER_MS
 
     # Sending
@@ -270,7 +270,7 @@ class Sender:
         return 0 if sent and self.accumulator.has_undrained else max(wait_ms, 0)
 
     def _send_to(self, nodes: Iterable[int], cluster: Cluster, now_ms: int) -> bool:
-        """Send each node what is queued for it; answers whether anything was."""
+        """Send each node the batches that are queued for it; return True if there were any."""
         batches = self.accumulator.drain(cluster, nodes, self.config.max_request_size, now_ms)
         self._track(batches)
         sent = False
@@ -329,8 +329,8 @@ class Sender:
         topics: dict[str, TopicProduceData] = {}
         names: dict[bytes, str] = {}
         fitted = self.formats.fit(node_id, batches)
-        for batch, answer in fitted.refused:
-            self._complete(batch, answer, now_ms)
+        for batch, partition_response in fitted.refused:
+            self._complete(batch, partition_response, now_ms)
         if not fitted.records:
             return
         highest = fitted.highest_version
@@ -358,21 +358,21 @@ class Sender:
             topic_data=list(topics.values()),
         )
 
-        def answered(response: ClientResponse) -> None:
+        def on_response(response: ClientResponse) -> None:
             self._handle_produce_response(response, by_partition, names)
 
         correlation_id = self.client.send(
             node_id,
             request,
             now_ms,
-            callback=answered,
+            callback=on_response,
             expect_response=self.config.acks != 0,
             timeout_ms=self.config.request_timeout_ms,
             highest_version=highest,
         )
         self.accumulator.observer.sent(by_partition.values(), node_id, correlation_id)
 
-    # Answers
+    # Responses
 
     def _handle_produce_response(
         self,
@@ -381,14 +381,14 @@ class Sender:
         names: Mapping[bytes, str],
     ) -> None:
         if isinstance(response.body, ProduceResponse):
-            self._handle_answer(response.body, response.answered_ms, batches, names)
-            self.metrics.answered(response.node_id, response.latency_ms, response.answered_ms)
+            self._handle_partitions(response.body, response.received_ms, batches, names)
+            self.metrics.responded(response.node_id, response.latency_ms, response.received_ms)
             return
-        answer = _without_answer(response)
+        partition_response = _without_response(response)
         for batch in batches.values():
-            self._complete(batch, answer, response.answered_ms)
+            self._complete(batch, partition_response, response.received_ms)
 
-    def _handle_answer(
+    def _handle_partitions(
         self,
         response: ProduceResponse,
         now_ms: int,
@@ -402,21 +402,21 @@ class Sender:
                 key = TopicPartition(name, partition.index)
                 batch = batches.get(key)
                 if batch is None:
-                    _log.warn("an answer about {key}, which was not asked about, is ignored", key=key)
+                    _log.warn("sender: ignoring a response for {key}, which was not requested", key=key)
                     continue
-                answer = _answer_of(partition)
+                partition_response = _response_of(partition)
                 leader = partition.current_leader
-                if answer.tells_leader and leader.leader_id >= 0 and leader.leader_epoch >= 0:
+                if partition_response.has_current_leader and leader.leader_id >= 0 and leader.leader_epoch >= 0:
                     leaders[key] = LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.leader_epoch)
-                self._complete(batch, answer, now_ms)
+                self._complete(batch, partition_response, now_ms)
         if leaders:
             nodes = [Node(node.node_id, node.host, node.port, node.rack) for node in response.node_endpoints]
             self.metadata.update_leaders(leaders, nodes)
 
-    def _complete(self, batch: ProducerBatch, answer: PartitionAnswer, now_ms: int) -> None:
+    def _complete(self, batch: ProducerBatch, partition_response: PartitionResponse, now_ms: int) -> None:
         batch.request_ended()
         self._forget_in_flight(batch)
-        self.completion.complete(batch, answer, now_ms)
+        self.completion.complete(batch, partition_response, now_ms)
         if self.config.guarantee_message_order:
             self.accumulator.unmute_partition(batch.topic_partition)
 
@@ -430,8 +430,8 @@ class Sender:
                 del self._in_flight_batches[key]
 
 
-def _answer_of(partition: PartitionProduceResponse) -> PartitionAnswer:
-    return PartitionAnswer(
+def _response_of(partition: PartitionProduceResponse) -> PartitionResponse:
+    return PartitionResponse(
         error_code=ErrorCode(partition.error_code) if partition.error_code else ErrorCode.NONE,
         base_offset=partition.base_offset,
         log_append_time_ms=partition.log_append_time_ms,
@@ -443,14 +443,14 @@ def _answer_of(partition: PartitionProduceResponse) -> PartitionAnswer:
     )
 
 
-def _without_answer(response: ClientResponse) -> PartitionAnswer:
-    """What stands for an answer that was not asked for, or did not come."""
+def _without_response(response: ClientResponse) -> PartitionResponse:
+    """The outcome of a partition without a response: none was requested, or none came."""
     delivery = response.delivery
     if delivery is Delivery.WRITTEN:
-        return PartitionAnswer(error_code=ErrorCode.NONE)
+        return PartitionResponse(error_code=ErrorCode.NONE)
     if delivery is Delivery.VERSION_MISMATCH:
-        return PartitionAnswer(error_code=ErrorCode.UNSUPPORTED_VERSION, message=str(response.mismatch))
+        return PartitionResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, message=str(response.mismatch))
     message = f"disconnected from node {response.node_id}"
     if delivery is Delivery.TIMED_OUT:
-        return PartitionAnswer(error_code=ErrorCode.REQUEST_TIMED_OUT, message=f"{message} due to time-out")
-    return PartitionAnswer(error_code=ErrorCode.NETWORK_EXCEPTION, message=message)
+        return PartitionResponse(error_code=ErrorCode.REQUEST_TIMED_OUT, message=f"{message} due to time-out")
+    return PartitionResponse(error_code=ErrorCode.NETWORK_EXCEPTION, message=message)

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-__all__ = ["SenderLoop", "TurnTaker", "now_ms_of"]
+__all__ = ["Runnable", "SenderLoop", "now_ms_of"]
 
 NEVER_MS: Final = 1 << 62
-# A turn that asks for another at once gets it without a detour, but the reactor gets its turn too.
-TURNS_IN_A_ROW_MAX: Final = 8
+# An iteration that is due at once follows directly, but the reactor runs in between now and then.
+ITERATIONS_IN_A_ROW_MAX: Final = 8
 _log = Logger()
 
 
-class TurnTaker(Protocol):
-    """What is run: a Sender, or a bare network client's owner."""
+class Runnable(Protocol):
+    """The object whose iterations are run: a Sender, or the owner of a network client."""
 
     def run_once(self, now_ms: int) -> int:
-        """One turn; answers how many milliseconds from now the next is due, 0 for at once."""
+        """Run one loop iteration; return the milliseconds until the next is due, 0 for at once."""
         ...
 
 
@@ -44,44 +44,44 @@ class SenderLoop:
     __slots__ = (
         "_call_from_thread",
         "_errors",
-        "_in_turn",
-        "_next_turn",
+        "_in_iteration",
+        "_next_iteration",
         "_reactor",
+        "_runnable",
         "_stopped",
-        "_taker",
         "_woken",
-        "after_turn",
+        "after_iteration",
     )
 
     def __init__(
         self,
         *,
-        taker: TurnTaker,
+        runnable: Runnable,
         reactor: IReactorTime,
         call_from_thread: Callable[[Callable[[], None]], object],
     ) -> None:
         self._errors = RepeatedErrors(_log, "network loop")
-        self.after_turn: Callable[[], None] | None = None
-        self._taker = taker
+        self.after_iteration: Callable[[], None] | None = None
+        self._runnable = runnable
         self._reactor = reactor
         self._call_from_thread = call_from_thread
-        self._next_turn: IDelayedCall | None = None
+        self._next_iteration: IDelayedCall | None = None
         self._woken = False
-        self._in_turn = False
+        self._in_iteration = False
         self._stopped = False
 
     def wakeup(self) -> None:
         """Take a turn soon; from any thread."""
         if not self._woken:
             self._woken = True
-            self._call_from_thread(self._turn)
+            self._call_from_thread(self._iterate)
 
     def on_event(self) -> None:
         """Take a turn soon; from the reactor's thread: the network has something."""
-        if not self._in_turn and not self._woken:
+        if not self._in_iteration and not self._woken:
             self._woken = True
-            self._reactor.callLater(0, self._turn)
-        elif self._in_turn:
+            self._reactor.callLater(0, self._iterate)
+        elif self._in_iteration:
             self._woken = True
 
     @property
@@ -95,54 +95,54 @@ class SenderLoop:
         self._errors.close()
         self._cancel_next_turn()
 
-    def _turn(self) -> None:
-        if self._stopped or self._in_turn:
+    def _iterate(self) -> None:
+        if self._stopped or self._in_iteration:
             return
-        self._in_turn = True
+        self._in_iteration = True
         try:
-            delay_ms = self._take_turns()
+            delay_ms = self._run_iterations()
         finally:
-            self._in_turn = False
-        self._plan_next_turn(delay_ms)
+            self._in_iteration = False
+        self._plan_next_iteration(delay_ms)
 
-    def _plan_next_turn(self, delay_ms: int) -> None:
+    def _plan_next_iteration(self, delay_ms: int) -> None:
         if self._stopped:
             return
         if self._woken or delay_ms <= 0:
             self._woken = True
             self._cancel_next_turn()
-            self._reactor.callLater(0, self._turn)
+            self._reactor.callLater(0, self._iterate)
         elif delay_ms >= NEVER_MS:
             self._cancel_next_turn()
-        elif self._next_turn is None:
-            self._next_turn = self._reactor.callLater(delay_ms / 1000, self._due)
+        elif self._next_iteration is None:
+            self._next_iteration = self._reactor.callLater(delay_ms / 1000, self._due)
         else:
-            self._next_turn.reset(delay_ms / 1000)  # mostly to later, which costs next to nothing
+            self._next_iteration.reset(delay_ms / 1000)  # mostly to later, which costs next to nothing
 
-    def _take_turns(self) -> int:
+    def _run_iterations(self) -> int:
         delay_ms = 0
-        for _ in range(TURNS_IN_A_ROW_MAX):
+        for _ in range(ITERATIONS_IN_A_ROW_MAX):
             self._woken = False
-            delay_ms = self._take_turn()
+            delay_ms = self._run_once()
             if self._stopped or (delay_ms > 0 and not self._woken):
                 break
         return delay_ms
 
-    def _take_turn(self) -> int:
+    def _run_once(self) -> int:
         try:
-            delay_ms = self._taker.run_once(now_ms_of(self._reactor))
+            delay_ms = self._runnable.run_once(now_ms_of(self._reactor))
         except Exception as error:  # noqa: BLE001 - as in Kafka's loop: logged, and the next iteration goes on
             self._errors.caught(error)
             delay_ms = 1
-        if self.after_turn is not None:
-            self.after_turn()
+        if self.after_iteration is not None:
+            self.after_iteration()
         return delay_ms
 
     def _due(self) -> None:
-        self._next_turn = None
-        self._turn()
+        self._next_iteration = None
+        self._iterate()
 
     def _cancel_next_turn(self) -> None:
-        call, self._next_turn = self._next_turn, None
+        call, self._next_iteration = self._next_iteration, None
         if call is not None:
             call.cancel()

@@ -1,8 +1,8 @@
-"""The life of each batch as events, for whoever passes `trace=`: the seam of `broker-sim trace`.
+"""The steps of each batch as events, for `trace=` of a producer and `broker-sim trace`.
 
 A batch is created in its partition's queue, filled, ready for a reason, drained by the Sender, sent to a node's
 connection, in flight once it is written, and then acknowledged, retried, split, expired or failed; at the end its
-memory goes back to the BufferPool. Kafka has no counterpart: what is told are the steps of RecordAccumulator, Sender,
+memory goes back to the BufferPool. Kafka has no counterpart: the events are the steps of RecordAccumulator, Sender,
 NetworkClient and Selector, under their names.
 """
 
@@ -20,20 +20,20 @@ __all__ = ["BatchEvent", "BatchEventKind", "ReadyReason", "Trace"]
 
 
 class BatchEventKind(Enum):
-    """What happened to a batch."""
+    """The kinds of events."""
 
     CREATED = "created"
     """The BufferPool has given memory and the first record is appended; for a part of a split batch, it is cut."""
     READY = "ready"
     """The Sender may take it, for the reason that `detail` names: see ReadyReason."""
     APPENDED = "appended"
-    """No more records go into it; `appends` says when which of them came."""
+    """No more records go into it; `appends` has their times and counts."""
     DRAINED = "drained"
     """The Sender has taken it out of its queue, to go to `node`."""
     SENT = "sent"
     """Its request `correlation_id` is handed to the connection of `node`."""
     IN_FLIGHT = "in flight"
-    """The request is written: its answer is awaited."""
+    """The request is written and awaits its response."""
     RETRIED = "retried"
     SPLIT = "split"
     EXPIRED = "expired"
@@ -59,7 +59,7 @@ class ReadyReason(Enum):
 
 @dataclass(slots=True, kw_only=True)
 class BatchEvent:
-    """One step; `batch` counts the producer's batches from 0, `detail` says why or how.
+    """One step; `batch` counts the producer's batches from 0, `detail` is the reason or the result.
 
     Numbers that a step does not have are -1, as in Kafka.
     """

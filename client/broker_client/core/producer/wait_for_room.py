@@ -39,7 +39,7 @@ class Signal(Protocol):
 
 
 class Appendable(Protocol):
-    """What can wait for room: a record or a table."""
+    """An item that can wait for room: a record or a table."""
 
     deadline_s: float
 

@@ -1,4 +1,4 @@
-"""What keeps a record from being appended: KafkaProducer.send blocks for these two, at most max.block.ms in all."""
+"""The reasons to wait before an append: KafkaProducer.send blocks for these two, at most max.block.ms in all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["WaitFor"]
 
 
 class WaitFor(Enum):
-    """What has to come first."""
+    """The resource that is missing."""
 
     METADATA = auto()
     MEMORY = auto()

@@ -1,1 +1,1 @@
-"""Client metrics for the brokers that ask for them: KIP-714."""
+"""Client metrics for brokers that subscribe to them: KIP-714."""

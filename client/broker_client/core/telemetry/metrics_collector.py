@@ -1,4 +1,4 @@
-"""What is pushed of a client's metrics, under their names of KIP-714.
+"""The metrics that a client pushes, under their names of KIP-714.
 
 Mirrors KafkaMetricsCollector and TelemetryMetricNamingConvention. Totals are sums, all other numbers gauges.
 """

@@ -26,7 +26,7 @@ _CUMULATIVE: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sum:
-    """What makes a point one of a sum: since when, and whether only of what came since the point before."""
+    """The properties of a sum's point: its start time, and whether it is a delta to the point before."""
 
     since_ms: int
     is_delta: bool
@@ -44,7 +44,7 @@ class Point:
 
 
 def metrics_data(points: Iterable[Point], resource: Sequence[tuple[str, str]]) -> bytes:
-    """MetricsData; `resource` says of every point whose it is."""
+    """MetricsData; `resource` identifies the client of every point."""
     whose = _message(1, b"".join(_key_value(1, key, value) for key, value in resource))
     return b"".join(_message(1, whose + _message(2, _message(2, _metric(point)))) for point in points)
 

@@ -58,5 +58,5 @@ async def client_instance_id(telemetry: TelemetrySender | None, reactor: IReacto
         reporter.forget(notify)
         if timer.active():
             timer.cancel()
-    told = reporter.client_instance_id
-    return None if told is None else to_text(told)
+    instance_id = reporter.client_instance_id
+    return None if instance_id is None else to_text(instance_id)

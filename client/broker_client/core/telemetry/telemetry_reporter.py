@@ -1,4 +1,4 @@
-"""When a client asks for its subscription and when it pushes, without I/O.
+"""When a client requests its subscription and when it pushes, without I/O.
 
 Mirrors ClientTelemetryReporter with its DefaultClientTelemetrySender and ClientTelemetryUtils (KIP-714). Times are
 milliseconds of the client's clock. `client_instance_id` may be waited for from any thread; all else belongs to the
@@ -85,7 +85,7 @@ class ClientTelemetryReporter:
 
     @property
     def client_instance_id(self) -> bytes | None:
-        """What a broker calls this client, None before one has been asked."""
+        """The id that a broker has assigned to this client, None before a response."""
         return None if self._subscription is None else self._subscription.client_instance_id
 
     def on_subscription(self, notify: Callable[[], object]) -> None:
@@ -103,7 +103,7 @@ class ClientTelemetryReporter:
                 self._waiters.remove(notify)
 
     def time_to_next_update_ms(self, now_ms: int) -> int:
-        """How long until `next_request` has one; NEVER_MS while an answer is awaited, or for good."""
+        """How long until `next_request` has one; NEVER_MS while a response is awaited, or for good."""
         if not self._enabled:
             return NEVER_MS
         if self.state is TelemetryState.TERMINATING_PUSH_NEEDED:
@@ -115,7 +115,7 @@ class ClientTelemetryReporter:
         return max(self._last_request_ms + self._interval_ms - now_ms, 0)
 
     def next_request(self) -> GetTelemetrySubscriptionsRequest | PushTelemetryRequest:
-        """What is to be sent now; it counts as sent."""
+        """Return the request to send now; it counts as sent."""
         subscription = self._subscription
         if self.state is TelemetryState.SUBSCRIPTION_NEEDED:
             self._become(TelemetryEvent.REQUEST_SENT)
@@ -137,7 +137,7 @@ class ClientTelemetryReporter:
         )
 
     def handle_subscription(self, response: GetTelemetrySubscriptionsResponse) -> None:
-        """A broker has said what it wants."""
+        """Apply a subscription."""
         if self.state in TERMINATING or self._failed(ErrorCode(response.error_code)):
             return
         if response.client_instance_id == ZERO_UUID:
@@ -166,7 +166,7 @@ class ClientTelemetryReporter:
             notify()
 
     def handle_push(self, response: PushTelemetryResponse) -> None:
-        """A broker has taken the metrics, or says why not."""
+        """Apply the response to a push."""
         if self.state in TERMINATING or self._failed(ErrorCode(response.error_code)):
             return
         assert self._subscription is not None
@@ -174,13 +174,13 @@ class ClientTelemetryReporter:
         self._wait(self._subscription.push_interval_ms)
 
     def handle_disconnect(self) -> None:
-        """A request had no answer: another broker is asked after a while."""
+        """A request had no response: another broker gets one after the back-off."""
         if self.state not in TERMINATING:
             self._become(TelemetryEvent.FAILED)
             self._wait(DEFAULT_PUSH_INTERVAL_MS)
 
     def handle_unsupported_version(self) -> None:
-        """The broker has no receiver of metrics: it is not asked again, and nothing is said about it."""
+        """The broker has no receiver of metrics: it gets no more requests, and nothing is logged."""
         if self.state not in TERMINATING:
             self._stop(TelemetryEvent.FAILED)
 

@@ -1,6 +1,6 @@
 """Telemetry requests on a client's own connections. Mirrors NetworkClient.TelemetrySender (KIP-714).
 
-One broker gets them as long as it can be asked; it knows the client by then.
+One broker gets them as long as it is reachable, since it knows the client by then.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ class TelemetrySender:
             self._sticky = self._choose(now_ms)
         node = self._sticky
         if node is not None and client.can_send_request(node.id, now_ms):
-            client.send(node.id, self.reporter.next_request(), now_ms, callback=self._answered)
+            client.send(node.id, self.reporter.next_request(), now_ms, callback=self._on_response)
         else:
             self._blocked_ms = NEVER_MS if node is None else self._connect(node, now_ms)
 
     def wait_ms(self, now_ms: int) -> int:
-        """How long until there is something to do; after `maybe_update` and after all answers."""
+        """How long until there is something to do; after `maybe_update` and after all responses."""
         wait_ms = self.reporter.time_to_next_update_ms(now_ms)
         return wait_ms if wait_ms > 0 else self._blocked_ms
 
     def has_last_push(self, now_ms: int) -> bool:
-        """Whether the next poll sends what the client pushes as it closes: a connection for it is there."""
+        """True if the next poll sends what the client pushes as it closes: a connection for it is there."""
         node = self._sticky
         return (
             self.reporter.state is TelemetryState.TERMINATING_PUSH_NEEDED
@@ -68,7 +68,7 @@ class TelemetrySender:
         self.reporter.close()
 
     def _choose(self, now_ms: int) -> Node | None:
-        """Before the first answer chance has no say: clients whose cluster wants nothing go the same way as ever."""
+        """Before the first response nothing is random: without a subscription a client's run is unchanged."""
         client = self._client
         if self.reporter.client_instance_id is not None:
             return client.least_loaded_node(now_ms)[0]
@@ -77,7 +77,7 @@ class TelemetrySender:
         return next(ready, None) or next(iter(nodes), None)
 
     def _connect(self, node: Node, now_ms: int) -> int:
-        """How long to wait for a connection, or for room on it; the network tells what is begun by now."""
+        """Return the milliseconds to wait for a connection or for room on it; attempts end with a network event."""
         client = self._client
         if client.connection_states.is_ready(node.id, now_ms) or client.is_any_node_connecting():
             return NEVER_MS
@@ -86,7 +86,7 @@ class TelemetrySender:
             return NEVER_MS
         return max(client.connection_delay_ms(node.id, now_ms), self._reconnect_backoff_ms)
 
-    def _answered(self, response: ClientResponse) -> None:
+    def _on_response(self, response: ClientResponse) -> None:
         body = response.body
         if isinstance(body, GetTelemetrySubscriptionsResponse):
             self.reporter.handle_subscription(body)

@@ -1,8 +1,8 @@
 """Where a client's telemetry stands. Mirrors ClientTelemetryState.
 
-SUBSCRIPTION_NEEDED: a broker is asked what it wants, once the interval is over. SUBSCRIPTION_IN_PROGRESS: that is on
+SUBSCRIPTION_NEEDED: the subscription is requested once the interval is over. SUBSCRIPTION_IN_PROGRESS: that is on
 its way. PUSH_NEEDED: metrics are pushed, once the interval is over. PUSH_IN_PROGRESS: they are on their way.
-TERMINATING_PUSH_NEEDED, TERMINATING_PUSH_IN_PROGRESS: the client closes; what earlier requests are answered does not
+TERMINATING_PUSH_NEEDED, TERMINATING_PUSH_IN_PROGRESS: the client closes; the responses of earlier requests do not
 count any more. TERMINATED: nothing will be sent.
 """
 
@@ -32,7 +32,7 @@ class TelemetryState(Enum):
 
 
 class TelemetryEvent(Enum):
-    """What happens to it."""
+    """The events of the reporter."""
 
     REQUEST_SENT = auto()
     METRICS_WANTED = auto()

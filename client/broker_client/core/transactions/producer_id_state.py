@@ -70,22 +70,22 @@ class ProducerIdState:
 
     @property
     def is_completing(self) -> bool:
-        """Whether a transaction's end waits for everything to be sent."""
+        """True if a transaction's end waits for everything to be sent."""
         return False
 
     @property
     def has_fatal_error(self) -> bool:
-        """Whether nothing can be sent any more."""
+        """True if nothing can be sent any more."""
         return self.state is TransactionState.FATAL_ERROR
 
     @property
     def has_abortable_error(self) -> bool:
-        """Whether what is queued has to fail before anything is sent."""
+        """True if what is queued has to fail before anything is sent."""
         return self.state is TransactionState.ABORTABLE_ERROR
 
     @property
     def is_settled(self) -> bool:
-        """Whether batches may go out and nothing has to be done about the producer itself before."""
+        """True if batches may be sent and the producer's identity needs no step before."""
         return (
             self.state is TransactionState.READY
             and not self._unresolved
@@ -94,11 +94,11 @@ class ProducerIdState:
         )
 
     def bump_epoch_and_reset_id_if_needed(self) -> None:
-        """Begin a new epoch when a partition asked for one; ask for an id when there is none."""
+        """Begin a new epoch if a partition requires one; request an id without one."""
         if self._epoch_bump_required:
             self._bump_epoch()
         if self.state is TransactionState.UNINITIALIZED:
-            self._advance(TransactionEvent.ID_ASKED)
+            self._advance(TransactionEvent.ID_REQUESTED)
             self._request_due = True
 
     def next_request(self) -> InitProducerIdRequest | None:
@@ -112,7 +112,7 @@ class ProducerIdState:
 
     @property
     def has_request_due(self) -> bool:
-        """Whether `next_request` has one."""
+        """True if `next_request` has one."""
         return self._request_due
 
     def request_failed(self) -> None:
@@ -125,9 +125,9 @@ class ProducerIdState:
         self._fatal(UnsupportedVersion(text))
 
     def handle_init_producer_id(self, response: InitProducerIdResponse) -> bool:
-        """Take the answer in; False when the request has to be sent again after the back-off."""
+        """Apply the response; False if the request has to be sent again after the back-off."""
         if self.has_fatal_error:
-            return True  # it came while the id was asked for
+            return True  # it came while the id was requested
         code = ErrorCode(response.error_code)
         if code is ErrorCode.NONE:
             self.producer_id_and_epoch = ProducerIdAndEpoch(
@@ -143,18 +143,18 @@ class ProducerIdState:
             self._advance(TransactionEvent.AUTHORIZATION_REFUSED)
             self.last_error = error_of(code)
             return True
-        self._fatal(BrokerError(code, "unexpected error in the answer to InitProducerId"))
+        self._fatal(BrokerError(code, "unexpected error in the response to InitProducerId"))
         return True
 
     def reset_after_authorization_error(self) -> None:
-        """What was queued has failed: the next record asks again."""
+        """The queued batches have failed: the next record requests an id again."""
         self._advance(TransactionEvent.ID_RESET)
         self.last_error = None
 
     # Sequences
 
     def is_send_to_partition_allowed(self, key: TopicPartition) -> bool:  # noqa: ARG002
-        """Whether a batch for the partition may be drained; with transactions, whether it joined."""
+        """True if a batch for the partition may be drained; with transactions, whether it joined."""
         return not self.has_fatal_error
 
     def maybe_update_producer_id_and_epoch(self, key: TopicPartition) -> None:
@@ -183,7 +183,7 @@ class ProducerIdState:
         self._entry(batch.topic_partition).remove_in_flight_batch(batch)
 
     def has_in_flight_batches(self, key: TopicPartition) -> bool:
-        """Whether a drained batch of the partition has not ended."""
+        """True if a drained batch of the partition has not ended."""
         return self._entry(key).has_in_flight_batches
 
     def first_in_flight_sequence(self, key: TopicPartition) -> int:
@@ -191,11 +191,11 @@ class ProducerIdState:
         return self._entry(key).first_in_flight_sequence
 
     def has_stale_producer_id_and_epoch(self, key: TopicPartition) -> bool:
-        """Whether the partition still counts under an earlier epoch."""
+        """True if the partition still counts under an earlier epoch."""
         return self._entry(key).producer_id_and_epoch != self.producer_id_and_epoch
 
     def has_unresolved_sequence(self, key: TopicPartition) -> bool:
-        """Whether a batch of the partition was given up that may have been written."""
+        """True if a batch of the partition was given up that may have been written."""
         return key in self._unresolved
 
     def mark_sequence_unresolved(self, batch: ProducerBatch) -> None:
@@ -214,7 +214,7 @@ class ProducerIdState:
                 self._give_up_unresolved(key)
             self._unresolved.pop(key, None)
 
-    # Answers about batches
+    # Responses to batches
 
     def handle_completed_batch(self, batch: ProducerBatch, base_offset: int) -> None:
         """A batch was acknowledged."""
@@ -235,7 +235,7 @@ class ProducerIdState:
             self._request_epoch_bump_for(batch.topic_partition)
 
     def can_retry(self, batch: ProducerBatch, code: ErrorCode, log_start_offset: int) -> bool:
-        """Whether a batch goes again; a lost sequence is healed by a bump of the epoch."""
+        """True if a batch goes again; a lost sequence is healed by a bump of the epoch."""
         key = batch.topic_partition
         if code is ErrorCode.UNKNOWN_PRODUCER_ID:
             if log_start_offset != _UNKNOWN_LOG_START_OFFSET and not batch.sequence_has_been_reset:

@@ -1,4 +1,4 @@
-"""What joins a transaction: partitions and offsets. Mirrors AddPartitionsToTxn-, AddOffsetsToTxn- and
+"""The contents of a transaction: partitions and offsets. Mirrors AddPartitionsToTxn-, AddOffsetsToTxn- and
 TxnOffsetCommitHandler.
 
 With KIP-890's protocol partitions and groups join by being written to, and only TxnOffsetCommit is left of these.
@@ -102,12 +102,12 @@ class AddPartitionsToTxnHandler(TxnRequestHandler):
                 self._is_first_concurrent = concurrent and not self.manager.has_partitions
                 self.act(outcome, code)
                 return
-        self.manager.partitions_answered(errors)
+        self.manager.partitions_no_longer_pending(errors)
         if unauthorized:
             self.abortable_error(topics_authorization_failed(set(unauthorized)))
         elif failed:
-            told = ", ".join(f"{key}: {code.name}" for key, code in errors.items())
-            self.abortable_error(ProducerError(f"partitions could not join the transaction: {told}"))
+            listed = ", ".join(f"{key}: {code.name}" for key, code in errors.items())
+            self.abortable_error(ProducerError(f"partitions could not join the transaction: {listed}"))
         else:
             self.manager.partitions_added(errors)
             self.result.done()
@@ -201,7 +201,7 @@ class TxnOffsetCommitHandler(TxnRequestHandler):
         )
 
     def handle(self, response: Message) -> None:
-        """Partitions that may succeed later are asked for again, with the others."""
+        """Partitions that may succeed later are requested again, with the others."""
         assert isinstance(response, TxnOffsetCommitResponse)
         pending = self.manager.pending_offset_commits
         looked_up = False

@@ -1,4 +1,4 @@
-"""The requests of a transactional producer, each with what it does with its answer. Mirrors TxnRequestHandler's kinds.
+"""The requests of a transactional producer, each with the handling of its response. Mirrors TxnRequestHandler's kinds.
 
 Which error leads to what stands in `transaction_outcomes`; here is what each outcome does. FindCoordinator v0-v6,
 InitProducerId v0-v5, AddPartitionsToTxn v0-v3 (from v4 on it is between brokers), AddOffsetsToTxn v0-v4, EndTxn v0-v5
@@ -72,7 +72,7 @@ class TxnRequestHandler(ABC):
 
     @property
     def coordinator(self) -> tuple[CoordinatorType, str] | None:
-        """Whom the request goes to; None for any broker."""
+        """The coordinator of the request; None for any broker."""
         return CoordinatorType.TRANSACTION, self.manager.transactional_id
 
     @property
@@ -86,7 +86,7 @@ class TxnRequestHandler(ABC):
 
     @abstractmethod
     def handle(self, response: Message) -> None:
-        """Take the answer in."""
+        """Apply the response."""
 
     def complete(self, response: ClientResponse) -> None:
         """The request has ended, one way or another. Under the manager's lock."""
@@ -109,7 +109,7 @@ class TxnRequestHandler(ABC):
         self.manager.enqueue(self)
 
     def look_up_coordinator(self) -> None:
-        """Ask who coordinates before it is sent again."""
+        """Look up the coordinator before it is sent again."""
         if self.coordinator is not None:
             self.manager.look_up_coordinator(*self.coordinator)
 
@@ -130,7 +130,7 @@ class TxnRequestHandler(ABC):
         self.manager.transition_to_abortable_error(error)
 
     def act(self, outcome: Outcome, code: ErrorCode, message: str | None = None) -> None:
-        """What an error leads to."""
+        """Act on an error."""
         if outcome in (Outcome.RETRY, Outcome.FIND_COORDINATOR_AND_RETRY):
             if outcome is Outcome.FIND_COORDINATOR_AND_RETRY:
                 self.look_up_coordinator()
@@ -149,15 +149,15 @@ class TxnRequestHandler(ABC):
             self.fatal_error(self.unexpected(code, message))
 
     def unexpected(self, code: ErrorCode, message: str | None = None) -> ProducerError:
-        """The error of a code that no broker should answer."""
+        """The error of a code that no broker should return."""
         text = f"{code.name}: {message}" if message else code.name
-        error = ProducerError(f"unexpected error in the answer to {self.REQUEST.NAME}: {text}")
+        error = ProducerError(f"unexpected error in the response to {self.REQUEST.NAME}: {text}")
         error.error_code = code
         return error
 
 
 class FindCoordinatorHandler(TxnRequestHandler):
-    """Who coordinates a transactional id or a group."""
+    """The coordinator of a transactional id or a group."""
 
     REQUEST = FindCoordinatorRequest
     priority = Priority.FIND_COORDINATOR
@@ -185,7 +185,7 @@ class FindCoordinatorHandler(TxnRequestHandler):
         if response.coordinators:
             found = response.coordinators[0]
         if len(response.coordinators) > 1:
-            self.fatal_error(IllegalState(f"asked for one coordinator, {len(response.coordinators)} were answered"))
+            self.fatal_error(IllegalState(f"requested one coordinator, {len(response.coordinators)} were returned"))
             return
         code = ErrorCode(found.error_code)
         if code is ErrorCode.NONE:
@@ -196,7 +196,7 @@ class FindCoordinatorHandler(TxnRequestHandler):
 
 
 class InitProducerIdHandler(TxnRequestHandler):
-    """A producer id and epoch; whoever had the transactional id before is fenced, its transaction aborted."""
+    """A producer id and epoch; fences the previous producer of the transactional id and aborts its transaction."""
 
     REQUEST = InitProducerIdRequest
     highest_version = _HIGHEST_INIT_PRODUCER_ID
@@ -234,7 +234,7 @@ class InitProducerIdHandler(TxnRequestHandler):
 
 
 class EndTxnHandler(TxnRequestHandler):
-    """The end of a transaction. With KIP-890 its answer has the epoch of the next one."""
+    """The end of a transaction. With KIP-890 its response has the epoch of the next one."""
 
     REQUEST = EndTxnRequest
     priority = Priority.END_TXN

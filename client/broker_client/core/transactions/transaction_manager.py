@@ -2,8 +2,8 @@
 
 KIP-98; KIP-360 (an epoch bump makes a transaction abortable that could only fail before); KIP-447 (offsets with a
 consumer's place in its group); KIP-890 (transaction.version 2: partitions join by being written to, and EndTxn's
-answer has the next epoch). Calls come from any thread and are refused by IllegalState where the table has no such
-transition; the Sender takes requests and brings their answers. As Kafka's methods are synchronized, each takes the
+response has the next epoch). Calls come from any thread and are refused by IllegalState where the table has no such
+transition; the Sender takes requests and brings their responses. As Kafka's methods are synchronized, each takes the
 lock.
 """
 
@@ -63,7 +63,7 @@ _log = Logger()
 
 
 class _PendingTransition:
-    """A call whose caller has not been told its end: only the same call may be made again."""
+    """A call that timed out before its end was reported: only the same call may be made again."""
 
     __slots__ = ("event", "operation", "result")
 
@@ -133,33 +133,33 @@ class TransactionManager(ProducerIdState):
     # The calls of the application
 
     def initialize_transactions(self) -> TransactionalRequestResult:
-        """Fence whoever had the transactional id, and get a producer id."""
+        """Fence the previous producer of the transactional id, and get a producer id."""
 
         def begin() -> TransactionalRequestResult:
             self._fail_if_in_error()
-            self._ask(_E.ID_ASKED, "init_transactions")
+            self._advance_or_refuse(_E.ID_REQUESTED, "init_transactions")
             handler = InitProducerIdHandler(self, NO_PRODUCER_ID_AND_EPOCH)
             self.enqueue(handler)
             return handler.result
 
-        return self._pending_or(begin, _E.ID_ASKED, "init_transactions")
+        return self._pending_or(begin, _E.ID_REQUESTED, "init_transactions")
 
     def begin_transaction(self) -> None:
-        """What is sent from now on is part of a transaction."""
+        """Make every record from now on part of a transaction."""
         with self.lock:
             self._refuse_while_pending("begin_transaction")
             self._fail_if_in_error()
-            self._ask(_E.BEGIN_ASKED, "begin_transaction")
+            self._advance_or_refuse(_E.BEGIN_REQUESTED, "begin_transaction")
 
     def begin_commit(self) -> TransactionalRequestResult:
         """Commit as soon as all batches have been acknowledged."""
 
         def begin() -> TransactionalRequestResult:
             self._fail_if_in_error()
-            self._ask(_E.COMMIT_ASKED, "commit_transaction")
+            self._advance_or_refuse(_E.COMMIT_REQUESTED, "commit_transaction")
             return self._begin_completing(committed=True)
 
-        return self._pending_or(begin, _E.COMMIT_ASKED, "commit_transaction")
+        return self._pending_or(begin, _E.COMMIT_REQUESTED, "commit_transaction")
 
     def begin_abort(self) -> TransactionalRequestResult:
         """Give up what was not sent, and abort as soon as the rest has ended."""
@@ -167,11 +167,11 @@ class TransactionManager(ProducerIdState):
         def begin() -> TransactionalRequestResult:
             if not self.has_abortable_error:
                 self._fail_if_in_error()
-            self._ask(_E.ABORT_ASKED, "abort_transaction")
+            self._advance_or_refuse(_E.ABORT_REQUESTED, "abort_transaction")
             self._new_partitions.clear()
             return self._begin_completing(committed=False)
 
-        return self._pending_or(begin, _E.ABORT_ASKED, "abort_transaction")
+        return self._pending_or(begin, _E.ABORT_REQUESTED, "abort_transaction")
 
     def send_offsets_to_transaction(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], group: ConsumerGroupMetadata
@@ -200,7 +200,7 @@ class TransactionManager(ProducerIdState):
                 self._refuse_outside_of_transaction("send")
 
     def maybe_add_partition(self, key: TopicPartition) -> bool:
-        """A record was appended; answers whether its partition is new to the transaction."""
+        """Note that a record was appended; return True if its partition is new to the transaction."""
         if self.state is TransactionState.IN_TRANSACTION and key in self.partitions_in_transaction:
             return False
         with self.lock:
@@ -218,42 +218,42 @@ class TransactionManager(ProducerIdState):
     def maybe_update_transaction_v2_enabled(self, *, on_initialization: bool) -> None:
         """Choose the protocol by the finalized features: between two transactions, never within one."""
         with self.lock:
-            told = self._api_versions
-            if self._finalized_features_epoch >= told.max_finalized_features_epoch:
+            announced = self._api_versions
+            if self._finalized_features_epoch >= announced.max_finalized_features_epoch:
                 return
-            self._finalized_features_epoch = told.max_finalized_features_epoch
+            self._finalized_features_epoch = announced.max_finalized_features_epoch
             before = self.is_transaction_v2_enabled
             self.is_transaction_v2_enabled = (
-                told.finalized_features.get(TRANSACTION_VERSION_FEATURE, 0) >= TRANSACTION_V2
+                announced.finalized_features.get(TRANSACTION_VERSION_FEATURE, 0) >= TRANSACTION_V2
             )
             if not on_initialization and not before and self.is_transaction_v2_enabled:
                 self.client_side_epoch_bump_required = True
 
-    # What the Sender and the accumulator ask
+    # For the Sender and the accumulator
 
     @property
     def is_completing(self) -> bool:
-        """Whether everything has to be sent without lingering: the transaction waits for it."""
+        """True if everything has to be sent without lingering: the transaction waits for it."""
         return self.state in (TransactionState.COMMITTING_TRANSACTION, TransactionState.ABORTING_TRANSACTION)
 
     @property
     def is_aborting(self) -> bool:
-        """Whether what was not drained yet has to fail."""
+        """True if what was not drained yet has to fail."""
         return self.state is TransactionState.ABORTING_TRANSACTION
 
     @property
     def has_ongoing_transaction(self) -> bool:
-        """Whether there is something to commit or abort."""
+        """True if there is something to commit or abort."""
         return self.state is TransactionState.IN_TRANSACTION or self.is_completing or self.has_abortable_error
 
     @property
     def has_partitions(self) -> bool:
-        """Whether a partition has joined the transaction."""
+        """True if a partition has joined the transaction."""
         return bool(self.partitions_in_transaction)
 
     @property
     def has_authorization_error(self) -> bool:
-        """Whether the transactional id, or the producer, was refused: it may be asked for again."""
+        """True if the transactional id, or the producer, was refused: the id may be requested again."""
         return self.has_abortable_error and self.last_error is not None and self.last_error.error_code in _AUTHORIZATION
 
     @property
@@ -263,7 +263,7 @@ class TransactionManager(ProducerIdState):
 
     @property
     def has_request_due(self) -> bool:
-        """Whether `take_request` may have one."""
+        """True if `take_request` may have one."""
         return bool(self._requests or self._new_partitions)
 
     def is_send_to_partition_allowed(self, key: TopicPartition) -> bool:
@@ -304,9 +304,9 @@ class TransactionManager(ProducerIdState):
         """The transaction coordinator is connected: whether it can bump an epoch is known."""
         node = self._coordinators.get(CoordinatorType.TRANSACTION)
         known = None if node is None else self._api_versions.get(node.id)
-        told = None if known is None else known.ranges.get(InitProducerIdRequest.API_KEY)
+        announced = None if known is None else known.ranges.get(InitProducerIdRequest.API_KEY)
         self.coordinator_supports_bumping_epoch = (
-            told is not None and told.highest >= _FIRST_INIT_PRODUCER_ID_THAT_BUMPS
+            announced is not None and announced.highest >= _FIRST_INIT_PRODUCER_ID_THAT_BUMPS
         )
 
     def fail_pending_requests(self, error: ProducerError) -> None:
@@ -317,7 +317,7 @@ class TransactionManager(ProducerIdState):
                 handler.fail(error)
 
     def close(self, error: ProducerError) -> None:
-        """The producer is closed by force: whoever waits hears of it."""
+        """Fail every wait: the producer is closed by force."""
         with self.lock:
             self.fail_pending_requests(error)
             if self._pending_transition is not None:
@@ -334,7 +334,7 @@ class TransactionManager(ProducerIdState):
     # What the handlers report
 
     def new_result(self, operation: str) -> TransactionalRequestResult:
-        """The end of a request, for whoever awaits it."""
+        """Complete a request's result."""
         return TransactionalRequestResult(operation, self._call_from_thread)
 
     def enqueue(self, handler: TxnRequestHandler) -> None:
@@ -343,18 +343,18 @@ class TransactionManager(ProducerIdState):
         heapq.heappush(self._requests, (handler.priority, self._numbered, handler))
 
     def look_up_coordinator(self, kind: CoordinatorType, key: str, *, after_backoff: bool = False) -> None:
-        """Forget a coordinator and ask for it."""
+        """Forget a coordinator and look it up again."""
         self._coordinators[kind] = None
         handler = FindCoordinatorHandler(self, kind, key)
         handler.is_retry = after_backoff
         self.enqueue(handler)
 
     def coordinator_found(self, kind: CoordinatorType, node_id: int, host: str, port: int) -> None:
-        """FindCoordinator was answered."""
+        """Apply the response to FindCoordinator."""
         self._coordinators[kind] = Node(node_id, host, port)
 
     def id_given(self, producer: ProducerIdAndEpoch, *, reset_sequences: bool) -> None:
-        """InitProducerId was answered."""
+        """Apply the response to InitProducerId."""
         self.producer_id_and_epoch = producer
         self._advance(_E.ID_GIVEN)
         self.last_error = None
@@ -362,12 +362,12 @@ class TransactionManager(ProducerIdState):
             self._reset_sequences()
 
     def epoch_bumped(self, producer: ProducerIdAndEpoch) -> None:
-        """EndTxn's answer had the next epoch (KIP-890)."""
+        """Apply the next epoch of an EndTxn response (KIP-890)."""
         self.producer_id_and_epoch = producer
         self._reset_sequences()
 
-    def partitions_answered(self, keys: Iterable[TopicPartition]) -> None:
-        """Whatever the answer: a failed transaction must be able to go on with those that had joined before."""
+    def partitions_no_longer_pending(self, keys: Iterable[TopicPartition]) -> None:
+        """Stop waiting for partitions, also after an error: the transaction goes on with those that have joined."""
         for key in keys:
             self._pending_partitions.pop(key, None)
 
@@ -413,7 +413,7 @@ class TransactionManager(ProducerIdState):
         self.transition_to_abortable_error(abortable)
 
     def transition_to_fatal_error(self, error: ProducerError) -> None:
-        """Nothing will be sent any more, and nobody waits any longer."""
+        """Fail every wait: nothing will be sent any more."""
         self._fatal(error)
         _log.info("{id}: the producer is in error for good: {error}", id=self.transactional_id, error=error)
         self.close(error)
@@ -433,7 +433,7 @@ class TransactionManager(ProducerIdState):
                     self._bump_epoch_from_client_if_needed()
                 self.transition_to_abortable_error(error)
 
-    # Answers about batches
+    # Responses to batches
 
     def handle_failed_batch(self, batch: ProducerBatch, error: ProducerError, *, adjust_sequence_numbers: bool) -> None:
         """A record that failed fails its transaction."""
@@ -449,7 +449,7 @@ class TransactionManager(ProducerIdState):
                 self._entry(key).adjust_sequences_due_to_failed_batch(batch)
 
     def can_retry(self, batch: ProducerBatch, code: ErrorCode, log_start_offset: int) -> bool:
-        """Whether a batch goes again; a gap in the sequences fails the transaction."""
+        """True if a batch goes again; a gap in the sequences fails the transaction."""
         key = batch.topic_partition
         if code is ErrorCode.UNKNOWN_PRODUCER_ID:
             if log_start_offset == _UNKNOWN_LOG_START_OFFSET or batch.sequence_has_been_reset:
@@ -492,7 +492,7 @@ class TransactionManager(ProducerIdState):
         if not (self.has_fatal_error or self.has_abortable_error):
             return False
         if self.has_abortable_error and isinstance(handler, FindCoordinatorHandler):
-            return False  # who coordinates is asked again for the abort
+            return False  # the coordinator is looked up again for the abort
         assert self.last_error is not None
         handler.fail(self.last_error)
         return True
@@ -519,7 +519,8 @@ class TransactionManager(ProducerIdState):
             return
         if not pending.result.is_acked:
             raise IllegalState(
-                f"cannot {operation}: the call to {pending.operation} before has not been told its end; call it again"
+                f"cannot {operation}: the call to {pending.operation} before has timed out and may be unfinished; "
+                "call it again"
             )
         self._pending_transition = None
 
@@ -530,7 +531,7 @@ class TransactionManager(ProducerIdState):
                 f"cannot {operation}: no transaction is in progress ({self.state.name}); call {first} first"
             )
 
-    def _ask(self, event: TransactionEvent, operation: str) -> None:
+    def _advance_or_refuse(self, event: TransactionEvent, operation: str) -> None:
         if not TRANSACTION_STATES.allows(self.state, event):
             raise IllegalState(f"cannot {operation} in state {self.state.name} of transactional.id {self._name}")
         self._advance(event)
@@ -556,7 +557,7 @@ class TransactionManager(ProducerIdState):
         try:
             super()._advance(event)
         except IllegalTransition as error:
-            # Nobody can say what was written: as in Kafka the manager poisons itself.
+            # It is unknown what was written: as in Kafka the manager goes to FATAL_ERROR.
             self.state = TransactionState.FATAL_ERROR
             self.last_error = IllegalState(str(error))
             self.close(self.last_error)

@@ -1,4 +1,4 @@
-"""What a coordinator's error leads to, by request and code: one table for all of ProducerIdState's handlers.
+"""The outcome of a coordinator's error, by request and code: one table for all of TransactionManager's handlers.
 
 What stands for every request comes first, then each request's own; a code in neither table is fatal. KIP-360 (which
 errors an epoch bump heals), KIP-890 (TRANSACTION_ABORTABLE), KIP-1050 (INVALID_PRODUCER_ID_MAPPING is for the
@@ -27,7 +27,7 @@ __all__ = ["Outcome", "outcome_of"]
 
 
 class Outcome(Enum):
-    """What is done with a request whose answer was an error."""
+    """The outcome of a request whose response has an error."""
 
     FIND_COORDINATOR_AND_RETRY = auto()
     RETRY = auto()
@@ -40,7 +40,7 @@ class Outcome(Enum):
     FENCED = auto()
     FATAL = auto()
     UNEXPECTED = auto()
-    """Fatal, and nothing that a broker should answer."""
+    """Fatal, and no code that a broker should return."""
 
 
 _E = ErrorCode
@@ -49,7 +49,7 @@ _O = Outcome
 _OF_EVERY_COORDINATOR: Final[Mapping[ErrorCode, Outcome]] = {
     _E.NOT_COORDINATOR: _O.FIND_COORDINATOR_AND_RETRY,
     _E.COORDINATOR_NOT_AVAILABLE: _O.FIND_COORDINATOR_AND_RETRY,
-    # Old coordinators say INVALID_PRODUCER_EPOCH where newer ones say PRODUCER_FENCED.
+    # Old coordinators return INVALID_PRODUCER_EPOCH where newer ones return PRODUCER_FENCED.
     _E.INVALID_PRODUCER_EPOCH: _O.FENCED,
     _E.PRODUCER_FENCED: _O.FENCED,
     _E.TRANSACTION_ABORTABLE: _O.ABORTABLE,
@@ -93,7 +93,7 @@ _OUTCOMES: Final[Mapping[type[Message], Mapping[ErrorCode, Outcome]]] = {
 
 
 def outcome_of(request: type[Message], code: ErrorCode) -> Outcome:
-    """What an error in the answer to `request` leads to."""
+    """The outcome of an error in the response to `request`."""
     known = _OUTCOMES[request].get(code)
     if known is not None:
         return known

@@ -28,7 +28,7 @@ NEVER_MS: Final = 1 << 62
 
 
 class TransactionRequests:
-    """`run` answers None when batches may be sent, else how many milliseconds that will take at least."""
+    """`run` returns None if batches may be sent, else the milliseconds until they may at the earliest."""
 
     __slots__ = (
         "_accumulator",
@@ -65,7 +65,7 @@ class TransactionRequests:
 
     @property
     def has_work(self) -> bool:
-        """Whether a request of an ongoing transaction was not sent yet."""
+        """True if a request of an ongoing transaction was not sent yet."""
         return (self._next is not None or self._manager.has_request_due) and self._manager.has_ongoing_transaction
 
     def run(self, now_ms: int) -> int | None:
@@ -93,7 +93,7 @@ class TransactionRequests:
         return None if self._next is None else self._send(self._next, now_ms)
 
     def has_found_a_node(self, now_ms: int) -> bool:
-        """Whether the poll found a node for a request that any node may answer: a rebootstrap tells of some."""
+        """True if the poll found a node for a request that any node serves, as a rebootstrap may."""
         handler = self._next
         if handler is None or handler.coordinator is not None or self._awaited_node is not None:
             return False
@@ -115,7 +115,7 @@ class TransactionRequests:
             handler.fail(error)
 
     def _send(self, handler: TxnRequestHandler, now_ms: int) -> int:
-        """Send it when its node is ready and its back-off is over; else say how long that takes."""
+        """Send it if its node is ready and its back-off is over; else return the milliseconds until then."""
         client = self._client
         node: Node | None
         if handler.coordinator is None:
@@ -152,7 +152,7 @@ class TransactionRequests:
             node.id,
             request,
             now_ms,
-            callback=self._answered,
+            callback=self._on_response,
             timeout_ms=self._request_timeout_ms,
             highest_version=version,
         )
@@ -170,7 +170,7 @@ class TransactionRequests:
         """A coordinator whose connection failed may be another broker by now."""
         failed = self._client.connection_states.is_disconnected(node.id)
         if handler.coordinator is not None and (failed or now_ms >= self._patience_until_ms):
-            # Whoever is asked may name the same node until it is noticed to be down.
+            # Brokers may name the same node until they notice that it is down.
             self._find_coordinator_and_retry(handler, after_backoff=True)
             return 0
         left_ms = max(self._patience_until_ms - now_ms, self._manager.retry_backoff_ms)
@@ -183,7 +183,7 @@ class TransactionRequests:
                 self._manager.look_up_coordinator(*handler.coordinator, after_backoff=after_backoff)
             handler.retry()
 
-    def _answered(self, response: ClientResponse) -> None:
+    def _on_response(self, response: ClientResponse) -> None:
         handler, self._in_flight = self._in_flight, None
         if handler is None:
             return
@@ -193,7 +193,7 @@ class TransactionRequests:
         with manager.lock:
             handler.complete(response)
             if manager.has_authorization_error:
-                # What is queued fails, and the id may be asked for again. Mirrors shouldHandleAuthorizationError.
+                # The queued batches fail, and the id may be requested again. Mirrors shouldHandleAuthorizationError.
                 assert manager.last_error is not None
                 manager.fail_pending_requests(manager.last_error)
                 self._accumulator.abort_batches(manager.last_error)

@@ -1,4 +1,4 @@
-"""What an application calls for its transactions, on the reactor. Mirrors the transactional methods of KafkaProducer.
+"""The transactional calls of an application, on the reactor. Mirrors the transactional methods of KafkaProducer.
 
 Each waits at most max.block.ms; after TransactionTimeout the same call, and no other, may be made again: it goes on
 waiting for what is under way.

@@ -1,6 +1,6 @@
 """The end of a transactional call, which its caller awaits. Mirrors TransactionalRequestResult.
 
-It may be completed on any thread; who waits hears of it on the reactor's.
+It may be completed on any thread; waiters continue on the reactor's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["TransactionalRequestResult"]
 
 
 class TransactionalRequestResult:
-    """`is_acked`: whoever waited has been told, and the next call may be made."""
+    """`is_acked`: the end was reported to the caller, and the next call may be made."""
 
     __slots__ = ("_call_from_thread", "_waiters", "completed", "error", "is_acked", "operation")
 
@@ -38,7 +38,7 @@ class TransactionalRequestResult:
         self._complete()
 
     def fail(self, error: ProducerError) -> None:
-        """It failed; as in Kafka the last error counts until somebody is told."""
+        """Fail it; as in Kafka the last error counts until it is reported."""
         self.error = error
         self._complete()
 

@@ -28,12 +28,12 @@ class TxnPartitionEntry:
 
     @property
     def has_in_flight_batches(self) -> bool:
-        """Whether a drained batch has not ended; one that waits for its retry counts."""
+        """True if a drained batch has not ended; one that waits for its retry counts."""
         return bool(self._in_flight)
 
     @property
     def first_in_flight_sequence(self) -> int:
-        """The lowest sequence that has no answer yet, -1 when all have."""
+        """The lowest sequence without a response, -1 if all have one."""
         return self._in_flight[0].base_sequence if self._in_flight else NO_SEQUENCE
 
     def increment_sequence(self, increment: int) -> None:
@@ -53,7 +53,7 @@ class TxnPartitionEntry:
         self._in_flight = [other for other in self._in_flight if other is not batch]
 
     def acked(self, last_sequence: int) -> None:
-        """A batch was acknowledged; answers may come out of order after a leader moved."""
+        """Note an acknowledged batch; responses may come out of order after a leader change."""
         self.last_acked_sequence = max(self.last_acked_sequence, last_sequence)
 
     def start_sequences_at_beginning(self, producer: ProducerIdAndEpoch) -> None:

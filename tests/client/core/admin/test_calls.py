@@ -114,14 +114,15 @@ def test_what_one_node_cannot_is_told_beside_what_others_did(world: World) -> No
 
 def test_an_item_that_an_answer_leaves_out_is_no_success(world: World) -> None:
     core = ScriptedCore(world, {1: [{"1a": OK, "1x": OK}]})
-    with pytest.raises(ItemsFailed, match="node 1 told nothing of 1b in its answer to DeleteTopics"):
+    with pytest.raises(ItemsFailed, match="node 1 left 1b out of its response to DeleteTopics"):
         settle(world, core, ["1a", "1b"])
 
 
 def test_the_last_reason_is_told_when_the_time_is_over(world: World) -> None:
     core = ScriptedCore(world, {1: [{"1a": AGAIN}] * 99}, timeout_ms=5_000)
     with pytest.raises(
-        ProducerTimeout, match=r"DeleteTopics of 1a had no final answer after 5000 ms \(the last one: NOT_CONTROLLER\)"
+        ProducerTimeout,
+        match=r"DeleteTopics of 1a had no final response after 5000 ms \(the last one: NOT_CONTROLLER\)",
     ):
         settle(world, core, ["1a"])
     assert 5 < len(core.asked) < 12  # the pauses grow to a second
@@ -292,7 +293,7 @@ def test_a_silent_controller_is_given_up_after_the_request_timeout(world: World,
 def test_what_nobody_leads_is_named_when_the_time_is_over(world: World, room: Room) -> None:
     unknown = TopicPartition("t", 9)
     nobody = (
-        r"ListOffsets of t-9 had no final answer after 60000 ms \(the last one: UNKNOWN_TOPIC_OR_PARTITION: no leader"
+        r"ListOffsets of t-9 had no final response after 60000 ms \(the last one: UNKNOWN_TOPIC_OR_PARTITION: no leader"
     )
     with pytest.raises(ProducerTimeout, match=rf"{nobody}.*raise default\.api\.timeout\.ms"):
         world.run_until(room.admin.list_offsets({unknown: OffsetSpec.LATEST}), deadline_ms=90_000)

@@ -9,7 +9,7 @@ from broker_client.core.batching.message_formats import MessageFormats
 from broker_client.core.batching.message_set_batch import MessageSetBatch
 from broker_client.core.batching.producer_batch import Compression, ProducerBatch
 from broker_client.core.network.api_versions import ApiVersions, NodeApiVersions
-from broker_client.core.producer.batch_completion import PartitionAnswer
+from broker_client.core.producer.batch_completion import PartitionResponse
 from broker_client.errors import BrokerError, UnsupportedVersion
 from broker_client.records import Headers, TopicPartition
 from protocol_specs import releases
@@ -129,7 +129,7 @@ def test_headers_are_not_lost_on_the_way_down() -> None:
     ((refused, answer),) = fitted.refused
     assert refused is batch
     text = "headers need brokers of 0.11 or later, and node 0 is of 0.10.0 to 0.10.2: send none"
-    assert answer == PartitionAnswer(error_code=ErrorCode.UNSUPPORTED_VERSION, message=text, record_errors={1: text})
+    assert answer == PartitionResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, message=text, record_errors={1: text})
 
 
 def test_a_producer_with_an_id_sends_nothing_to_an_older_broker() -> None:

@@ -81,7 +81,7 @@ def test_an_overdue_request_closes_its_connection_and_ends_by_its_timeout(
     world.run_until(ask(client))
     cluster.silent_apis.append(INIT_PRODUCER_ID)
     began_us = world.reactor.now_us
-    with pytest.raises(ProducerTimeout, match="did not answer InitProducerId within 700 ms"):
+    with pytest.raises(ProducerTimeout, match="did not respond to InitProducerId within 700 ms"):
         world.run_until(ask(client, timeout_ms=700))
     assert 700_000 <= world.reactor.now_us - began_us < 705_000
     assert client.client.selector.connections_closed == 1

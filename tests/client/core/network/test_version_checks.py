@@ -162,53 +162,53 @@ def test_a_node_that_answers_nothing_is_left_as_ever(world: World, cluster: Scri
 def test_what_was_proven_is_kept_for_the_address_for_a_time() -> None:
     checks = VersionChecks()
     now_ms = 5_000
-    assert begin(checks, now_ms) is VersionCheck.ASK
-    checks.asked(1, now_ms)
+    assert begin(checks, now_ms) is VersionCheck.REQUEST
+    checks.requested(1, now_ms)
     checks.closed(1, unanswered=True)
     assert begin(checks, now_ms) is VersionCheck.PROBE
-    assert checks.probe_answered(1, now_ms, 0) is VersionCheck.ASSUME
+    assert checks.probe_responded(1, now_ms, 0) is VersionCheck.ASSUME
     for later_ms in (0, OLD_BROKER_KEPT_MS - 1):
         assert begin(checks, now_ms + later_ms) is VersionCheck.ASSUME
         checks.unproven.pop(1)  # an answer came
         checks.closed(1, unanswered=False)
     assert begin(checks, now_ms, node_id=2) is VersionCheck.ASSUME
-    assert begin(checks, now_ms, ("elsewhere", PORT)) is VersionCheck.ASK
-    assert begin(checks, now_ms + OLD_BROKER_KEPT_MS) is VersionCheck.ASK
+    assert begin(checks, now_ms, ("elsewhere", PORT)) is VersionCheck.REQUEST
+    assert begin(checks, now_ms + OLD_BROKER_KEPT_MS) is VersionCheck.REQUEST
 
 
 def test_an_old_broker_that_answers_nothing_any_more_is_asked_again() -> None:
     checks = proven()
     assert begin(checks, 0) is VersionCheck.ASSUME
     checks.closed(1, unanswered=False)
-    assert begin(checks, 0) is VersionCheck.ASK
+    assert begin(checks, 0) is VersionCheck.REQUEST
 
 
 def test_a_probe_that_is_not_answered_proves_nothing() -> None:
     checks = VersionChecks()
     begin(checks, 0)
-    checks.asked(1, 0)
+    checks.requested(1, 0)
     checks.closed(1, unanswered=True)
     assert begin(checks, 0) is VersionCheck.PROBE
     checks.closed(1, unanswered=True)
-    assert begin(checks, 0) is VersionCheck.ASK
+    assert begin(checks, 0) is VersionCheck.REQUEST
 
 
 def test_a_probe_that_is_answered_in_its_turn_proves_nothing() -> None:
     checks = VersionChecks()
     begin(checks, 0)
-    checks.asked(1, 0)
+    checks.requested(1, 0)
     checks.probed_behind(1)
-    checks.asked(1, 0)  # a slow broker refused our version of ApiVersions: it is asked in its own
-    assert checks.probe_answered(1, 0, 1) is None
+    checks.requested(1, 0)  # a slow broker refused our version of ApiVersions: it is asked in its own
+    assert checks.probe_responded(1, 0, 1) is None
     assert 1 in checks.pending
 
 
 def test_a_connection_that_was_given_up_here_says_nothing_of_the_broker() -> None:
     checks = VersionChecks()
     begin(checks, 0)
-    checks.asked(1, 0)
+    checks.requested(1, 0)
     checks.closed(1, unanswered=False)
-    assert begin(checks, 0) is VersionCheck.ASK
+    assert begin(checks, 0) is VersionCheck.REQUEST
 
 
 def test_no_more_than_so_many_addresses_are_kept() -> None:
@@ -216,9 +216,9 @@ def test_no_more_than_so_many_addresses_are_kept() -> None:
     for number in range(ADDRESSES_MAX + 1):
         address = (f"broker-{number}", PORT)
         begin(checks, 0, address)
-        checks.asked(1, 0)
+        checks.requested(1, 0)
         checks.closed(1, unanswered=True)
-    assert begin(checks, 0, ("broker-0", PORT)) is VersionCheck.ASK
+    assert begin(checks, 0, ("broker-0", PORT)) is VersionCheck.REQUEST
     assert begin(checks, 0, ("broker-1", PORT)) is VersionCheck.PROBE
 
 
@@ -236,16 +236,16 @@ def begin(checks: VersionChecks, now_ms: int, address: tuple[str, int] = HERE, n
 def proven() -> VersionChecks:
     checks = VersionChecks()
     begin(checks, 0)
-    checks.asked(1, 0)
+    checks.requested(1, 0)
     checks.probed_behind(1)
     checks.passed_over(1)
-    assert checks.probe_answered(1, 0, 0) is VersionCheck.ASSUME
+    assert checks.probe_responded(1, 0, 0) is VersionCheck.ASSUME
     return checks
 
 
 def test_where_one_node_is_old_the_others_are_not_waited_for_as_long() -> None:
     checks = proven()
     begin(checks, 0, ("elsewhere", PORT), node_id=2)
-    checks.asked(2, 0)
+    checks.requested(2, 0)
     assert checks.next_silence_ms(0) == SILENCE_AMONG_OLD_MS
     assert checks.silent_nodes(SILENCE_AMONG_OLD_MS) == [2]

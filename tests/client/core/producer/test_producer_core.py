@@ -417,7 +417,7 @@ def test_a_topic_that_never_appears_times_out_by_name(
     failure = error(world, producer.send("nowhere", b"?"))
     assert isinstance(failure, MetadataTimeout)
     assert str(failure) == (
-        "topic 'nowhere' not present in metadata after 2000 ms (the brokers say UNKNOWN_TOPIC_OR_PARTITION); "
+        "topic 'nowhere' not present in metadata after 2000 ms (the brokers return UNKNOWN_TOPIC_OR_PARTITION); "
         "raise max.block.ms to allow more"
     )
     assert world.reactor.now_us - began_us == 2_000_000

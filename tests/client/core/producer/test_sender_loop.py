@@ -22,7 +22,7 @@ class Turns:
         self.began_us = world.reactor.now_us
         self.at_ms: list[float] = []
         self.loop = SenderLoop(
-            taker=self,
+            runnable=self,
             reactor=world.reactor,
             call_from_thread=lambda function: world.reactor.callLater(0, function),
         )
